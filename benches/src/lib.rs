@@ -1,0 +1,1 @@
+//! Benchmarks of the renderer; see the targets under `benches/`.

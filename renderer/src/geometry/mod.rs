@@ -1,0 +1,267 @@
+//! What rays hit: shapes, the primitives that carry them, and the surface at a hit.
+//!
+//! A [`Geometry`] is the whole input of an acceleration structure: primitives in groups, and instances of groups. Positions of
+//! a group are baked into the group's space when it is built; only instances carry a transform.
+
+mod bilinear;
+mod disk;
+mod mesh;
+mod sphere;
+
+use crate::math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
+use crate::texture::{Lookup, Param};
+use std::ops::Range;
+
+pub use bilinear::BilinearMesh;
+pub use disk::Disk;
+pub use mesh::{Mesh, MeshError};
+pub use sphere::Sphere;
+
+/// A shape in the space of its group.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// Triangles; one element each.
+    Mesh(Mesh),
+    /// Bilinear patches; one element each.
+    Bilinear(BilinearMesh),
+    /// A sphere or a part of one, under its own transform; one element.
+    Sphere(Sphere),
+    /// A disk, annulus or a part of one, under its own transform; one element.
+    Disk(Disk),
+}
+
+/// A shape with all that belongs to it; pbrt's `Shape` directive.
+#[derive(Clone, Debug)]
+pub struct Primitive {
+    /// The shape.
+    pub shape: Shape,
+    /// Index into the scene's materials.
+    pub material: u32,
+    /// Index into the scene's lights of the first element; the elements' lights follow each other.
+    pub first_light: Option<u32>,
+    /// Opacity in [0, 1], tested while rays are traced; `None` is opaque.
+    pub alpha: Option<Param>,
+    /// Whether normals point to the other side than the shape's own orientation says: `ReverseOrientation` alone, since the
+    /// builder turns the winding of meshes under mirroring transforms.
+    pub flip: bool,
+    /// The object the primitive belongs to, for the object-id layer.
+    pub object: u32,
+}
+
+/// A placed copy of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance {
+    /// Index into [`Geometry::groups`].
+    pub group: u32,
+    /// From the group's space to the world.
+    pub transform: Transform,
+}
+
+/// All that rays can hit.
+#[derive(Clone, Debug, Default)]
+pub struct Geometry {
+    /// All primitives: first the world's own, then the groups', each group contiguous.
+    pub primitives: Vec<Primitive>,
+    /// The primitives that stand in the world directly.
+    pub world: Range<u32>,
+    /// Primitive ranges of the groups that instances refer to.
+    pub groups: Vec<Range<u32>>,
+    /// Placed groups.
+    pub instances: Vec<Instance>,
+}
+
+/// Where a ray met an element of a primitive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Hit {
+    /// Ray parameter.
+    pub t: f32,
+    /// First surface coordinate: the barycentric weight of vertex 1, or the shape's own u.
+    pub u: f32,
+    /// Second surface coordinate: the barycentric weight of vertex 2, or the shape's own v.
+    pub v: f32,
+    /// Index into [`Geometry::primitives`], or [`Hit::NONE`].
+    pub primitive: u32,
+    /// Element (triangle, patch) of the primitive.
+    pub element: u32,
+    /// Index into [`Geometry::instances`], or [`Hit::NONE`] for the world's own primitives.
+    pub instance: u32,
+}
+
+impl Hit {
+    /// The index that stands for "none".
+    pub const NONE: u32 = u32::MAX;
+
+    /// No hit: `t` infinite, every index [`Hit::NONE`].
+    pub const MISS: Hit =
+        Hit { t: f32::INFINITY, u: 0.0, v: 0.0, primitive: Hit::NONE, element: Hit::NONE, instance: Hit::NONE };
+
+    /// Whether the ray left the scene.
+    pub fn is_miss(&self) -> bool {
+        self.primitive == Hit::NONE
+    }
+}
+
+/// Where a ray met a single shape: parameter and surface coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShapeHit {
+    /// Ray parameter.
+    pub t: f32,
+    /// First surface coordinate, as in [`Hit::u`].
+    pub u: f32,
+    /// Second surface coordinate, as in [`Hit::v`].
+    pub v: f32,
+}
+
+/// The surface of a shape at surface coordinates, in the space of the group.
+#[derive(Clone, Copy, Debug)]
+pub struct ShapePoint {
+    /// Position.
+    pub p: Vec3,
+    /// Geometric normal, unit; the outside of the shape (front of a triangle in counter-clockwise order).
+    pub ng: Vec3,
+    /// Shading normal, unit, on the side of the outside that the mesh's normals say; equals `ng` where there are none.
+    pub ns: Vec3,
+    /// Texture coordinates.
+    pub uv: Vec2,
+    /// Derivative of the position by u; zero where it is not defined.
+    pub dpdu: Vec3,
+    /// Largest absolute coordinate that went into `p`; rounding errors of `p` and of ray tests are relative to it.
+    pub magnitude: f32,
+}
+
+/// A point on the surface of the scene, in world space.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Position.
+    pub p: Vec3,
+    /// Geometric normal, unit; the outside of the shape after `ReverseOrientation`.
+    pub ng: Vec3,
+    /// Shading frame; `n` is on the side of `ng`, `t` along ∂p/∂u.
+    pub frame: Frame,
+    /// Texture coordinates.
+    pub uv: Vec2,
+    /// Distance by which new rays must start off the surface.
+    pub offset: f32,
+}
+
+impl Surface {
+    /// Origin for a ray that leaves towards `d`: the point moved off the surface by its rounding error.
+    ///
+    /// The offset is 32 ulps of the largest coordinate of the element, which covers both the error of the position and that of
+    /// the ray test against the same element.
+    pub fn origin_towards(&self, d: Vec3) -> Vec3 {
+        self.p + self.ng * self.offset.copysign(self.ng.dot(d))
+    }
+
+    /// What textures see of the point.
+    pub fn lookup(&self) -> Lookup {
+        Lookup { p: self.p, uv: self.uv }
+    }
+}
+
+impl Shape {
+    /// Number of elements.
+    pub fn len(&self) -> u32 {
+        match self {
+            Shape::Mesh(m) => m.triangles().len() as u32,
+            Shape::Bilinear(b) => b.len(),
+            Shape::Sphere(_) | Shape::Disk(_) => 1,
+        }
+    }
+
+    /// Whether there is no element at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Box around one element.
+    pub fn aabb(&self, element: u32) -> Aabb {
+        match self {
+            Shape::Mesh(m) => m.aabb(element),
+            Shape::Bilinear(b) => b.aabb(element),
+            Shape::Sphere(s) => s.aabb(),
+            Shape::Disk(d) => d.aabb(),
+        }
+    }
+
+    /// Nearest point of the element on the ray segment.
+    pub fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
+        match self {
+            Shape::Mesh(m) => m.intersect(element, ray),
+            Shape::Bilinear(b) => b.intersect(element, ray),
+            Shape::Sphere(s) => s.intersect(ray),
+            Shape::Disk(d) => d.intersect(ray),
+        }
+    }
+
+    /// The surface at surface coordinates.
+    pub fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+        match self {
+            Shape::Mesh(m) => m.point(element, u, v),
+            Shape::Bilinear(b) => b.point(element, u, v),
+            Shape::Sphere(s) => s.point(u, v),
+            Shape::Disk(d) => d.point(u, v),
+        }
+    }
+
+    /// Area of one element.
+    pub fn area(&self, element: u32) -> f32 {
+        match self {
+            Shape::Mesh(m) => m.area(element),
+            Shape::Bilinear(b) => b.area(element),
+            Shape::Sphere(s) => s.area(),
+            Shape::Disk(d) => d.area(),
+        }
+    }
+}
+
+/// 32 ulps of 1: see [`Surface::origin_towards`].
+const OFFSET_ULPS: f32 = 32.0 * f32::EPSILON;
+
+impl Geometry {
+    /// The surface at a hit (which must not be a miss).
+    pub fn surface(&self, hit: &Hit) -> Surface {
+        let primitive = &self.primitives[hit.primitive as usize];
+        let s = primitive.shape.point(hit.element, hit.u, hit.v);
+        let (mut p, mut ng, mut ns, mut dpdu, mut magnitude) = (s.p, s.ng, s.ns, s.dpdu, s.magnitude);
+        if hit.instance != Hit::NONE {
+            let t = &self.instances[hit.instance as usize].transform;
+            let extent = Vec3::splat(magnitude);
+            magnitude = t.aabb(Aabb { min: -extent, max: extent }).magnitude();
+            p = t.point(p);
+            ng = t.normal(ng).normalize();
+            ns = t.normal(ns).normalize();
+            dpdu = t.vector(dpdu);
+        }
+        if ns.dot(ng) < 0.0 {
+            // A mesh's normals decide which side is out (as in pbrt); the winding only where there are none.
+            ng = -ng;
+        }
+        if primitive.flip {
+            ng = -ng;
+            ns = -ns;
+        }
+        Surface { p, ng, frame: Frame::from_normal_tangent(ns, dpdu), uv: s.uv, offset: OFFSET_ULPS * magnitude }
+    }
+
+    /// Whether a ray sees the surface at a hit, by its opacity: a coin whose side is a hash of ray and hit, so that the same
+    /// ray always decides alike, in every acceleration structure.
+    pub fn accepts(&self, ray: &Ray, primitive: u32, element: u32, u: f32, v: f32) -> bool {
+        let prim = &self.primitives[primitive as usize];
+        let Some(alpha) = &prim.alpha else { return true };
+        let point = prim.shape.point(element, u, v);
+        let a = alpha.float(&Lookup { p: point.p, uv: point.uv });
+        if a >= 1.0 {
+            return true;
+        }
+        let words = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
+        let hash = words.into_iter().chain([primitive, element]).fold(0, crate::sampling::hash);
+        a > 0.0 && crate::sampling::unit_float(hash) < a
+    }
+
+    /// Triangles of all primitives, each instanced group counted once.
+    pub fn triangles(&self) -> u64 {
+        self.primitives.iter().map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 }).sum()
+    }
+}

@@ -1,0 +1,20 @@
+//! An offline CPU renderer whose materials are programs.
+//!
+//! The data's way: a pbrt-v4 scene file is parsed ([`scene::file`]), built into an immutable [`scene::Scene`] ([`scene::build`]),
+//! rendered by an [`integrator`] into a [`film`], and written as an [`image`].
+
+pub mod accel;
+pub mod camera;
+pub mod film;
+pub mod filter;
+pub mod geometry;
+pub mod image;
+pub mod integrator;
+pub mod light;
+pub mod material;
+pub mod math;
+pub mod render;
+pub mod sampling;
+pub mod scene;
+pub mod spectrum;
+pub mod texture;

@@ -34,7 +34,7 @@ pub struct Scene {
     /// All lights.
     pub lights: Lights,
     /// Ray queries over `geometry`.
-    pub accel: Box<dyn Accel>,
+    pub accel: Arc<dyn Accel>,
 }
 
 /// Size and exposure of the picture.

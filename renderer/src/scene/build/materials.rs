@@ -3,51 +3,33 @@
 use super::Builder;
 use crate::material::{Material, Metal, Roughness};
 use crate::math::Vec3;
-use crate::scene::describe::{Description, MaterialRef};
+use crate::scene::describe::Description;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
-use crate::scene::file::{Entity, FloatOrTexture, ParamType, SpectrumParam};
+use crate::scene::file::params::{FloatOrTexture, ParamType, SpectrumParam};
+use crate::scene::file::parse::Entity;
+use crate::spectrum::HELIUM_D;
 use crate::texture::Param;
-use std::collections::HashMap;
 
 /// All materials of a scene, and how to find them.
 pub(super) struct Materials {
     pub materials: Vec<Material>,
     pub names: Vec<String>,
-    named: HashMap<String, Option<u32>>,
-    inline: Vec<Option<u32>>,
-}
-
-impl Materials {
-    /// Index of a material; `None` for `interface`, which is not there at all.
-    pub fn find(&self, which: &MaterialRef) -> Option<u32> {
-        match which {
-            MaterialRef::Inline(i) => self.inline[*i],
-            MaterialRef::Named(name) => self.named[name],
-        }
-    }
+    /// For each described material its index; `None` for `interface`, which is not there at all.
+    pub index: Vec<Option<u32>>,
 }
 
 const MATERIALS: [&str; 5] = ["diffuse", "conductor", "dielectric", "thindielectric", "interface"];
 
 impl Builder<'_> {
     pub(super) fn materials(&mut self, d: &Description) -> Result<Materials, SceneError> {
-        let mut all = Materials { materials: Vec::new(), names: Vec::new(), named: HashMap::new(), inline: Vec::new() };
-        let mut add = |all: &mut Materials, name: String, material: Option<Material>| {
-            material.map(|m| {
-                all.materials.push(m);
-                all.names.push(name);
-                all.materials.len() as u32 - 1
-            })
-        };
-        for named in &d.named_materials {
-            let material = self.material(&named.entity, d)?;
-            let index = add(&mut all, named.name.clone(), material);
-            all.named.insert(named.name.clone(), index);
-        }
-        for entity in &d.materials {
-            let material = self.material(entity, d)?;
-            let index = add(&mut all, entity.name.clone(), material);
-            all.inline.push(index);
+        let mut all = Materials { materials: Vec::new(), names: Vec::new(), index: Vec::new() };
+        for m in &d.materials {
+            let material = self.material(&m.entity, d)?;
+            all.index.push(material.is_some().then_some(all.materials.len() as u32));
+            if let Some(material) = material {
+                all.materials.push(material);
+                all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
+            }
         }
         Ok(all)
     }
@@ -59,7 +41,7 @@ impl Builder<'_> {
                 "coateddiffuse" => "\"diffuse\" with its reflectance, without the coat",
                 "coatedconductor" => "\"conductor\" without the coat",
                 "diffusetransmission" => "\"diffuse\" with its reflectance; nothing is transmitted",
-                "mix" => "the material of the larger weight",
+                "mix" => "the one of its materials with the larger weight",
                 "subsurface" => "\"diffuse\"",
                 "hair" | "measured" => "\"diffuse\" of 0.5",
                 _ => return None,
@@ -107,15 +89,16 @@ impl Builder<'_> {
                     _ => 0.5,
                 };
                 let name = if amount > 0.5 { b } else { a };
-                let Some(named) = d.named_materials.iter().rfind(|m| m.name == *name) else {
-                    let all = d.named_materials.iter().map(|m| m.name.as_str());
+                let Some(index) = d.material(name) else {
+                    let all = d.materials.iter().filter_map(|m| m.name.as_deref());
                     let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
                     return Err(entity.error(format!("no material is named \"{name}\"")).help(help));
                 };
-                if named.entity.name == "mix" {
+                let chosen = &d.materials[index].entity;
+                if chosen.name == "mix" {
                     return Ok(Some(Material::diffuse(Vec3::splat(0.5))));
                 }
-                return self.material(&named.entity, d);
+                return self.material(chosen, d);
             }
             _ => Material::diffuse(Vec3::splat(0.5)),
         }))
@@ -151,14 +134,14 @@ impl Builder<'_> {
         })
     }
 
-    /// An index of refraction: a number, or a spectrum, of which the value at the sodium line is taken.
+    /// An index of refraction: a number, or a spectrum, of which the value at the helium d line is taken.
     fn refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let eta = match entity.params.kind(name) {
             None => 1.5,
             Some(ParamType::Spectrum) => {
                 let param = entity.params.spectrum(name)?.expect("it is there");
                 match self.spectrum(entity, &param)? {
-                    Some(s) => s.at(crate::spectrum::SODIUM_D),
+                    Some(s) => s.at(HELIUM_D),
                     None => unreachable!("parameters of type spectrum are spectra"),
                 }
             }

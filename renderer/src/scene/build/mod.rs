@@ -7,13 +7,15 @@ mod shapes;
 mod textures;
 
 use super::Scene;
-use super::describe::{Description, describe};
-use super::diagnostics::{Diagnostics, Location, SceneError, did_you_mean};
-use super::file::{Entity, ParamSet, SpectrumParam};
+use super::describe::describe;
+use super::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
+use super::file::params::{ParamSet, SpectrumParam};
+use super::file::parse::Entity;
 use crate::accel::{self, AccelKind};
 use crate::light::Lights;
-use crate::math::Vec3;
+use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
+use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,10 +54,9 @@ pub struct Loaded {
 pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -> Result<Loaded, SceneError> {
     let start = Instant::now();
     let description = describe(path, diagnostics)?;
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut builder = Builder {
-        folder,
-        start: description.start.clone(),
+        folder: description.folder.clone(),
+        start: Location::new(Source::file(path), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
     };
@@ -64,7 +65,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
     let filter = builder.filter(&description)?;
     let sampling = builder.sampler(&description, overrides)?;
     let integrator = builder.integrator(&description, overrides)?;
-    builder.textures(&description)?;
+    builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
@@ -153,7 +154,7 @@ impl Builder<'_> {
         match spectrum {
             SpectrumParam::Rgb(_) | SpectrumParam::Blackbody(_) => Ok(None),
             SpectrumParam::Sampled(pairs) => {
-                Spectrum::new(pairs.clone()).map(Some).map_err(|e| entity.error(e.to_string()))
+                Spectrum::new(&pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>()).map(Some).map_err(|e| entity.error(e.to_string()))
             }
             SpectrumParam::Named(name) => match spectrum::named(name) {
                 Some(s) => Ok(Some(s)),
@@ -191,4 +192,12 @@ impl Builder<'_> {
             (_, None) => unreachable!("every other kind is a spectrum"),
         }
     }
+}
+
+/// A transform, which must have an inverse.
+fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
+    Transform::new(ctm).ok_or_else(|| {
+        let error = entity.error(format!("the transform of this \"{}\" cannot be inverted in single precision", entity.name));
+        error.help("look for a scale of 0, or extreme scales")
+    })
 }

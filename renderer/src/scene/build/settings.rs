@@ -7,7 +7,7 @@ use crate::film::Window;
 use crate::math::{Transform, vec2};
 use crate::sampling::SamplerKind;
 use crate::scene::describe::Description;
-use crate::scene::file::Entity;
+use crate::scene::file::parse::Entity;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{FilmSettings, IntegratorSettings, SamplingSettings};
 use glam::DAffine3;
@@ -34,7 +34,7 @@ impl Builder<'_> {
         let filename = p.string("filename")?.unwrap_or("pbrt.exr").into();
 
         let default = self.default_entity("perspective");
-        let camera = d.camera.as_ref().unwrap_or(&default);
+        let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
         let open = camera.params.float("shutteropen")?.unwrap_or(0.0);
         let close = camera.params.float("shutterclose")?.unwrap_or(1.0);
         let time = close - open;
@@ -95,7 +95,7 @@ impl Builder<'_> {
     /// The camera; kinds that pbrt-v4 has beyond ours fall back to perspective.
     pub(super) fn camera(&mut self, d: &Description, resolution: (u32, u32)) -> Result<Camera, SceneError> {
         let default = self.default_entity("perspective");
-        let camera = d.camera.as_ref().unwrap_or(&default);
+        let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
         let p = &camera.params;
         self.choose("camera", camera, &["perspective", "orthographic"], |name| {
             matches!(name, "realistic" | "spherical").then_some("a perspective camera")
@@ -129,7 +129,8 @@ impl Builder<'_> {
         }
         let focal_distance = positive("focaldistance", 1e6)?;
         self.warn_unused(camera)?;
-        let to_world = Transform::new(d.camera_from_world.inverse())
+        let camera_from_world = d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
+        let to_world = Transform::new(camera_from_world.inverse())
             .ok_or_else(|| camera.error("the transform of the camera cannot be inverted").help("look for a scale of 0"))?;
         Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
     }
@@ -168,13 +169,30 @@ impl Builder<'_> {
         if spp < 1 {
             return Err(sampler.error(format!("{spp} samples per pixel")).help("give 1 or more"));
         }
-        let seed = p.int("seed")?.unwrap_or(0) as u32;
+        let seed = p.int("seed")?.map(|n| n as u32).or(self.options(d)?).unwrap_or(0);
         // How pbrt-v4 decorrelates its samples; ours are always Owen-scrambled and jittered.
         p.string("randomization")?;
         p.bool("jitter")?;
         self.warn_unused(sampler)?;
         let kind = if sampler.name == "independent" { SamplerKind::Independent } else { SamplerKind::Sobol };
         Ok(SamplingSettings { kind, spp: overrides.spp.unwrap_or(spp as u32), seed: overrides.seed.unwrap_or(seed) })
+    }
+
+    /// `Option` directives: the seed counts, the others ask for what we do not do.
+    fn options(&mut self, d: &Description) -> Result<Option<u32>, SceneError> {
+        let mut seed = None;
+        for option in &d.options {
+            match (option.name.as_str(), option.value.parse::<i32>()) {
+                ("seed", Ok(value)) => seed = Some(value as u32),
+                ("seed", Err(_)) => {
+                    let error = SceneError::at(&option.location, format!("the seed \"{}\" is no integer", option.value));
+                    return Err(error.help("give an integer"));
+                }
+                _ if option.value == "false" => (),
+                _ => self.diagnostics.warn(Some(&option.location), format!("option \"{}\" is not supported", option.name), "nothing; it is left out")?,
+            }
+        }
+        Ok(seed)
     }
 
     /// The integrator: `path`, which others fall back to.
@@ -207,13 +225,4 @@ impl Builder<'_> {
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32 })
     }
-}
-
-/// The transform of a light or shape.
-pub(super) fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
-    Transform::new(ctm).ok_or_else(|| {
-        entity
-            .error(format!("the transform of this {} cannot be inverted in single precision", entity.name))
-            .help("look for a scale of 0, or extreme scales")
-    })
 }

@@ -2,7 +2,7 @@
 //!
 //! An [`Image`] serves textures and environment maps: it keeps 8-bit samples as they are and decodes them with a table when a
 //! pixel is read, so that a texture costs the memory of its file format and every reader sees linear values. What the
-//! renderer makes is written by [`write`].
+//! renderer makes is written by [`mod@write`].
 
 mod encoding;
 pub mod read;
@@ -66,7 +66,7 @@ pub enum Problem {
 
 impl Problem {
     /// The error of `path`.
-    pub(self) fn of(self, path: &Path) -> ImageError {
+    fn of(self, path: &Path) -> ImageError {
         ImageError { path: path.into(), problem: self }
     }
 }

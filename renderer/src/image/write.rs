@@ -122,8 +122,8 @@ pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposur
 
 /// The nearest of the 256 codes.
 fn srgb_code(linear: f32) -> u8 {
-    // `max` drops NaN; the cast saturates.
-    (Encoding::Srgb.encode(linear.max(0.0).min(1.0)) * 255.0).round() as u8
+    // NaN passes all this and becomes 0 in the cast.
+    (Encoding::Srgb.encode(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
 /// Writes a little-endian PFM of linear colours, row by row from the top.

@@ -151,7 +151,7 @@ impl Wave {
                 position: surface.p,
                 depth: scene.camera.depth(surface.p),
                 material: primitive.material + 1,
-                object: primitive.object + 1,
+                object: scene.geometry.object(hit) + 1,
             };
             tile.add_features(s.x, s.y, s.number, s.weight, &seen);
         }

@@ -1,0 +1,823 @@
+#!/usr/bin/env python3
+"""Writes the scenes of this folder: scene text, meshes, textures and skies, all from nothing but this file.
+
+Python's standard library only, and a random generator of its own (PCG32), so that the same arguments give the
+same files on every machine. Text is pbrt-v4. Conventions: Z is up, lengths are metres, colours are linear RGB,
+triangles are counter-clockwise seen from the side they emit to. Everything written is CC0.
+
+    python3 scenes/generate.py                                   every scene, into the folder of this script
+    python3 scenes/generate.py skylight --trees 4000             one scene, with other parameters
+    python3 scenes/generate.py many-lights --lights 20000 --seed 7 -o /tmp/town.pbrt
+"""
+import argparse
+import gzip
+import math
+import os
+import struct
+import zlib
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+class Pcg:
+    """PCG32 (O'Neill 2014): 64-bit LCG state, permuted 32-bit output."""
+
+    def __init__(self, seed, stream=0):
+        self.state, self.inc = 0, (stream << 1 | 1) & (2**64 - 1)
+        self.bits()
+        self.state = (self.state + seed) & (2**64 - 1)
+        self.bits()
+
+    def bits(self):
+        """The next 32 random bits."""
+        old = self.state
+        self.state = (old * 6364136223846793005 + self.inc) & (2**64 - 1)
+        x, rot = ((old >> 18 ^ old) >> 27) & 0xFFFFFFFF, old >> 59
+        return (x >> rot | x << (-rot & 31)) & 0xFFFFFFFF
+
+    def uniform(self, lo=0.0, hi=1.0):
+        """A float in [lo, hi)."""
+        return lo + (hi - lo) * (self.bits() >> 8) / 2**24
+
+    def below(self, n):
+        """An integer in [0, n)."""
+        return self.bits() * n >> 32
+
+    def shuffle(self, items):
+        """Fisher–Yates, in place."""
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+
+def add(a, b): return tuple(x + y for x, y in zip(a, b))
+def sub(a, b): return tuple(x - y for x, y in zip(a, b))
+def scale(a, s): return tuple(x * s for x in a)
+def dot(a, b): return sum(x * y for x, y in zip(a, b))
+def unit(a): return scale(a, 1 / math.sqrt(dot(a, a)))
+def cross(a, b): return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+def lerp(a, b, t): return tuple(x + (y - x) * t for x, y in zip(a, b))
+
+
+def smoothstep(lo, hi, x):
+    t = min(1.0, max(0.0, (x - lo) / (hi - lo)))
+    return t * t * (3 - 2 * t)
+
+
+def lattice(ix, iy):
+    """A hash of a lattice point to [0, 1): integer mixing only, so it never depends on the platform."""
+    h = (ix * 0x8DA6B343 ^ iy * 0xD8163841) & 0xFFFFFFFF
+    h = (h ^ h >> 15) * 0x2C1B3C6D & 0xFFFFFFFF
+    h = (h ^ h >> 12) * 0x297A2D39 & 0xFFFFFFFF
+    return (h ^ h >> 15) / 2**32
+
+
+def noise(x, y):
+    """Value noise in [0, 1): smooth interpolation of `lattice`."""
+    ix, iy = math.floor(x), math.floor(y)
+    u, v = smoothstep(0, 1, x - ix), smoothstep(0, 1, y - iy)
+    a = lattice(ix, iy) * (1 - u) + lattice(ix + 1, iy) * u
+    b = lattice(ix, iy + 1) * (1 - u) + lattice(ix + 1, iy + 1) * u
+    return a * (1 - v) + b * v
+
+
+def fbm(x, y, octaves=4):
+    """A sum of `octaves` octaves of noise, in [0, 1)."""
+    total = sum(noise(x * 2**i + 17 * i, y * 2**i + 31 * i) * 0.5**i for i in range(octaves))
+    return total / (2 - 0.5 ** (octaves - 1))
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def write_bytes(path, data):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def write_png(path, rows):
+    """8-bit PNG from rows of values in [0, 1]: floats for grey, triples for RGB; sRGB-encoded only when RGB."""
+    def encode(c):
+        return c * 12.92 if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055
+
+    def byte(c):
+        return int(min(1.0, max(0.0, c)) * 255 + 0.5)
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rgb = not isinstance(rows[0][0], float)
+    raw = bytearray()
+    for row in rows:
+        raw.append(0)
+        raw.extend(byte(encode(c)) for p in row for c in p) if rgb else raw.extend(byte(p) for p in row)
+    head = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 2 if rgb else 0, 0, 0, 0)
+    write_bytes(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(raw), 9))
+                + chunk(b"IEND", b""))
+
+
+def write_exr(path, rows):
+    """Half-float RGB OpenEXR with ZIP blocks of 16 scan lines; `rows` top to bottom, pixels are RGB triples."""
+    w, h = len(rows[0]), len(rows)
+
+    def attribute(name, kind, body):
+        return name + b"\0" + kind + b"\0" + struct.pack("<i", len(body)) + body
+
+    channels = b"".join(c + b"\0" + struct.pack("<iBBBBii", 1, 0, 0, 0, 0, 1, 1) for c in (b"B", b"G", b"R")) + b"\0"
+    window = struct.pack("<4i", 0, 0, w - 1, h - 1)
+    head = b"\x76\x2f\x31\x01\x02\0\0\0" + attribute(b"channels", b"chlist", channels)
+    head += attribute(b"compression", b"compression", b"\x03") + attribute(b"dataWindow", b"box2i", window)
+    head += attribute(b"displayWindow", b"box2i", window) + attribute(b"lineOrder", b"lineOrder", b"\0")
+    head += attribute(b"pixelAspectRatio", b"float", struct.pack("<f", 1))
+    head += attribute(b"screenWindowCenter", b"v2f", struct.pack("<2f", 0, 0))
+    head += attribute(b"screenWindowWidth", b"float", struct.pack("<f", 1)) + b"\0"
+    blocks = []
+    for y0 in range(0, h, 16):
+        raw = b"".join(struct.pack("<%de" % w, *(p[c] for p in row)) for row in rows[y0:y0 + 16] for c in (2, 1, 0))
+        split = raw[0::2] + raw[1::2]                        # low bytes, then high bytes …
+        delta = bytes([split[0]]) + bytes((b - a + 128) & 255 for a, b in zip(split, split[1:]))  # … as differences
+        packed = zlib.compress(delta, 9)
+        packed = packed if len(packed) < len(raw) else raw
+        blocks.append(struct.pack("<ii", y0, len(packed)) + packed)
+    offset, table = len(head) + 8 * len(blocks), b""
+    for b in blocks:
+        table, offset = table + struct.pack("<Q", offset), offset + len(b)
+    write_bytes(path, head + table + b"".join(blocks))
+
+
+class Mesh:
+    """Triangles over shared vertices; `n` and `uv` may stay empty."""
+
+    def __init__(self, p=(), f=(), n=(), uv=()):
+        self.p, self.f, self.n, self.uv = list(p), list(f), list(n), list(uv)
+
+    def join(self, other):
+        """Appends another mesh with the same attributes."""
+        base = len(self.p)
+        self.p += other.p
+        self.n += other.n
+        self.uv += other.uv
+        self.f += [tuple(i + base for i in t) for t in other.f]
+        return self
+
+    def moved(self, offset):
+        return Mesh([add(p, offset) for p in self.p], self.f, self.n, self.uv)
+
+    def write_ply(self, path):
+        """Binary little-endian PLY; compressed when the name ends in .gz."""
+        columns = "x y z" + (" nx ny nz" if self.n else "") + (" u v" if self.uv else "")
+        head = "ply\nformat binary_little_endian 1.0\nelement vertex %d\n" % len(self.p)
+        head += "".join("property float %s\n" % c for c in columns.split())
+        head += "element face %d\nproperty list uchar int vertex_indices\nend_header\n" % len(self.f)
+        body = bytearray(head.encode())
+        for i, p in enumerate(self.p):
+            row = p + (self.n[i] if self.n else ()) + (self.uv[i] if self.uv else ())
+            body += struct.pack("<%df" % len(row), *row)
+        for t in self.f:
+            body += struct.pack("<B3i", 3, *t)
+        write_bytes(path, gzip.compress(bytes(body), 9, mtime=0) if path.endswith(".gz") else bytes(body))
+
+
+# ------------------------------------------------------------------------------------------------ shapes
+
+
+def lathe(pieces, nu, radius=lambda phi, z: 1.0):
+    """Turns a profile about Z. `pieces` are smooth runs of (r, z), from bottom to top with the outside to the
+    right of the way, creases between them; u runs around, v along. `radius` scales r by angle and height."""
+    mesh, total, done = Mesh(), 0.0, 0.0
+    for piece in pieces:
+        total += sum(math.dist(a, b) for a, b in zip(piece, piece[1:]))
+    for piece in pieces:
+        part, last = Mesh(), len(piece) - 1
+        for i, (r, z) in enumerate(piece):
+            if i > 0:
+                done += math.dist(piece[i - 1], piece[i])
+            (r0, z0), (r1, z1) = piece[max(0, i - 1)], piece[min(last, i + 1)]
+            for j in range(nu + 1):
+                phi = 2 * math.pi * (j % nu) / nu
+                c, s, k = math.cos(phi), math.sin(phi), radius(phi, z)
+                part.p.append((r * k * c, r * k * s, z))
+                # ∂/∂φ × ∂/∂profile, with the angular modulation differenced
+                dk = (radius(phi + 1e-3, z) - radius(phi - 1e-3, z)) / 2e-3
+                nr, nt = (z1 - z0) * k, -(z1 - z0) * dk
+                n = (nr * c - nt * s, nr * s + nt * c, -(r1 - r0) * k * k)
+                part.n.append(unit(n) if dot(n, n) > 1e-20 else (0.0, 0.0, 1.0))
+                part.uv.append((j / nu, done / total))
+        for i in range(last):
+            for j in range(nu):
+                a, b = i * (nu + 1) + j, (i + 1) * (nu + 1) + j
+                if piece[i][0] > 1e-9:
+                    part.f.append((a, a + 1, b + 1))
+                if piece[i + 1][0] > 1e-9:
+                    part.f.append((a, b + 1, b))
+        mesh.join(part)
+    return mesh
+
+
+def arc(cr, cz, radius, a0, a1, n):
+    """A piece of profile: points of a circle about (cr, cz) from angle a0 to a1 in degrees (0 = outwards)."""
+    angles = [math.radians(a0 + (a1 - a0) * i / n) for i in range(n + 1)]
+    return [(max(0.0, cr + radius * math.cos(a)) if abs(cr + radius * math.cos(a)) > 1e-9 else 0.0,
+             cz + radius * math.sin(a)) for a in angles]
+
+
+def box(lo, hi, turn=0.0, pivot=None):
+    """A closed box from `lo` to `hi`, turned by `turn` degrees about the vertical through `pivot` (its centre)."""
+    px, py = pivot or ((lo[0] + hi[0]) / 2, (lo[1] + hi[1]) / 2)
+    c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+    p = []
+    for z in (lo[2], hi[2]):
+        for y in (lo[1], hi[1]):
+            for x in (lo[0], hi[0]):
+                p.append((px + c * (x - px) - s * (y - py), py + s * (x - px) + c * (y - py), z))
+    sides = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+    return Mesh(p, [t for a, b, d, e in sides for t in ((a, b, d), (a, d, e))])
+
+
+def quad(a, b, c, d):
+    """Two triangles; the front is where a, b, c, d runs counter-clockwise."""
+    return Mesh([a, b, c, d], [(0, 1, 2), (0, 2, 3)])
+
+
+# ------------------------------------------------------------------------------------------------ scene text
+
+
+def num(x):
+    """Five significant digits, no exponent for ordinary sizes, no minus zero."""
+    text = "%.5g" % x
+    return "0" if text == "-0" else text
+
+
+def nums(values):
+    return " ".join(num(x) for x in values)
+
+
+def points(ps):
+    return "  ".join(nums(p) for p in ps)
+
+
+class Text:
+    """A scene file in the making."""
+
+    def __init__(self, name, about, eye, target, fov, width, height, spp, depth, camera=""):
+        self.lines = [
+            "# %s: %s" % (name, about),
+            "# Written by scenes/generate.py; CC0.",
+            "Scale -1 1 1  # camera space is left-handed: this keeps right on the right",
+            "LookAt %s  %s  0 0 1" % (nums(eye), nums(target)),
+            'Camera "perspective" "float fov" [%s]%s' % (num(fov), camera),
+            'Film "rgb" "integer xresolution" [%d] "integer yresolution" [%d] "string filename" ["%s.exr"]'
+            % (width, height, name),
+            'Sampler "zsobol" "integer pixelsamples" [%d]' % spp,
+            'Integrator "path" "integer maxdepth" [%d]' % depth,
+            "WorldBegin",
+            "",
+        ]
+
+    def put(self, *lines):
+        self.lines += lines
+
+    def block(self, *lines):
+        """Lines between AttributeBegin and AttributeEnd."""
+        self.put("AttributeBegin", *("  " + x for x in lines), "AttributeEnd")
+
+    def diffuse(self, **colours):
+        """Named diffuse materials."""
+        for name, rgb in colours.items():
+            self.put('MakeNamedMaterial "%s" "string type" ["diffuse"] "rgb reflectance" [%s]' % (name, nums(rgb)))
+
+    def mesh(self, material, mesh):
+        """A small mesh, inline."""
+        self.put('NamedMaterial "%s"' % material, triangles(mesh))
+
+    def write(self, path):
+        write_bytes(path, ("\n".join(self.lines) + "\n").encode())
+
+
+def triangles(mesh):
+    """Inline triangle mesh; a pair of vertices a line would be prettier and twice as long."""
+    return 'Shape "trianglemesh" "integer indices" [%s] "point3 P" [%s]' % (
+        "  ".join("%d %d %d" % t for t in mesh.f), points(mesh.p))
+
+
+def ply(name):
+    return 'Shape "plymesh" "string filename" ["%s"]' % name
+
+
+def panel(centre, target, width, height):
+    """A rectangle facing `target`, as one bilinear patch."""
+    n = unit(sub(target, centre))
+    u = unit(cross((0.0, 0.0, 1.0), n))
+    u, v = scale(u, width / 2), scale(cross(n, u), height / 2)
+    corners = [sub(sub(centre, u), v), sub(add(centre, u), v), add(sub(centre, u), v), add(add(centre, u), v)]
+    return 'Shape "bilinearmesh" "integer indices" [0 1 2 3] "point3 P" [%s]' % points(corners)
+
+
+def emit(rgb):
+    return 'AreaLightSource "diffuse" "rgb L" [%s]' % nums(rgb)
+
+
+# ------------------------------------------------------------------------------------------------ cornell-box
+
+
+def cornell_box(folder, _):
+    t = Text("cornell-box", "two boxes in a room with coloured walls, one lamp in the ceiling", (0, -4.9, 1.15),
+             (0, 0, 1.15), 34, 512, 512, 256, 8)
+    w, h = 1.2, 2.3
+    t.diffuse(plaster=(0.74, 0.72, 0.68), clay=(0.62, 0.13, 0.07), sea=(0.1, 0.32, 0.42), black=(0, 0, 0))
+    shell = quad((-w, -w, 0), (w, -w, 0), (w, w, 0), (-w, w, 0))
+    shell.join(quad((-w, -w, h), (-w, w, h), (w, w, h), (w, -w, h)))
+    shell.join(quad((-w, w, 0), (w, w, 0), (w, w, h), (-w, w, h)))
+    shell.join(box((-0.85, 0.05, 0), (-0.13, 0.77, 1.42), 19))
+    shell.join(box((0.15, -0.75, 0), (0.83, -0.07, 0.62), -17))
+    t.mesh("plaster", shell)
+    t.mesh("clay", quad((-w, -w, 0), (-w, w, 0), (-w, w, h), (-w, -w, h)))
+    t.mesh("sea", quad((w, -w, 0), (w, -w, h), (w, w, h), (w, w, 0)))
+    z = h - 0.01
+    lamp = quad((-0.32, -0.26, z), (-0.32, 0.26, z), (0.32, 0.26, z), (0.32, -0.26, z))
+    t.block(emit((23, 19, 14)), 'NamedMaterial "black"', triangles(lamp))
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ materials
+
+
+def pawn():
+    """A chess pawn, 1.32 m tall before scaling, foot on the ground."""
+    body = [(0.13 + 0.21 * (1 - i / 20) ** 2.2, 0.16 + 0.62 * i / 20) for i in range(21)]
+    start = -90 + math.degrees(math.asin(0.15 / 0.26))
+    return lathe([[(0.0, 0.0), (0.4, 0.0)], arc(0.4, 0.08, 0.08, -90, 90, 12), [(0.4, 0.16), (0.34, 0.16)], body,
+                  [(0.13, 0.78), (0.24, 0.8)], arc(0.24, 0.83, 0.03, -90, 90, 8), [(0.24, 0.86), (0.15, 0.86)],
+                  arc(0.0, 1.06, 0.26, start, 90, 24)], 64)
+
+
+def glaze(u, v):
+    """A potter's pattern: bands with wavy edges and a speckle that repeats around."""
+    wave = v + 0.02 * math.sin(2 * math.pi * 9 * u)
+    band = wave * 7 % 1
+    colour = (0.72, 0.66, 0.52) if band < 0.55 else (0.05, 0.16, 0.34) if int(wave * 7) % 2 else (0.55, 0.16, 0.05)
+    return scale(colour, 0.75 + 0.25 * lattice(int(u * 256), int(v * 128)))
+
+
+def holes(u, v):
+    """Opacity with round holes on a staggered grid, equally wide at every latitude; 1 is solid."""
+    row = math.floor(v * 9)
+    ring = max(1, round(18 * math.sin(math.pi * (row + 0.5) / 9)))
+    x, y = (u * ring + 0.5 * (row % 2)) % 1 - 0.5, v * 9 % 1 - 0.5
+    return 0.0 if x * x + y * y < 0.34**2 else 1.0
+
+
+def materials(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    pawn().write_ply(file("pawn.ply.gz"))
+    lathe([arc(0.0, 0.0, 0.45, -90, 90, 32)], 64).write_ply(file("shell.ply"))
+    write_png(file("glaze.png"), [[glaze((x + 0.5) / 256, 1 - (y + 0.5) / 128) for x in range(256)] for y in range(128)])
+    write_png(file("holes.png"), [[holes((x + 0.5) / 512, 1 - (y + 0.5) / 256) for x in range(512)] for y in range(256)])
+
+    eye, target = (0.0, -11.5, 4.0), (0.0, -0.15, 0.78)
+    t = Text("materials", "metals, glass and paint under soft boxes", eye, target, 23, 640, 360, 512, 16,
+             ' "float lensradius" [0.05] "float focaldistance" [%s]' % num(math.dist(eye, (0, -1.1, 0.45))))
+    t.put('LightSource "infinite" "rgb L" [0.12 0.13 0.15]', "")
+    t.put('Texture "checks" "float" "checkerboard" "float uscale" [16] "float vscale" [22] "float tex1" [0] "float tex2" [1]',
+          'Texture "chess" "spectrum" "mix" "rgb tex1" [0.75 0.7 0.6] "rgb tex2" [0.09 0.05 0.04] "texture amount" ["checks"]',
+          'Texture "glaze" "spectrum" "imagemap" "string filename" ["glaze.png"] "string filter" ["bilinear"]',
+          'Texture "glazed" "spectrum" "scale" "texture tex" ["glaze"] "float scale" [0.95]',
+          'Texture "holes" "float" "imagemap" "string filename" ["holes.png"] "string encoding" ["linear"]'
+          ' "string filter" ["bilinear"]', "")
+
+    def named(name, kind, *rest):
+        t.put('MakeNamedMaterial "%s" "string type" ["%s"]%s' % (name, kind, "".join(" " + r for r in rest)))
+
+    def metal(name, symbol, au, av):
+        named(name, "conductor", '"spectrum eta" ["metal-%s-eta"] "spectrum k" ["metal-%s-k"]' % (symbol, symbol),
+              '"float uroughness" [%s] "float vroughness" [%s] "bool remaproughness" [false]' % (num(au), num(av)))
+
+    t.diffuse(backdrop=(0.5, 0.5, 0.5), clay=(0.65, 0.16, 0.07), enamel=(0.55, 0.58, 0.62), black=(0, 0, 0))
+    named("chess", "diffuse", '"texture reflectance" ["chess"]')
+    named("glazed", "diffuse", '"texture reflectance" ["glazed"]')
+    metal("silver", "Ag", 0, 0)
+    metal("gold", "Au", 0, 0)
+    metal("satin gold", "Au", 0.2, 0.2)
+    metal("satin copper", "Cu", 0.09, 0.09)
+    metal("brushed aluminium", "Al", 0.04, 0.35)
+    named("glass", "dielectric", '"float eta" [1.5]')
+    named("frosted glass", "dielectric", '"float eta" [1.5] "float roughness" [0.15] "bool remaproughness" [false]')
+    named("bubble", "thindielectric", '"float eta" [1.33]')
+    t.put("")
+
+    # floor and wall in one sweep, with shading normals so that the bend shows no facets
+    profile = [(-14.0, 0.0, 0, 1)]
+    for i in range(17):
+        a = math.radians(90 * i / 16)
+        profile.append((3.0 + 3.0 * math.sin(a), 3.0 - 3.0 * math.cos(a), -math.sin(a), math.cos(a)))
+    profile.append((6.0, 12.0, -1, 0))
+    patches = ["%d %d %d %d" % (2 * i, 2 * i + 1, 2 * i + 2, 2 * i + 3) for i in range(len(profile) - 1)]
+    t.put('NamedMaterial "backdrop"', 'Shape "bilinearmesh" "integer indices" [%s]' % "  ".join(patches),
+          '  "point3 P" [%s]' % points([(x, y, z) for y, z, _, _ in profile for x in (-16, 16)]),
+          '  "normal N" [%s]' % points([(0, ny, nz) for _, _, ny, nz in profile for _ in (0, 1)]), "")
+
+    for i, m in enumerate(("chess", "satin copper", "brushed aluminium", "gold", "glass")):
+        t.block("Translate %s 0.75 0" % num((i - 2) * 1.5), "Rotate %d 0 0 1" % (37 * i), "Scale 1.42 1.42 1.42",
+                'NamedMaterial "%s"' % m, ply("pawn.ply.gz"))
+    for i, m in enumerate(("glazed", "silver", "frosted glass", None, "satin gold", "glass", "bubble")):
+        place = "Translate %s %s 0.4501" % (num((i - 3) * 1.08), num(-1.05 - 0.12 * (i % 2)))
+        if m:
+            t.block(place, "Rotate 20 1 0 0", 'NamedMaterial "%s"' % m, 'Shape "sphere" "float radius" [0.45]')
+        else:
+            t.block(place, "Rotate 24 1 0 0", "Rotate 13 0 1 0", 'NamedMaterial "enamel"',
+                    'Shape "plymesh" "string filename" ["shell.ply"] "texture alpha" ["holes"]',
+                    'NamedMaterial "clay"', 'Shape "sphere" "float radius" [0.27]')
+    t.put("")
+    for centre, width, height, rgb in (((-5.0, -4.0, 5.6), 3.2, 3.2, (9, 8.6, 8.0)),
+                                       ((5.6, -1.0, 3.6), 1.2, 4.0, (7, 7.4, 8.2)),
+                                       ((0.0, 1.0, 7.0), 6.0, 1.6, (4.6, 4.6, 4.6))):
+        t.block(emit(rgb), 'NamedMaterial "black"', panel(centre, (0.0, 0.05, 0.6), width, height))
+    t.write(file("scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ skylight
+
+SUN = unit((-0.62, -0.34, 0.52))
+
+
+def sky(d):
+    """Radiance from direction `d`: a gradient from horizon to zenith, a glow about the sun, and the sun as a lobe
+    exp(κ(cos γ − 1)) that is some degrees wide and brings an irradiance of about 2.4 across itself."""
+    up, cos_sun = max(0.0, d[2]), dot(d, SUN)
+    colour = lerp((0.86, 0.84, 0.8), (0.16, 0.33, 0.72), up**0.45)
+    colour = lerp((0.17, 0.18, 0.14), colour, smoothstep(-0.03, 0.03, d[2]))
+    glow = 0.45 * math.exp(9 * (cos_sun - 1)) * smoothstep(-0.03, 0.1, d[2])
+    kappa = 1100.0
+    lobe = 2.4 * kappa / (2 * math.pi) * math.exp(kappa * (cos_sun - 1))
+    return add(colour, add(scale((1, 0.85, 0.6), glow), scale((1, 0.88, 0.68), lobe)))
+
+
+def octahedral(n, fn):
+    """n × n image of a function of direction in the equal-area octahedral map of Clarberg 2008, +Z at the centre:
+    |z| = 1 − r² with r the L1 distance from the centre (mirrored past the diagonals), φ linear along each diamond."""
+    rows = []
+    for y in range(n):
+        row = []
+        for x in range(n):
+            u, v = 2 * (x + 0.5) / n - 1, 2 * (y + 0.5) / n - 1
+            fold = 1 - abs(u) - abs(v)
+            r = 1 - abs(fold)
+            phi = ((abs(v) - abs(u)) / r + 1) * math.pi / 4 if r > 0 else 0.0
+            s = r * math.sqrt(max(0.0, 2 - r * r))
+            z = math.copysign(1 - r * r, fold)
+            row.append(fn((math.copysign(math.cos(phi) * s, u), math.copysign(math.sin(phi) * s, v), z)))
+        rows.append(row)
+    return rows
+
+
+TERRAIN = 90.0  # half width of the land
+EYE_XY = (-11.0, -33.0)
+
+
+def height(x, y):
+    """The land: rolling, with a knoll at the origin whose top is level."""
+    knoll = 4.6 * math.exp(-(x * x + y * y) / 300)
+    rolling = 13 * (fbm(x / 46 + 5, y / 46 + 9) - 0.5) * smoothstep(6, 40, math.hypot(x, y))
+    far = 9 * smoothstep(35, 95, y)
+    return (knoll + rolling + far) * (1 - (w := smoothstep(12, 7, math.hypot(x, y)))) + 4.3 * w
+
+
+def smooth_land(n):
+    """The land as a grid of n × n cells with smooth normals and texture coordinates."""
+    mesh = Mesh()
+    for j in range(n + 1):
+        for i in range(n + 1):
+            x, y = (2 * i / n - 1) * TERRAIN, (2 * j / n - 1) * TERRAIN + 30
+            dx, dy = (height(x + 0.1, y) - height(x - 0.1, y)) / 0.2, (height(x, y + 0.1) - height(x, y - 0.1)) / 0.2
+            mesh.p.append((x, y, height(x, y)))
+            mesh.n.append(unit((-dx, -dy, 1.0)))
+            mesh.uv.append((i / n, j / n))
+    for j in range(n):
+        for i in range(n):
+            a, b = j * (n + 1) + i, (j + 1) * (n + 1) + i
+            mesh.f += [(a, a + 1, b + 1), (a, b + 1, b)]
+    return mesh
+
+
+def grass(u, v):
+    """Meadow: two greens and a dry yellow, in patches of several sizes."""
+    a, b = fbm(u * 14, v * 14), fbm(u * 70 + 3, v * 70 + 8, 2)
+    return scale(lerp((0.1, 0.17, 0.04), (0.33, 0.29, 0.1), smoothstep(0.38, 0.68, a)), 0.7 + 0.6 * b)
+
+
+def conifer():
+    """Four skirts, one above the other, 5 m tall, with boughs that stand out."""
+    pieces, z = [], 0.9
+    for k in range(4):
+        r, top = 1.25 * (1 - 0.21 * k), z + 1.75 - 0.2 * k
+        pieces += [[(0.12, z + 0.22), (0.6 * r, z + 0.08), (r, z)],
+                   [(r, z), (0.55 * r, z + 0.42 * (top - z)), (0.22 * r, z + 0.78 * (top - z)), (0.0, top)]]
+        z += 0.95
+    return lathe(pieces, 28, lambda phi, z: 1 + 0.13 * math.sin(7 * phi + 2.1 * math.floor(z)))
+
+
+def broadleaf():
+    """A crown of rounded lumps on a trunk, 4.6 m tall."""
+    return lathe([[(r, z + 2.9) for r, z in arc(0.0, 0.0, 1.7, -90, 90, 24)]], 40,
+                 lambda phi, z: 1 + 0.13 * math.sin(5 * phi + 3 * z) * math.sin(2.9 * z + 1) + 0.08 * math.sin(9 * phi - 4 * z))
+
+
+def pavilion(t, ground):
+    """A round temple: two steps, ten columns (instances), a ring and a dome with a ball on top."""
+    t.put("# the pavilion", 'ObjectBegin "column"', '  NamedMaterial "marble"', "  " + ply("column.ply"), "ObjectEnd")
+    for radius, z in ((4.6, 0.3), (4.2, 0.6)):
+        t.block("Translate 0 0 %s" % num(ground + z), 'NamedMaterial "marble"',
+                'Shape "disk" "float radius" [%s]' % num(radius))
+    for i in range(10):
+        a = 2 * math.pi * (i + 0.3) / 10
+        t.block("Translate %s %s %s" % (num(3.4 * math.cos(a)), num(3.4 * math.sin(a)), num(ground + 0.6)),
+                'ObjectInstance "column"')
+    t.block("Translate 0 0 %s" % num(ground), 'NamedMaterial "marble"', ply("temple.ply"),
+            "Translate 0 0 7.25", 'Shape "sphere" "float radius" [0.32]')
+    t.block("Translate 0 0 %s" % num(ground + 1.5), 'NamedMaterial "terracotta"', 'Shape "sphere" "float radius" [0.9]')
+
+
+def plant(rng, count):
+    """Places for `count` trees: (x, y), apart from each other, clear of the temple and of the view on it."""
+    places, cells, reach = [], {}, 2.2
+    ex, ey = EYE_XY
+    length = math.hypot(ex, ey)
+    tries = 0
+    while len(places) < count:
+        tries += 1
+        if tries % (60 * count) == 0:
+            reach *= 0.8  # too many for the land: let them stand closer
+        x, y = rng.uniform(-TERRAIN + 3, TERRAIN - 3), rng.uniform(-TERRAIN + 33, TERRAIN + 27)
+        along, across = (x * ex + y * ey) / length, abs(x * ey - y * ex) / length
+        view = along > -2 and across < 6.5 + 0.1 * (length - along)
+        if math.hypot(x, y) < 9 or view or math.hypot(x - ex, y - ey) < 12 or fbm(x / 19 + 40, y / 19) < 0.4:
+            continue
+        key = (math.floor(x / reach), math.floor(y / reach))
+        near = [p for i in (-1, 0, 1) for j in (-1, 0, 1) for p in cells.get((reach, key[0] + i, key[1] + j), ())]
+        if all(math.dist(p, (x, y)) > reach for p in near):
+            places.append((x, y))
+            cells.setdefault((reach,) + key, []).append((x, y))
+    return places
+
+
+def skylight(folder, args):
+    file = lambda name: os.path.join(folder, name)
+    write_exr(file("sky.exr"), octahedral(512, sky))
+    write_png(file("grass.png"), [[grass((x + 0.5) / 256, 1 - (y + 0.5) / 256) for x in range(256)] for y in range(256)])
+    smooth_land(100).write_ply(file("land.ply"))
+    conifer().write_ply(file("conifer.ply"))
+    broadleaf().write_ply(file("broadleaf.ply"))
+    lathe([[(0.2, -0.6), (0.15, 0.6), (0.11, 2.0)]], 10).write_ply(file("trunk.ply"))
+    lathe([[(0.42, 0), (0.42, 0.16), (0.36, 0.2)], [(0.3, 0.2), (0.29, 1.4), (0.24, 3.3)], arc(0.24, 3.38, 0.1, -60, 70, 6),
+           [(0.36, 3.46), (0.36, 3.62)]], 24).write_ply(file("column.ply"))
+    lathe([[(4.6, -1.2), (4.6, 0.3)], [(4.2, 0.3), (4.2, 0.6)], [(0.0, 4.22), (3.9, 4.22)], [(3.9, 4.22), (3.9, 4.55)],
+           [(4.05, 4.55), (4.05, 4.75)], [(4.05, 4.75), (3.6, 4.75)], arc(0.0, 4.6, 3.5, 2.5, 90, 24)], 72
+          ).write_ply(file("temple.ply"))
+
+    eye = EYE_XY + (height(*EYE_XY) + 4.2,)
+    t = Text("skylight", "a round temple in a wood of instances, under a sky of our own", eye, (3.4, 0.0, 6.4), 34,
+             640, 400, 128, 6)
+    t.put('LightSource "infinite" "string filename" ["sky.exr"]', "")
+    t.put('Texture "grass" "spectrum" "imagemap" "string filename" ["grass.png"] "string filter" ["bilinear"]',
+          'MakeNamedMaterial "meadow" "string type" ["diffuse"] "texture reflectance" ["grass"]')
+    t.diffuse(marble=(0.72, 0.69, 0.63), terracotta=(0.55, 0.17, 0.08), bark=(0.12, 0.08, 0.055), fir=(0.035, 0.095, 0.045),
+              spruce=(0.055, 0.13, 0.1), oak=(0.13, 0.2, 0.035), maple=(0.42, 0.17, 0.03))
+    t.put("", 'NamedMaterial "meadow"', ply("land.ply"), "")
+    kinds = (("fir", "conifer"), ("spruce", "conifer"), ("oak", "broadleaf"), ("maple", "broadleaf"))
+    for material, crown in kinds:
+        t.put('ObjectBegin "%s"' % material, '  NamedMaterial "bark"', "  " + ply("trunk.ply"),
+              '  NamedMaterial "%s"' % material, "  " + ply(crown + ".ply"), "ObjectEnd")
+    t.put("")
+    pavilion(t, height(0, 0))
+    t.put("", '# the wood', 'Include "wood.pbrt"')
+    t.write(file("scene.pbrt"))
+
+    rng, wood = Pcg(args.seed, 3), []
+    for x, y in plant(rng, args.trees):
+        stand = noise(x / 24 + 70, y / 24) + rng.uniform(-0.22, 0.22)
+        kind = 0 if stand < 0.42 else 1 if stand < 0.58 else 2 if stand < 0.8 else 3
+        size = rng.uniform(0.75, 1.35)
+        wood.append('AttributeBegin Translate %.2f %.2f %.2f Rotate %d 0 0 1 Scale %.2f %.2f %.2f ObjectInstance "%s" AttributeEnd'
+                    % (x, y, height(x, y), rng.below(360), size, size, size * rng.uniform(0.9, 1.2), kinds[kind][0]))
+    write_bytes(file("wood.pbrt"), ("\n".join(wood) + "\n").encode())
+
+
+# ------------------------------------------------------------------------------------------------ many-lights
+
+PITCH, STREET = 12.0, 3.8
+WARM = ((1, 0.62, 0.28), (1, 0.72, 0.4), (1, 0.5, 0.2), (1, 0.82, 0.58), (0.75, 0.85, 1), (1, 0.35, 0.15))
+
+
+def house(x, y, half, eaves, ridge, along_x):
+    """A house with a gable roof: walls and roof, without a floor."""
+    a, b, c, d = ((x + sx * half, y + sy * half) for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
+    low, high = [p + (0.0,) for p in (a, b, c, d)], [p + (eaves,) for p in (a, b, c, d)]
+    walls = Mesh(low + high, [t for i in range(4) for t in ((i, (i + 1) % 4, (i + 1) % 4 + 4), (i, (i + 1) % 4 + 4, i + 4))])
+    if along_x:
+        tops, ends = [(x - half, y, ridge), (x + half, y, ridge)], ((7, 4, 8), (5, 6, 9))
+        slopes = ((high[0], high[1], tops[1], tops[0]), (high[2], high[3], tops[0], tops[1]))
+    else:
+        tops, ends = [(x, y - half, ridge), (x, y + half, ridge)], ((4, 5, 8), (6, 7, 9))
+        slopes = ((high[1], high[2], tops[1], tops[0]), (high[3], high[0], tops[0], tops[1]))
+    walls.p += tops
+    walls.f += ends
+    roof = Mesh()
+    for s in slopes:
+        roof.join(quad(*s))
+    return walls, roof
+
+
+def town(rng):
+    """Houses on a grid of blocks, four to a block, and the places of windows on walls that face a street.
+    Returns walls and roofs by colour index, and windows as (corner, edge right, edge up)."""
+    walls, roofs, windows = [Mesh() for _ in range(4)], [Mesh() for _ in range(2)], []
+    for bx in range(-2, 3):
+        for by in range(-2, 3):
+            for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                half = rng.uniform(1.75, 2.0)
+                x, y = bx * PITCH + 2.05 * sx, by * PITCH + 2.05 * sy
+                eaves = 2 + 1.5 * (1 + rng.below(3)) + rng.uniform(0, 0.4)
+                if (bx, by) == (0, 0):
+                    eaves = 1.6
+                w, r = house(x, y, half, eaves, eaves + rng.uniform(0.9, 1.7), rng.below(2) == 0)
+                walls[rng.below(4)].join(w)
+                roofs[rng.below(2)].join(r)
+                for floor in range(int((eaves - 0.6) / 1.5)):
+                    for k in (-1, 0, 1):
+                        z, o = 0.8 + 1.5 * floor, 0.62 * half * k
+                        windows.append(((x + sx * (half + 0.015), y + o - sx * 0.26, z), (0, sx * 0.52, 0), (0, 0, 0.8)))
+                        windows.append(((x + o + sy * 0.26, y + sy * (half + 0.015), z), (-sy * 0.52, 0, 0), (0, 0, 0.8)))
+    return walls, roofs, windows
+
+
+def panes(windows, count):
+    """The first `count` panes: one per window, or each window in k × k when there are not windows enough."""
+    k = max(1, math.ceil(math.sqrt(count / len(windows))))
+    for i in range(count):
+        (corner, right, up), cell = windows[i // (k * k)], i % (k * k)
+        du, dv = scale(right, 1 / k), scale(up, 1 / k)
+        corner = add(corner, add(scale(du, cell % k + 0.05), scale(dv, cell // k + 0.05)))
+        yield corner, scale(du, 0.9), scale(dv, 0.9)
+
+
+def on_street(rng, reach):
+    """A random place on a street and the direction of the street (0: along x, 1: along y)."""
+    axis, line = rng.below(2), (rng.below(2 * reach) - reach + 0.5) * PITCH
+    along = rng.uniform(-2.4, 2.4) * PITCH
+    return ((along, line) if axis == 0 else (line, along)), axis
+
+
+def many_lights(folder, args):
+    n, rng = args.lights, Pcg(args.seed, 4)
+    lit, bulbs = math.ceil(0.6 * n), n // 5
+    lamps = n - lit - bulbs
+    t = Text("many-lights", "a town at night with %d lights: %d panes, %d bulbs, %d lanterns (generate.py many-lights "
+             "--lights %d --seed %d)" % (n, lit, bulbs, lamps, n, args.seed), (-6.4, -31, 7.2), (-4.4, -10, 2.5), 50, 640, 400, 128, 4)
+    t.put('LightSource "infinite" "rgb L" [0.03 0.04 0.075]', "")
+    walls, roofs, windows = town(rng)
+    t.diffuse(paving=(0.32, 0.3, 0.29), wall0=(0.62, 0.52, 0.4), wall1=(0.55, 0.3, 0.2), wall2=(0.5, 0.53, 0.55),
+              wall3=(0.66, 0.6, 0.52), roof0=(0.3, 0.11, 0.07), roof1=(0.16, 0.16, 0.18), black=(0, 0, 0))
+    t.mesh("paving", quad((-70, -70, 0), (70, -70, 0), (70, 70, 0), (-70, 70, 0)))
+    for i, m in enumerate(walls):
+        t.mesh("wall%d" % i, m)
+    for i, m in enumerate(roofs):
+        t.mesh("roof%d" % i, m)
+    tower = box((-1.6, -1.6, 0), (1.6, 1.6, 11))
+    tower.join(Mesh([(-1.8, -1.8, 11), (1.8, -1.8, 11), (1.8, 1.8, 11), (-1.8, 1.8, 11), (0, 0, 15)],
+                    [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 2, 1), (0, 3, 2)]))
+    t.mesh("wall3", tower)
+
+    # windows: one bilinear patch is one light; those of one colour share a mesh
+    t.put("", "# %d lit panes" % lit)
+    rng.shuffle(windows)
+    groups = [[] for _ in WARM]
+    area = 0.0
+    for corner, right, up in panes(windows, lit):
+        groups[min(rng.below(9), 5) if rng.below(3) else rng.below(3)].append((corner, right, up))
+        area += abs(dot(cross(right, up), (1, 1, 0)))
+    for colour, group in zip(WARM, groups):
+        if group:
+            ps = [p for c, r, u in group for p in (c, add(c, r), add(c, u), add(add(c, r), u))]
+            t.block(emit(scale(colour, 2600 / area)), 'NamedMaterial "black"',
+                    'Shape "bilinearmesh" "integer indices" [%s] "point3 P" [%s]'
+                    % (" ".join("%d" % i for i in range(len(ps))), "  ".join("%.2f %.2f %.2f" % p for p in ps)))
+
+    # strings of bulbs across the streets, nine to a string
+    t.put("", "# %d bulbs" % bulbs)
+    for i in range(bulbs):
+        if i % 9 == 0:
+            (x, y), axis = on_street(rng, 2)
+            z, colour = rng.uniform(3.1, 3.6), WARM[rng.below(4)]
+        s = (i % 9 - 4) / 4.5
+        across, sag = s * STREET / 2, 0.55 * (s * s - 1)
+        t.block("Translate %.2f %.2f %.2f" % ((x, y + across, z + sag) if axis == 0 else (x + across, y, z + sag)),
+                emit(scale(colour, 200 * 400 / bulbs)), 'NamedMaterial "black"', 'Shape "sphere" "float radius" [0.05]')
+
+    t.put("", "# %d lanterns" % lamps)
+    for i in range(lamps):
+        (x, y), axis = on_street(rng, 3)
+        side = (1 - 2 * rng.below(2)) * (STREET / 2 - 0.35)
+        x, y = (x, y + side) if axis == 0 else (x + side, y)
+        t.put('LightSource "point" "point3 from" [%.2f %.2f %.2f] "rgb I" [%s]'
+              % (x, y, rng.uniform(2.2, 2.8), nums(scale(WARM[rng.below(6)], 200 * 5 / lamps))))
+    t.write(args.output or os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ interior
+
+
+def interior(folder, _):
+    t = Text("interior", "a dark room; the only lamp stands next door, throws its light at the ceiling there, and the door is ajar",
+             (1.75, 0.35, 1.45), (1.98, 5.0, 1.02), 52, 480, 384, 512, 12)
+    t.diffuse(plaster=(0.76, 0.73, 0.66), boards=(0.42, 0.27, 0.15), door=(0.66, 0.62, 0.52), oak=(0.38, 0.22, 0.1),
+              sofa=(0.12, 0.24, 0.3), rug=(0.5, 0.13, 0.1), cream=(0.72, 0.66, 0.52), moss=(0.22, 0.3, 0.12),
+              ochre=(0.66, 0.4, 0.09), next=(0.8, 0.75, 0.64), black=(0, 0, 0))
+    h, wall = 2.6, 5.2                   # ceiling; the wall between the rooms is 0.12 thick
+    left, right, top = 2.35, 3.25, 2.05  # the doorway in it
+
+    def boxes(material, *items):
+        whole = Mesh()
+        for item in items:
+            whole.join(box(*item))
+        t.mesh(material, whole)
+
+    boxes("boards", ((-0.1, -0.1, -0.1), (5.4, 8.8, 0)))
+    boxes("plaster", ((-0.1, -0.1, h), (5.4, 8.8, h + 0.1)), ((-0.1, -0.1, 0), (0, wall, h)), ((4.1, -0.1, 0), (4.2, wall, h)),
+          ((0, -0.1, 0), (4.1, 0, h)), ((-0.1, wall, 0), (left, wall + 0.12, h)), ((right, wall, 0), (5.4, wall + 0.12, h)),
+          ((left, wall, top), (right, wall + 0.12, h)))
+    boxes("next", ((0.4, wall + 0.12, 0), (0.5, 8.7, h)), ((5.2, wall + 0.12, 0), (5.3, 8.7, h)), ((0.4, 8.6, 0), (5.3, 8.7, h)))
+    hinge = (right, wall)
+    boxes("door", ((left + 0.02, wall - 0.02, 0.01), (right, wall + 0.02, top - 0.02), 46, hinge))
+    boxes("oak",  # frame of the door, skirting, table, shelf, stand of the lamp
+          ((left - 0.08, wall - 0.03, 0), (left, wall + 0.15, top + 0.08)), ((right, wall - 0.03, 0), (right + 0.08, wall + 0.15, top + 0.08)),
+          ((left, wall - 0.03, top), (right, wall + 0.15, top + 0.08)), ((0, 0, 0), (0.02, wall, 0.09)),
+          ((1.35, 2.45, 0.4), (2.35, 3.05, 0.45), 6), *(((1.4 + 0.85 * i, 2.5 + 0.44 * j, 0), (1.46 + 0.85 * i, 2.56 + 0.44 * j, 0.4), 6, (1.85, 2.75))
+                                                         for i in (0, 1) for j in (0, 1)),
+          *(((0.35, wall - 0.32, z), (1.75, wall, z + 0.035)) for z in (0.1, 0.55, 1.0, 1.45, 1.9)),
+          ((0.31, wall - 0.33, 0), (0.35, wall, 1.96)), ((1.75, wall - 0.33, 0), (1.79, wall, 1.96)),
+          ((4.28, 6.68, 0), (4.32, 6.72, 1.3)), ((4.15, 6.55, 0), (4.45, 6.85, 0.03)))
+    boxes("sofa", ((0.08, 1.75, 0.12), (0.95, 3.75, 0.42)), ((0.05, 1.75, 0.12), (0.28, 3.75, 0.85)),
+          ((0.08, 1.6, 0.12), (0.95, 1.78, 0.62)), ((0.08, 3.72, 0.12), (0.95, 3.9, 0.62)))
+    boxes("rug", ((1.1, 1.5, 0), (3.2, 4.0, 0.015), 3))
+    boxes("ochre", ((0.32, 3.05, 0.44), (0.46, 3.55, 0.84), -12), ((1.62, 2.6, 0.45), (1.86, 2.78, 0.485), 25))
+    boxes("cream", ((0.3, 1.95, 0.44), (0.45, 2.4, 0.82), 14), ((3.62, 3.3, 0.02), (4.05, 3.75, 0.45)))
+    boxes("oak", ((3.55, 2.9, 0.42), (4.05, 3.4, 0.46), -8), *(((3.57 + 0.42 * i, 2.92 + 0.42 * j, 0), (3.61 + 0.42 * i, 2.96 + 0.42 * j, 0.42), -8, (3.8, 3.15))
+                                                              for i in (0, 1) for j in (0, 1)))
+    rng, shades, books = Pcg(5, 5), ("ochre", "moss", "rug", "cream", "sofa"), {}
+    for z in (0.135, 0.585, 1.035, 1.485):
+        x = 0.38
+        while x < 1.66:
+            thick, tall = rng.uniform(0.025, 0.06), rng.uniform(0.2, 0.34)
+            if rng.below(9) == 0:
+                x += 0.12
+            elif x + thick < 1.74:
+                books.setdefault(shades[rng.below(5)], []).append(((x, wall - 0.05 - rng.uniform(0.17, 0.22), z), (x + thick, wall - 0.02, z + tall)))
+            x += thick + 0.004
+    for material in shades:
+        boxes(material, *books.get(material, []))
+    frames = (((0, 1.9, 1.3), (0.03, 2.6, 1.95)), ((0, 2.9, 1.3), (0.03, 3.6, 1.95)), ((3.45, wall - 0.03, 1.25), (3.95, wall, 1.9)))
+    boxes("oak", *frames)
+    boxes("cream", *((add(lo, (0.0, 0.05, 0.05)), add(hi, (0.006, -0.05, -0.05))) for lo, hi in frames[:2]),
+          *((add(lo, (0.05, -0.006, 0.05)), add(hi, (-0.05, 0, -0.05))) for lo, hi in frames[2:]))
+    t.block("Translate 2.1 2.8 0.57", 'NamedMaterial "cream"', 'Shape "sphere" "float radius" [0.12]')
+    # the lamp: a bowl's mouth that looks up, so that every path into the dark room has bounced next door
+    t.block("Translate 4.3 6.7 1.32", emit((2100, 1800, 1400)), 'NamedMaterial "black"', 'Shape "disk" "float radius" [0.3]')
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ command line
+
+SCENES = {"cornell-box": cornell_box, "materials": materials, "skylight": skylight, "many-lights": many_lights,
+          "interior": interior}
+
+
+def count(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1, is %d" % value)
+    return value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scene", nargs="*", metavar="SCENE", help="which to write, default all: " + ", ".join(SCENES))
+    parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)),
+                        help="where the scenes' folders go (default: beside this script)")
+    parser.add_argument("--lights", type=count, default=1000, help="many-lights: how many (default 1000)")
+    parser.add_argument("--trees", type=count, default=1500, help="skylight: how many (default 1500)")
+    parser.add_argument("--seed", type=int, default=1, help="many-lights and skylight: seed (default 1)")
+    parser.add_argument("-o", "--output", help="many-lights: scene file to write instead of many-lights/scene.pbrt")
+    args = parser.parse_args()
+    for name in args.scene:
+        if name not in SCENES:
+            parser.error("no scene %r; there are %s" % (name, ", ".join(SCENES)))
+    if args.output and args.scene != ["many-lights"]:
+        parser.error("-o goes with the one scene many-lights; use --folder for the others")
+    for name in args.scene or SCENES:
+        SCENES[name](os.path.join(args.folder, name), args)
+        print("wrote", args.output or os.path.join(args.folder, name))
+
+
+if __name__ == "__main__":
+    main()

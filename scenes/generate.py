@@ -13,8 +13,8 @@ import os
 import sys
 
 sys.dont_write_bytecode = True  # the folder holds scenes, no caches
-from kit import (Mesh, Pcg, Text, add, arc, box, cross, dot, emit, fbm, lathe, lattice, lerp, noise, nums, num, panel,  # noqa: E402
-                 ply, points, quad, scale, smoothstep, triangles, unit, write_bytes, write_exr, write_png)
+from kit import (Mesh, Pcg, Text, add, arc, box, cross, dot, emit, fbm, lathe, lattice, lerp, noise, num,  # noqa: E402
+                 nums, panel, ply, points, quad, scale, smoothstep, triangles, unit, write_bytes, write_exr, write_png)
 
 # ------------------------------------------------------------------------------------------------ cornell-box
 
@@ -425,61 +425,90 @@ def many_lights(folder, args):
 # ------------------------------------------------------------------------------------------------ interior
 
 
+HEIGHT, WALL = 2.6, 5.2              # the ceiling, and the wall between the rooms, 0.12 thick
+LEFT, RIGHT, TOP = 2.35, 3.25, 2.05  # the doorway in it
+
+
+def boxes(t, material, *items):
+    """Boxes of one material as one mesh; an item is what `box` takes."""
+    whole = Mesh()
+    for item in items:
+        whole.join(box(*item))
+    t.mesh(material, whole)
+
+
+def legs(lo, hi, turn):
+    """Four legs under the corners of a board from `lo` to `hi`, turned with it."""
+    pivot = ((lo[0] + hi[0]) / 2, (lo[1] + hi[1]) / 2)
+    for x in (lo[0] + 0.03, hi[0] - 0.08):
+        for y in (lo[1] + 0.03, hi[1] - 0.08):
+            yield (x, y, 0), (x + 0.05, y + 0.05, lo[2]), turn, pivot
+
+
+def rooms(t):
+    """Two rooms, the doorway between them with its frame, and the door, hinged at the right."""
+    back = WALL + 0.12
+    boxes(t, "boards", ((-0.1, -0.1, -0.1), (5.4, 8.8, 0)))
+    boxes(t, "plaster", ((-0.1, -0.1, HEIGHT), (5.4, 8.8, HEIGHT + 0.1)),
+          ((-0.1, -0.1, 0), (0, WALL, HEIGHT)), ((4.1, -0.1, 0), (4.2, WALL, HEIGHT)), ((0, -0.1, 0), (4.1, 0, HEIGHT)),
+          ((-0.1, WALL, 0), (LEFT, back, HEIGHT)), ((RIGHT, WALL, 0), (5.4, back, HEIGHT)),
+          ((LEFT, WALL, TOP), (RIGHT, back, HEIGHT)))
+    boxes(t, "next room", ((0.4, back, 0), (0.5, 8.7, HEIGHT)), ((5.2, back, 0), (5.3, 8.7, HEIGHT)),
+          ((0.5, 8.6, 0), (5.2, 8.7, HEIGHT)))
+    front, rear = WALL - 0.03, WALL + 0.15
+    boxes(t, "oak", ((LEFT - 0.08, front, 0), (LEFT, rear, TOP + 0.08)), ((RIGHT, front, 0), (RIGHT + 0.08, rear, TOP + 0.08)),
+          ((LEFT, front, TOP), (RIGHT, rear, TOP + 0.08)), ((0, 0, 0), (0.02, WALL, 0.09)))
+    boxes(t, "door", ((LEFT + 0.02, WALL - 0.02, 0.01), (RIGHT, WALL + 0.02, TOP - 0.02), 46, (RIGHT, WALL)))
+
+
+def furniture(t):
+    """Sofa with cushions, rug, table, chair and pictures."""
+    boxes(t, "sofa", ((0.08, 1.75, 0), (0.95, 3.75, 0.42)), ((0.05, 1.75, 0), (0.28, 3.75, 0.85)),
+          ((0.08, 1.6, 0), (0.95, 1.78, 0.62)), ((0.08, 3.72, 0), (0.95, 3.9, 0.62)))
+    boxes(t, "ochre", ((0.32, 3.05, 0.42), (0.46, 3.55, 0.84), -12), ((1.62, 2.6, 0.45), (1.86, 2.78, 0.485), 25))
+    boxes(t, "cream", ((0.3, 1.95, 0.42), (0.45, 2.4, 0.82), 14))
+    boxes(t, "rug", ((1.1, 1.5, 0), (3.2, 4.0, 0.015), 3))
+    table, seat = ((1.35, 2.45, 0.4), (2.35, 3.05, 0.45), 6), ((3.3, 2.9, 0.42), (3.75, 3.35, 0.46), -20)
+    boxes(t, "oak", table, *legs(*table), seat, *legs(*seat), ((3.3, 2.9, 0.46), (3.34, 3.35, 0.95), -20, (3.525, 3.125)))
+    t.block("Translate 2.1 2.8 0.57", 'NamedMaterial "cream"', 'Shape "sphere" "float radius" [0.12]')
+    left = (((0, 1.9, 1.3), (0.03, 2.6, 1.95)), ((0, 2.9, 1.3), (0.03, 3.6, 1.95)))
+    facing = ((3.45, WALL - 0.03, 1.25), (3.95, WALL, 1.9))
+    boxes(t, "oak", *left, facing)
+    boxes(t, "cream", *((add(lo, (0, 0.05, 0.05)), add(hi, (0.006, -0.05, -0.05))) for lo, hi in left),
+          (add(facing[0], (0.05, -0.006, 0.05)), add(facing[1], (-0.05, 0, -0.05))))
+
+
+def shelf(t, rng):
+    """A shelf along the far wall, and books on it."""
+    x0, x1, front = 0.35, 1.75, WALL - 0.32
+    boards = [0.1, 0.55, 1.0, 1.45, 1.9]
+    boxes(t, "oak", *(((x0, front, z), (x1, WALL, z + 0.035)) for z in boards),
+          ((x0 - 0.04, front - 0.01, 0), (x0, WALL, 1.96)), ((x1, front - 0.01, 0), (x1 + 0.04, WALL, 1.96)))
+    books = {c: [] for c in ("ochre", "moss", "rug", "cream", "sofa")}
+    for z in boards[:4]:
+        x = x0 + 0.03
+        while x < x1 - 0.07:
+            thick, tall, deep = rng.uniform(0.025, 0.06), rng.uniform(0.2, 0.34), rng.uniform(0.22, 0.27)
+            if rng.below(9) == 0:
+                x += 0.12  # a gap
+            else:
+                books[list(books)[rng.below(5)]].append(((x, WALL - deep, z + 0.035), (x + thick, WALL - 0.02, z + 0.035 + tall)))
+                x += thick + 0.004
+    for material, items in books.items():
+        boxes(t, material, *items)
+
+
 def interior(folder, _):
-    t = Text("interior", "a dark room; the only lamp stands next door, throws its light at the ceiling there, and the door is ajar",
+    t = Text("interior", "a dark room; the only lamp is next door, looks at the ceiling there, and the door is ajar",
              (1.75, 0.35, 1.45), (1.98, 5.0, 1.02), 52, 480, 384, 512, 12)
     t.diffuse(plaster=(0.76, 0.73, 0.66), boards=(0.42, 0.27, 0.15), door=(0.66, 0.62, 0.52), oak=(0.38, 0.22, 0.1),
               sofa=(0.12, 0.24, 0.3), rug=(0.5, 0.13, 0.1), cream=(0.72, 0.66, 0.52), moss=(0.22, 0.3, 0.12),
-              ochre=(0.66, 0.4, 0.09), next=(0.8, 0.75, 0.64), black=(0, 0, 0))
-    h, wall = 2.6, 5.2                   # ceiling; the wall between the rooms is 0.12 thick
-    left, right, top = 2.35, 3.25, 2.05  # the doorway in it
-
-    def boxes(material, *items):
-        whole = Mesh()
-        for item in items:
-            whole.join(box(*item))
-        t.mesh(material, whole)
-
-    boxes("boards", ((-0.1, -0.1, -0.1), (5.4, 8.8, 0)))
-    boxes("plaster", ((-0.1, -0.1, h), (5.4, 8.8, h + 0.1)), ((-0.1, -0.1, 0), (0, wall, h)), ((4.1, -0.1, 0), (4.2, wall, h)),
-          ((0, -0.1, 0), (4.1, 0, h)), ((-0.1, wall, 0), (left, wall + 0.12, h)), ((right, wall, 0), (5.4, wall + 0.12, h)),
-          ((left, wall, top), (right, wall + 0.12, h)))
-    boxes("next", ((0.4, wall + 0.12, 0), (0.5, 8.7, h)), ((5.2, wall + 0.12, 0), (5.3, 8.7, h)), ((0.4, 8.6, 0), (5.3, 8.7, h)))
-    hinge = (right, wall)
-    boxes("door", ((left + 0.02, wall - 0.02, 0.01), (right, wall + 0.02, top - 0.02), 46, hinge))
-    boxes("oak",  # frame of the door, skirting, table, shelf, stand of the lamp
-          ((left - 0.08, wall - 0.03, 0), (left, wall + 0.15, top + 0.08)), ((right, wall - 0.03, 0), (right + 0.08, wall + 0.15, top + 0.08)),
-          ((left, wall - 0.03, top), (right, wall + 0.15, top + 0.08)), ((0, 0, 0), (0.02, wall, 0.09)),
-          ((1.35, 2.45, 0.4), (2.35, 3.05, 0.45), 6), *(((1.4 + 0.85 * i, 2.5 + 0.44 * j, 0), (1.46 + 0.85 * i, 2.56 + 0.44 * j, 0.4), 6, (1.85, 2.75))
-                                                         for i in (0, 1) for j in (0, 1)),
-          *(((0.35, wall - 0.32, z), (1.75, wall, z + 0.035)) for z in (0.1, 0.55, 1.0, 1.45, 1.9)),
-          ((0.31, wall - 0.33, 0), (0.35, wall, 1.96)), ((1.75, wall - 0.33, 0), (1.79, wall, 1.96)),
-          ((4.28, 6.68, 0), (4.32, 6.72, 1.3)), ((4.15, 6.55, 0), (4.45, 6.85, 0.03)))
-    boxes("sofa", ((0.08, 1.75, 0.12), (0.95, 3.75, 0.42)), ((0.05, 1.75, 0.12), (0.28, 3.75, 0.85)),
-          ((0.08, 1.6, 0.12), (0.95, 1.78, 0.62)), ((0.08, 3.72, 0.12), (0.95, 3.9, 0.62)))
-    boxes("rug", ((1.1, 1.5, 0), (3.2, 4.0, 0.015), 3))
-    boxes("ochre", ((0.32, 3.05, 0.44), (0.46, 3.55, 0.84), -12), ((1.62, 2.6, 0.45), (1.86, 2.78, 0.485), 25))
-    boxes("cream", ((0.3, 1.95, 0.44), (0.45, 2.4, 0.82), 14), ((3.62, 3.3, 0.02), (4.05, 3.75, 0.45)))
-    boxes("oak", ((3.55, 2.9, 0.42), (4.05, 3.4, 0.46), -8), *(((3.57 + 0.42 * i, 2.92 + 0.42 * j, 0), (3.61 + 0.42 * i, 2.96 + 0.42 * j, 0.42), -8, (3.8, 3.15))
-                                                              for i in (0, 1) for j in (0, 1)))
-    rng, shades, books = Pcg(5, 5), ("ochre", "moss", "rug", "cream", "sofa"), {}
-    for z in (0.135, 0.585, 1.035, 1.485):
-        x = 0.38
-        while x < 1.66:
-            thick, tall = rng.uniform(0.025, 0.06), rng.uniform(0.2, 0.34)
-            if rng.below(9) == 0:
-                x += 0.12
-            elif x + thick < 1.74:
-                books.setdefault(shades[rng.below(5)], []).append(((x, wall - 0.05 - rng.uniform(0.17, 0.22), z), (x + thick, wall - 0.02, z + tall)))
-            x += thick + 0.004
-    for material in shades:
-        boxes(material, *books.get(material, []))
-    frames = (((0, 1.9, 1.3), (0.03, 2.6, 1.95)), ((0, 2.9, 1.3), (0.03, 3.6, 1.95)), ((3.45, wall - 0.03, 1.25), (3.95, wall, 1.9)))
-    boxes("oak", *frames)
-    boxes("cream", *((add(lo, (0.0, 0.05, 0.05)), add(hi, (0.006, -0.05, -0.05))) for lo, hi in frames[:2]),
-          *((add(lo, (0.05, -0.006, 0.05)), add(hi, (-0.05, 0, -0.05))) for lo, hi in frames[2:]))
-    t.block("Translate 2.1 2.8 0.57", 'NamedMaterial "cream"', 'Shape "sphere" "float radius" [0.12]')
-    # the lamp: a bowl's mouth that looks up, so that every path into the dark room has bounced next door
+              ochre=(0.66, 0.4, 0.09), black=(0, 0, 0), **{"next room": (0.8, 0.75, 0.64)})
+    rooms(t)
+    furniture(t)
+    shelf(t, Pcg(5, 5))
+    # the lamp: the mouth of a bowl that looks up, so that every path into the dark room has bounced next door
+    boxes(t, "oak", ((4.28, 6.68, 0), (4.32, 6.72, 1.3)), ((4.15, 6.55, 0), (4.45, 6.85, 0.03)))
     t.block("Translate 4.3 6.7 1.32", emit((1150, 1040, 860)), 'NamedMaterial "black"', 'Shape "disk" "float radius" [0.3]')
     t.write(os.path.join(folder, "scene.pbrt"))
 

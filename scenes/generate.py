@@ -3,7 +3,7 @@
 
     python3 scenes/generate.py                                   every scene, into the folder of this script
     python3 scenes/generate.py skylight --trees 4000             one scene, with other parameters
-    python3 scenes/generate.py many-lights --lights 20000 --seed 7 -o /tmp/town.pbrt
+    python3 scenes/generate.py many-lights --lights 20000 --seed 7 -o town.pbrt
 
 Needs Python 3.8 and nothing else; the same arguments give the same scene. Everything written is CC0.
 """

@@ -6,7 +6,7 @@
 
 use super::tree::Tree;
 use super::triangles::{Block, Shear};
-use super::{Accel, is_usable, nearest_accepted, to_local, usable_triangle};
+use super::{Accel, is_usable, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Hit, Shape};
 use crate::math::{Aabb, Ray};
 use rayon::prelude::*;
@@ -78,10 +78,12 @@ impl Group {
             let shape = &geometry.primitives[primitive as usize].shape;
             if let Shape::Mesh(mesh) = shape {
                 for (element, indices) in (0..).zip(mesh.triangles()) {
-                    if let Some(vertices) = usable_triangle(mesh, indices) {
+                    let vertices = indices.map(|i| mesh.positions()[i as usize]);
+                    let bounds = Aabb::around(vertices);
+                    if is_usable(&bounds) {
                         corners.push(vertices);
                         triangles.push((primitive, element));
-                        boxes.push(Aabb::around(vertices));
+                        boxes.push(bounds);
                     }
                 }
             } else {

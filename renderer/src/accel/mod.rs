@@ -4,7 +4,8 @@
 //! whose opacity texture lets a ray through ([`Geometry::accepts`]) do not count as met.
 //!
 //! Both count `t` in (tmin, tmax]: a hit at the start of the segment is none, one at its end is. Rays that are not finite or have
-//! no direction miss. Triangles of no area, elements that are not finite and those beyond [`FARTHEST`] are never met.
+//! no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles without area do not
+//! get here, see [`crate::geometry::Mesh::new`].
 
 mod builtin;
 #[cfg(feature = "embree")]
@@ -12,7 +13,7 @@ mod embree;
 mod tree;
 mod triangles;
 
-use crate::geometry::{Geometry, Hit, Mesh, ShapeHit};
+use crate::geometry::{Geometry, Hit, ShapeHit};
 use crate::math::{Aabb, Ray, Transform, Vec3};
 use std::sync::Arc;
 
@@ -87,14 +88,6 @@ pub const FARTHEST: f32 = 1.844e18;
 /// Whether a box holds something that can be met.
 fn is_usable(bounds: &Aabb) -> bool {
     !bounds.is_empty() && bounds.magnitude() < FARTHEST
-}
-
-/// The corners of a triangle, unless it is out of reach or has no area.
-fn usable_triangle(mesh: &Mesh, indices: &[u32; 3]) -> Option<[Vec3; 3]> {
-    let corners = indices.map(|i| mesh.positions()[i as usize]);
-    let [a, b, c] = corners.map(Vec3::as_dvec3);
-    let reachable = corners.iter().all(|p| p.abs().max_element() < FARTHEST && !p.is_nan());
-    (reachable && (b - a).cross(c - a) != glam::DVec3::ZERO).then_some(corners)
 }
 
 /// Whether a ray is finite and goes anywhere.

@@ -213,13 +213,8 @@ fn binary_tree(boxes: &[Aabb]) -> Bvh2 {
     }
     let bounded: Vec<_> = boxes.iter().map(Bounded).collect();
     let indices = (0..boxes.len() as u32).collect();
-    let mut tree = PlocBuilder::with_capacity(boxes.len()).build(
-        PlocSearchDistance::Medium,
-        &bounded,
-        indices,
-        SortPrecision::U64,
-        3,
-    );
+    let mut tree =
+        PlocBuilder::with_capacity(boxes.len()).build(PlocSearchDistance::Medium, &bounded, indices, SortPrecision::U64, 3);
     ReinsertionOptimizer::default().run(&mut tree, REINSERTION, None);
     tree
 }

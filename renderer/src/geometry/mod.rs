@@ -6,6 +6,7 @@
 mod bilinear;
 mod disk;
 mod mesh;
+mod placement;
 mod sphere;
 
 use crate::math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
@@ -28,6 +29,20 @@ pub enum Shape {
     Sphere(Sphere),
     /// A disk, annulus or a part of one, under its own transform; one element.
     Disk(Disk),
+}
+
+/// A parameter of which no sphere or disk can be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{shape}: \"{name}\" is {value}, expected {expected}")]
+pub struct ShapeError {
+    /// Kind of shape.
+    pub shape: &'static str,
+    /// The parameter, as scene files call it.
+    pub name: &'static str,
+    /// What was found.
+    pub value: f32,
+    /// What would do.
+    pub expected: &'static str,
 }
 
 /// A shape with all that belongs to it; pbrt's `Shape` directive.

@@ -3,7 +3,7 @@
 //! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. The film point is in raster space, pixels from the upper left
 //! corner.
 
-use crate::math::{Ray, Transform, Vec2, Vec3, vec2, vec3};
+use crate::math::{Ray, Transform, Vec2, Vec3, vec2};
 use crate::sampling::warp;
 
 /// A rectangle of the image plane.
@@ -83,7 +83,7 @@ impl Camera {
             Projection::Orthographic => (on_plane.extend(0.0), Vec3::Z),
         };
         if self.lens_radius > 0.0 {
-            let shift = (self.lens_radius * warp::concentric_disk(lens)).extend(0.0);
+            let shift = (self.lens_radius * warp::uniform_disk(lens)).extend(0.0);
             let focus = o + d * (self.focal_distance / d.z);
             o += shift;
             d = (focus - o).normalize();
@@ -100,6 +100,7 @@ impl Camera {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::vec3;
     use glam::{DAffine3, dvec3};
 
     fn camera(projection: Projection, lens_radius: f32) -> Camera {

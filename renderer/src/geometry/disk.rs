@@ -1,23 +1,173 @@
-//! Disks.
+//! Disks, annuli and sectors of them.
+//!
+//! As pbrt has them: at a height z of their own space, orthogonal to z, between two radii and up to an angle around z, under an
+//! affine transform. Arithmetic is in double precision.
 
-use super::{ShapeHit, ShapePoint};
-use crate::math::{Aabb, Ray};
+use super::placement::{self, Placement};
+use super::{ShapeError, ShapeHit, ShapePoint};
+use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
+use glam::DVec3;
 
-/// A disk.
+/// A disk, annulus or a part of one, under its own transform.
+///
+/// Surface coordinates as in pbrt: u = φ / φmax, v runs from 0 at the rim to 1 at the inner radius. The front is +z.
 #[derive(Clone, Debug)]
-pub struct Disk {}
+pub struct Disk {
+    placement: Placement,
+    height: f64,
+    radius: f64,
+    inner: f64,
+    phi_max: f64,
+    magnitude: f32,
+}
 
 impl Disk {
+    /// The ring between `inner` and `radius` at `height`, between angles 0 and `phimax` degrees.
+    ///
+    /// *Errors*: radius or angle not above zero, inner radius not in [0, radius), anything not a number.
+    pub fn new(transform: &Transform, height: f32, radius: f32, inner: f32, phimax: f32) -> Result<Disk, ShapeError> {
+        let r = placement::positive("disk", "radius", radius)?;
+        let phi_max = placement::phi_max("disk", phimax)?;
+        if !(inner >= 0.0 && inner < radius) {
+            let expected = "a number from 0 to less than the radius";
+            return Err(ShapeError { shape: "disk", name: "innerradius", value: inner, expected });
+        }
+        if !height.is_finite() {
+            return Err(ShapeError { shape: "disk", name: "height", value: height, expected: "a finite number" });
+        }
+        let placement = Placement::new(transform);
+        let disk = Disk { placement, height: height.into(), radius: r, inner: inner.into(), phi_max, magnitude: 0.0 };
+        Ok(Disk { magnitude: disk.aabb().magnitude(), ..disk })
+    }
+
     pub(super) fn aabb(&self) -> Aabb {
-        todo!()
+        let (r, h) = (self.radius, self.height);
+        self.placement.aabb(DVec3::new(-r, -r, h), DVec3::new(r, r, h), None)
     }
-    pub(super) fn intersect(&self, _ray: &Ray) -> Option<ShapeHit> {
-        todo!()
+
+    pub(super) fn intersect(&self, ray: &Ray) -> Option<ShapeHit> {
+        let (o, d) = self.placement.local_ray(ray);
+        let t = (self.height - o.z) / d.z;
+        // A ray within the plane makes t NaN or infinite, and fails here.
+        if !(t as f32 >= ray.tmin && (t as f32) < ray.tmax) {
+            return None;
+        }
+        let p = o + t * d;
+        let r = p.x.hypot(p.y);
+        let phi = placement::azimuth(p);
+        (r >= self.inner && r <= self.radius && phi <= self.phi_max).then(|| ShapeHit {
+            t: t as f32,
+            u: (phi / self.phi_max) as f32,
+            v: ((self.radius - r) / (self.radius - self.inner)) as f32,
+        })
     }
-    pub(super) fn point(&self, _u: f32, _v: f32) -> ShapePoint {
-        todo!()
+
+    pub(super) fn point(&self, u: f32, v: f32) -> ShapePoint {
+        let (sin, cos) = (f64::from(u) * self.phi_max).sin_cos();
+        let r = self.radius - f64::from(v) * (self.radius - self.inner);
+        let p = self.placement.point(DVec3::new(r * cos, r * sin, self.height));
+        let ng = self.normal();
+        let dpdu = self.placement.vector(self.phi_max * r * DVec3::new(-sin, cos, 0.0));
+        ShapePoint { p, ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude }
     }
+
     pub(super) fn area(&self) -> f32 {
-        todo!()
+        let local = 0.5 * self.phi_max * (self.radius * self.radius - self.inner * self.inner);
+        (local * self.placement.stretch(DVec3::Z)) as f32
+    }
+
+    /// Unit normal of the front.
+    pub(crate) fn normal(&self) -> Vec3 {
+        self.placement.normal(DVec3::Z)
+    }
+
+    /// A point drawn uniformly by area.
+    pub(crate) fn sample_area(&self, u: Vec2) -> Vec3 {
+        let whole = self.inner == 0.0 && self.phi_max >= std::f64::consts::TAU;
+        let (r, phi) = if whole {
+            // Concentric squares to circles (Shirley & Chiu 1997), which keeps neighbours together.
+            let (x, y) = (2.0 * f64::from(u.x) - 1.0, 2.0 * f64::from(u.y) - 1.0);
+            let quarter = std::f64::consts::FRAC_PI_4;
+            match (x.abs() > y.abs(), y == 0.0) {
+                (true, _) => (self.radius * x, quarter * y / x),
+                (false, false) => (self.radius * y, quarter * (2.0 - x / y)),
+                (false, true) => (0.0, 0.0),
+            }
+        } else {
+            let [inner2, outer2] = [self.inner, self.radius].map(|r| r * r);
+            ((inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt(), f64::from(u.y) * self.phi_max)
+        };
+        self.placement.point(DVec3::new(r * phi.cos(), r * phi.sin(), self.height))
+    }
+
+    /// As [`ShapePoint::magnitude`].
+    pub(crate) fn magnitude(&self) -> f32 {
+        self.magnitude
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::{hash, unit_float};
+    use glam::{DAffine3, DQuat, dvec3};
+    use std::f32::consts::PI;
+
+    fn placed() -> Transform {
+        let scale = DAffine3::from_scale(dvec3(2.0, 0.5, -1.0));
+        Transform::new(DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0)) * scale).unwrap()
+    }
+
+    #[test]
+    fn absurd_parameters_are_named() {
+        let make = |h, r, i, phi| Disk::new(&Transform::IDENTITY, h, r, i, phi).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(make(1.0, 1.0, 0.5, 360.0), Ok(()));
+        assert!(make(1.0, 1.0, 1.0, 360.0).unwrap_err().contains("innerradius"));
+        assert!(make(f32::NAN, 1.0, 0.0, 360.0).unwrap_err().contains("height"));
+        assert!(make(0.0, -1.0, 0.0, 360.0).unwrap_err().contains("radius"));
+        assert!(make(0.0, 1.0, 0.0, f32::NAN).unwrap_err().contains("phimax"));
+    }
+
+    #[test]
+    fn rays_meet_the_point_they_report() {
+        let disk = Disk::new(&placed(), 0.5, 1.5, 0.4, 200.0).unwrap();
+        let b = disk.aabb();
+        let random = |i: u32, k: u32| 2.0 * unit_float(hash(hash(5, i), k)) - 1.0;
+        let mut hits = 0;
+        for i in 0..3000 {
+            let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
+            let (o, to) = (b.center() + 20.0 * v(0), b.center() + 2.0 * v(3));
+            let ray = Ray::new(o, 0.3 * (to - o));
+            let Some(h) = disk.intersect(&ray) else { continue };
+            hits += 1;
+            let at = disk.point(h.u, h.v);
+            // A grazing ray turns a small error in t into a small one along the surface.
+            assert!((at.p - ray.at(h.t)).length() < 1e-5 * o.length(), "{i}: {} {}", at.p, ray.at(h.t));
+            assert!(b.min.cmple(at.p).all() && b.max.cmpge(at.p).all());
+            assert!(at.ng.dot(at.dpdu.normalize()).abs() < 1e-5);
+        }
+        assert!(hits > 100, "{hits}");
+    }
+
+    #[test]
+    fn coordinates_and_area() {
+        let disk = Disk::new(&Transform::IDENTITY, 1.0, 2.0, 1.0, 360.0).unwrap();
+        let h = disk.intersect(&Ray::new(Vec3::new(0.0, 1.5, 5.0), -Vec3::Z)).unwrap();
+        assert_eq!(h, ShapeHit { t: 4.0, u: 0.25, v: 0.5 });
+        assert_eq!(disk.point(h.u, h.v).ng, Vec3::Z);
+        assert!((disk.area() - 3.0 * PI).abs() < 1e-5);
+        let squeezed = Disk::new(&placed(), 0.0, 1.0, 0.0, 360.0).unwrap();
+        assert!((squeezed.area() - PI).abs() < 1e-5, "half axes 2 and 1/2");
+        assert_eq!(disk.intersect(&Ray::new(Vec3::new(0.0, 0.5, 5.0), -Vec3::Z)), None, "the hole");
+    }
+
+    #[test]
+    fn absurd_rays_miss() {
+        let disk = Disk::new(&Transform::IDENTITY, 0.0, 1.0, 0.0, 360.0).unwrap();
+        for d in [Vec3::ZERO, Vec3::splat(f32::NAN), Vec3::X, Vec3::INFINITY] {
+            for o in [Vec3::ZERO, Vec3::Z, Vec3::splat(f32::NAN), Vec3::INFINITY] {
+                assert_eq!(disk.intersect(&Ray::new(o, d)), None, "{o} {d}");
+            }
+        }
     }
 }

@@ -1,7 +1,11 @@
 //! Triangle meshes.
+//!
+//! Arrays are checked once, when the mesh is made, so that rays and shading need no further care: indices are in range,
+//! positions are finite, every triangle has an area. Ray tests are watertight (Woop et al. 2013, *Watertight Ray/Triangle
+//! Intersection*): a ray through a shared edge meets at least one of the two triangles.
 
 use super::{ShapeHit, ShapePoint};
-use crate::math::{Aabb, Ray, Vec2, Vec3};
+use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
 
 /// Indexed triangles, counter-clockwise from the front.
 #[derive(Clone, Debug)]
@@ -10,35 +14,360 @@ pub struct Mesh {
     triangles: Vec<[u32; 3]>,
     normals: Vec<Vec3>,
     uvs: Vec<Vec2>,
+    dropped: usize,
 }
 
 /// Why arrays are no mesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum MeshError {}
+pub enum MeshError {
+    /// An index names no vertex.
+    #[error("element {element} refers to vertex {index}, but the mesh has {vertices} vertices (numbered from 0)")]
+    Index {
+        /// The triangle or patch.
+        element: usize,
+        /// The index found.
+        index: u32,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// A per-vertex array is neither empty nor as long as the positions.
+    #[error("{found} {what} for {vertices} vertices; give one per vertex or none")]
+    Length {
+        /// `normals` or `texture coordinates`.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// A position is infinite or not a number.
+    #[error("the position of vertex {vertex} is not finite: ({}, {}, {})", .position.x, .position.y, .position.z)]
+    NotFinite {
+        /// The vertex.
+        vertex: usize,
+        /// Its position.
+        position: Vec3,
+    },
+    /// Too many vertices or elements for 32-bit indices.
+    #[error("a mesh may have at most 2^32 - 2 {what}, found {found}; split it")]
+    TooMany {
+        /// `vertices` or `elements`.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+}
+
+/// Checks the arrays of a mesh with `N` vertices per element, and mends its normals and texture coordinates: normals become unit, and what is
+/// not finite becomes zero (for a normal, zero means "none at this vertex").
+pub(super) fn check<const N: usize>(
+    positions: &[Vec3],
+    elements: &[[u32; N]],
+    normals: &mut [Vec3],
+    uvs: &mut [Vec2],
+) -> Result<(), MeshError> {
+    let vertices = positions.len();
+    for (what, found) in [("vertices", vertices), ("elements", elements.len())] {
+        if found >= u32::MAX as usize {
+            return Err(MeshError::TooMany { what, found });
+        }
+    }
+    for (what, found) in [("normals", normals.len()), ("texture coordinates", uvs.len())] {
+        if found != 0 && found != vertices {
+            return Err(MeshError::Length { what, found, vertices });
+        }
+    }
+    if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
+        return Err(MeshError::NotFinite { vertex, position: positions[vertex] });
+    }
+    for (element, indices) in elements.iter().enumerate() {
+        if let Some(&index) = indices.iter().find(|&&i| i as usize >= vertices) {
+            return Err(MeshError::Index { element, index, vertices });
+        }
+    }
+    for n in normals {
+        *n = unit(*n);
+    }
+    for uv in uvs {
+        if !uv.is_finite() {
+            *uv = Vec2::ZERO;
+        }
+    }
+    Ok(())
+}
+
+/// `n` made unit in double precision (short and long normals keep their direction); zero where it has none.
+fn unit(n: Vec3) -> Vec3 {
+    if n.is_normalized() { n } else { n.as_dvec3().normalize_or_zero().as_vec3() }
+}
 
 impl Mesh {
     /// Checks and keeps the arrays; `normals` and `uvs` are empty or as long as `positions`.
-    pub fn new(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>, normals: Vec<Vec3>, uvs: Vec<Vec2>) -> Result<Mesh, MeshError> {
-        Ok(Mesh { positions, triangles, normals, uvs })
+    ///
+    /// Triangles without area are left out ([`Mesh::dropped`] counts them). Normals need not be unit; a zero one, or one that is
+    /// not finite, counts as absent at its vertex, and a texture coordinate that is not finite as (0, 0).
+    ///
+    /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³² − 2 of anything.
+    pub fn new(
+        positions: Vec<Vec3>,
+        mut triangles: Vec<[u32; 3]>,
+        mut normals: Vec<Vec3>,
+        mut uvs: Vec<Vec2>,
+    ) -> Result<Mesh, MeshError> {
+        check(&positions, &triangles, &mut normals, &mut uvs)?;
+        let before = triangles.len();
+        triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0);
+        let dropped = before - triangles.len();
+        Ok(Mesh { positions, triangles, normals, uvs, dropped })
     }
+
+    /// The mesh under a transform; the winding turns where the transform swaps handedness, so that the front stays the front.
+    ///
+    /// *Errors*: as [`Mesh::new`], where a mapped position overflows.
+    pub fn transformed(mut self, transform: &Transform) -> Result<Mesh, MeshError> {
+        for p in &mut self.positions {
+            *p = transform.point(*p);
+        }
+        for n in &mut self.normals {
+            *n = transform.normal(*n);
+        }
+        if transform.swaps_handedness() {
+            for t in &mut self.triangles {
+                t.swap(1, 2);
+            }
+        }
+        let dropped = self.dropped;
+        let mesh = Mesh::new(self.positions, self.triangles, self.normals, self.uvs)?;
+        Ok(Mesh { dropped: mesh.dropped + dropped, ..mesh })
+    }
+
     /// Vertex positions.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
+
     /// Vertex indices of each triangle.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
-    pub(super) fn aabb(&self, _element: u32) -> Aabb {
-        todo!()
+
+    /// Unit vertex normals, zero where a vertex has none; empty where the mesh has none.
+    pub fn normals(&self) -> &[Vec3] {
+        &self.normals
     }
-    pub(super) fn intersect(&self, _element: u32, _ray: &Ray) -> Option<ShapeHit> {
-        todo!()
+
+    /// How many triangles without area were left out.
+    pub fn dropped(&self) -> usize {
+        self.dropped
     }
-    pub(super) fn point(&self, _element: u32, _u: f32, _v: f32) -> ShapePoint {
-        todo!()
+
+    /// Positions of the three vertices of a triangle.
+    pub fn vertices(&self, element: u32) -> [Vec3; 3] {
+        self.triangles[element as usize].map(|i| self.positions[i as usize])
     }
-    pub(super) fn area(&self, _element: u32) -> f32 {
-        todo!()
+
+    pub(super) fn aabb(&self, element: u32) -> Aabb {
+        Aabb::around(self.vertices(element))
+    }
+
+    pub(super) fn area(&self, element: u32) -> f32 {
+        (0.5 * double_area(self.vertices(element))) as f32
+    }
+
+    pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
+        intersect(self.vertices(element), ray)
+    }
+
+    pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+        let indices = self.triangles[element as usize].map(|i| i as usize);
+        let [p0, p1, p2] = indices.map(|i| self.positions[i]);
+        let w = 1.0 - u - v;
+        let (e1, e2) = (p1 - p0, p2 - p0);
+        let ng = face_normal(e1, e2);
+        let ns = if self.normals.is_empty() {
+            ng
+        } else {
+            let [n0, n1, n2] = indices.map(|i| self.normals[i]);
+            (w * n0 + u * n1 + v * n2).try_normalize().unwrap_or(ng)
+        };
+        let (uv, dpdu) = if self.uvs.is_empty() {
+            // pbrt's default coordinates (0,0), (1,0), (1,1).
+            (Vec2::new(u + v, v), e1)
+        } else {
+            let [t0, t1, t2] = indices.map(|i| self.uvs[i]);
+            let (d1, d2) = (t1 - t0, t2 - t0);
+            let det = d1.perp_dot(d2);
+            let dpdu = if det != 0.0 { (d2.y * e1 - d1.y * e2) / det } else { Vec3::ZERO };
+            (w * t0 + u * t1 + v * t2, dpdu)
+        };
+        let magnitude = p0.abs().max(p1.abs()).max(p2.abs()).max_element();
+        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude }
+    }
+}
+
+/// Unit normal of a triangle with edges `e1`, `e2` from one corner. In double precision where single would underflow.
+pub(crate) fn face_normal(e1: Vec3, e2: Vec3) -> Vec3 {
+    let n = e1.cross(e2);
+    let length_squared = n.length_squared();
+    if length_squared > 1e-30 && length_squared < 1e30 {
+        n * (1.0 / length_squared.sqrt())
+    } else {
+        e1.as_dvec3().cross(e2.as_dvec3()).normalize_or(glam::DVec3::Z).as_vec3()
+    }
+}
+
+/// Twice the area of a triangle, in double precision.
+fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
+    (p1 - p0).as_dvec3().cross((p2 - p0).as_dvec3()).length()
+}
+
+/// Woop et al. 2013; letters as there. Weights of vertices B, C are u, v.
+pub(crate) fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
+    let d = ray.d.abs();
+    let kz = if d.x > d.y && d.x > d.z {
+        0
+    } else if d.y > d.z {
+        1
+    } else {
+        2
+    };
+    let (mut kx, mut ky) = ((kz + 1) % 3, (kz + 2) % 3);
+    if ray.d[kz] < 0.0 {
+        std::mem::swap(&mut kx, &mut ky);
+    }
+    let sz = 1.0 / ray.d[kz];
+    let (sx, sy) = (ray.d[kx] * sz, ray.d[ky] * sz);
+    let [a, b, c] = vertices.map(|p| p - ray.o);
+    let [(ax, ay), (bx, by), (cx, cy)] = [a, b, c].map(|p| (p[kx] - sx * p[kz], p[ky] - sy * p[kz]));
+    let (mut wa, mut wb, mut wc) = (cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax);
+    if wa == 0.0 || wb == 0.0 || wc == 0.0 {
+        // On an edge: decide it with exact products.
+        let product = |x: f32, y: f32| x as f64 * y as f64;
+        wa = (product(cx, by) - product(cy, bx)) as f32;
+        wb = (product(ax, cy) - product(ay, cx)) as f32;
+        wc = (product(bx, ay) - product(by, ax)) as f32;
+    }
+    if (wa < 0.0 || wb < 0.0 || wc < 0.0) && (wa > 0.0 || wb > 0.0 || wc > 0.0) {
+        return None;
+    }
+    let det = wa + wb + wc;
+    let t = (wa * a[kz] + wb * b[kz] + wc * c[kz]) * sz / det;
+    // A zero determinant, a zero direction or a NaN makes t NaN or infinite, and fails here.
+    (t >= ray.tmin && t < ray.tmax).then(|| ShapeHit { t, u: wb / det, v: wc / det })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::{hash, unit_float};
+    use glam::{DAffine3, dvec3};
+
+    fn quad() -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let p = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)].map(|(x, y)| Vec3::new(x, y, 0.0));
+        (p.to_vec(), vec![[0, 1, 2], [0, 2, 3]])
+    }
+
+    #[test]
+    fn bad_arrays_are_named() {
+        let (p, t) = quad();
+        let index = Mesh::new(p.clone(), vec![[0, 1, 9]], vec![], vec![]).unwrap_err();
+        assert_eq!(index, MeshError::Index { element: 0, index: 9, vertices: 4 });
+        let length = Mesh::new(p.clone(), t.clone(), vec![Vec3::Z], vec![]).unwrap_err();
+        assert!(length.to_string().starts_with("1 normals for 4 vertices"), "{length}");
+        let mut bad = p.clone();
+        bad[2].y = f32::NAN;
+        let not_finite = Mesh::new(bad, t, vec![], vec![]).unwrap_err();
+        assert_eq!(not_finite.to_string(), "the position of vertex 2 is not finite: (1, NaN, 0)");
+        assert!(Mesh::new(vec![], vec![], vec![], vec![]).unwrap().triangles().is_empty());
+    }
+
+    #[test]
+    fn degenerate_triangles_are_left_out() {
+        let (mut p, mut t) = quad();
+        p.push(Vec3::new(0.5, 0.0, 0.0));
+        t.extend([[0, 0, 1], [0, 1, 4]]);
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        assert_eq!((m.triangles().len(), m.dropped()), (2, 2));
+    }
+
+    #[test]
+    fn tiny_triangles_keep_their_normal() {
+        let p = vec![Vec3::ZERO, Vec3::X * 1e-18, Vec3::Y * 1e-18];
+        let m = Mesh::new(p, vec![[0, 1, 2]], vec![], vec![]).unwrap();
+        assert_eq!(m.point(0, 0.2, 0.2).ng, Vec3::Z);
+    }
+
+    #[test]
+    fn normals_are_mended_and_interpolated() {
+        let (p, t) = quad();
+        let n = vec![Vec3::new(0.0, 0.0, 5.0), Vec3::new(1.0, 0.0, 1.0), Vec3::ZERO, Vec3::splat(f32::NAN)];
+        let m = Mesh::new(p, t, n, vec![]).unwrap();
+        assert_eq!(m.point(0, 0.0, 0.0).ns, Vec3::Z);
+        assert!((m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length() < 1e-6);
+        assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the face normal stands in");
+    }
+
+    #[test]
+    fn texture_coordinates_and_derivative() {
+        let (p, t) = quad();
+        let plain = Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5);
+        assert_eq!((plain.p, plain.uv, plain.dpdu), (Vec3::new(0.75, 0.5, 0.0), Vec2::new(0.75, 0.5), Vec3::X));
+        let uvs = p.iter().map(|p| Vec2::new(3.0 * p.y, 2.0 * p.x)).collect();
+        let mapped = Mesh::new(p.clone(), t.clone(), vec![], uvs).unwrap().point(0, 0.25, 0.5);
+        assert_eq!(mapped.uv, Vec2::new(1.5, 1.5));
+        assert!((mapped.dpdu - Vec3::Y / 3.0).length() < 1e-6);
+        let flat = Mesh::new(p, t, vec![], vec![Vec2::ONE; 4]).unwrap();
+        assert_eq!(flat.point(0, 0.1, 0.1).dpdu, Vec3::ZERO);
+    }
+
+    #[test]
+    fn mirroring_keeps_the_front() {
+        let (p, t) = quad();
+        let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
+        assert_eq!(m.point(0, 0.3, 0.3).ng, Vec3::Z);
+        assert_eq!(m.area(0), 1.0);
+        let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
+        assert!(m.transformed(&huge).unwrap().transformed(&huge).is_err());
+    }
+
+    #[test]
+    fn rays_meet_the_point_they_report() {
+        let random = |i: u32, k: u32| 2.0 * unit_float(hash(hash(7, i), k)) - 1.0;
+        let mut hits = 0;
+        for i in 0..2000 {
+            let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
+            let m = Mesh::new(vec![v(0), v(3), v(6)], vec![[0, 1, 2]], vec![], vec![]).unwrap();
+            let ray = Ray::new(3.0 * v(9), v(12) - 3.0 * v(9));
+            if let Some(h) = m.intersect(0, &ray) {
+                hits += 1;
+                assert!((m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t), "{i}");
+                assert_eq!(m.intersect(0, &Ray { tmax: h.t, ..ray }), None);
+                assert_eq!(m.intersect(0, &Ray { tmin: h.t, ..ray }), Some(h));
+            }
+        }
+        assert!(hits > 100, "{hits}");
+    }
+
+    #[test]
+    fn watertight_along_a_shared_edge() {
+        let (p, t) = quad();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        for i in 0..1000 {
+            let s = unit_float(hash(3, i));
+            let ray = Ray::new(Vec3::new(0.3, -4.0, 5.0), Vec3::new(s, s, 0.0) - Vec3::new(0.3, -4.0, 5.0));
+            assert!(m.intersect(0, &ray).or(m.intersect(1, &ray)).is_some(), "{i}");
+        }
+    }
+
+    #[test]
+    fn absurd_rays_miss() {
+        let (p, t) = quad();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        let o = Vec3::new(0.5, 0.25, 1.0);
+        for d in [Vec3::ZERO, Vec3::splat(f32::NAN), Vec3::INFINITY, Vec3::X] {
+            assert_eq!(m.intersect(0, &Ray::new(o, d)), None, "{d}");
+        }
+        assert_eq!(m.intersect(0, &Ray::new(Vec3::splat(f32::NAN), Vec3::Z)), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::material::Bsdf;
 use crate::math::{Ray, Vec2, Vec3, vec2};
-use crate::sampling::{PixelSampler, Sampler, power_heuristic};
+use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::Scene;
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ struct Path {
     eta_scale: f32,
     /// Index of the sample within the wave.
     sample: u32,
-    sampler: PixelSampler,
+    key: PathKey,
 }
 
 /// One sample of a pixel.
@@ -71,8 +71,9 @@ impl Integrator for PathTracer {
 
     fn render_tile(&self, scene: &Scene, samples: Range<u32>, tile: &mut Tile) -> RayCounts {
         let mut counts = RayCounts::default();
+        let sampler = Sampler::new(scene.sampling.kind, scene.sampling.seed);
         let mut wave = Wave::default();
-        wave.start(scene, samples, tile);
+        wave.start(scene, &sampler, samples, tile);
         let (mut hits, mut blocked, mut order) = (Vec::new(), Vec::new(), Vec::new());
         for depth in 0..=self.max_depth {
             if wave.rays.is_empty() {
@@ -85,7 +86,7 @@ impl Integrator for PathTracer {
             }
             sort_by_material(scene, &hits, &mut order);
             for &i in &order {
-                wave.shade(scene, i as usize, &hits[i as usize], depth, depth == self.max_depth);
+                wave.shade(scene, &sampler, i as usize, &hits[i as usize], depth, depth == self.max_depth);
             }
             counts.shadow_rays += wave.shadow_rays.len() as u64;
             scene.accel.occluded_batch(&wave.shadow_rays, &mut blocked);
@@ -120,17 +121,16 @@ fn sort_by_material(scene: &Scene, hits: &[Hit], order: &mut Vec<u32>) {
 
 impl Wave {
     /// Camera rays of all samples. Samples of a pixel are neighbours, so that packets of rays are coherent.
-    fn start(&mut self, scene: &Scene, numbers: Range<u32>, tile: &Tile) {
-        let sampler = Sampler::new(scene.sampling.kind, scene.sampling.seed);
+    fn start(&mut self, scene: &Scene, sampler: &Sampler, numbers: Range<u32>, tile: &Tile) {
         for (x, y) in tile.window().pixels() {
             for number in numbers.clone() {
-                let sampler = sampler.pixel(x, y, number);
-                let [u0, u1, lens_u, lens_v] = sampler.get4(CAMERA_SET);
+                let key = sampler.path(x, y, number);
+                let [u0, u1, lens_u, lens_v] = sampler.get4(key, CAMERA_SET);
                 let (offset, weight) = scene.filter.sample(vec2(u0, u1));
                 let raster = vec2(x as f32 + 0.5, y as f32 + 0.5) + offset;
                 self.rays.push(scene.camera.ray(raster, vec2(lens_u, lens_v)));
                 let sample = self.samples.len() as u32;
-                self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, sampler });
+                self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, key });
                 self.samples.push(Sample { x, y, number, weight, radiance: Vec3::ZERO });
             }
         }
@@ -151,14 +151,14 @@ impl Wave {
                 position: surface.p,
                 depth: scene.camera.depth(surface.p),
                 material: primitive.material + 1,
-                object: primitive.object + 1,
+                object: scene.geometry.object(hit) + 1,
             };
             tile.add_features(s.x, s.y, s.number, s.weight, &seen);
         }
     }
 
     /// Emission, direct light and the next ray of one path. `last`: emission only.
-    fn shade(&mut self, scene: &Scene, i: usize, hit: &Hit, depth: u32, last: bool) {
+    fn shade(&mut self, scene: &Scene, sampler: &Sampler, i: usize, hit: &Hit, depth: u32, last: bool) {
         let (ray, path) = (self.rays[i], self.paths[i]);
         if hit.is_miss() {
             let le = environment_light(scene, &ray, path.pdf);
@@ -177,8 +177,8 @@ impl Wave {
         }
         let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
         let wo = surface.frame.to_local(wo);
-        let [pick, light_u, light_v, roulette] = path.sampler.get4(2 * depth + 1);
-        let [lobe, bsdf_u, bsdf_v, _] = path.sampler.get4(2 * depth + 2);
+        let [pick, light_u, light_v, roulette] = sampler.get4(path.key, 2 * depth + 1);
+        let [lobe, bsdf_u, bsdf_v, _] = sampler.get4(path.key, 2 * depth + 2);
         if !bsdf.is_delta() {
             self.sample_light(scene, &path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
         }

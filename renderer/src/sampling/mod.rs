@@ -1,5 +1,8 @@
 //! Random numbers, warps and discrete distributions.
 
+#[cfg(test)]
+pub mod chi_square;
+
 /// Mixes `word` into `state`; a 32-bit permutation-based hash (PCG, Jarzynski & Olano 2020).
 pub fn hash(state: u32, word: u32) -> u32 {
     let x = (state ^ word).wrapping_mul(747_796_405).wrapping_add(2_891_336_453);

@@ -1,5 +1,12 @@
 //! Scenes: read from pbrt-v4 files, built once, immutable from then on.
 
+pub mod build;
+mod ctm;
+pub mod describe;
+pub mod diagnostics;
+pub mod file;
+pub mod ply;
+
 use crate::accel::Accel;
 use crate::camera::Camera;
 use crate::film::Window;
@@ -29,12 +36,12 @@ pub struct Scene {
     pub materials: Vec<Material>,
     /// Names of the materials, for picture attributes.
     pub material_names: Vec<String>,
-    /// Names of the objects, as [`crate::geometry::Primitive::object`] counts them.
+    /// Names of the objects, as [`Geometry::object`] counts them.
     pub object_names: Vec<String>,
     /// All lights.
     pub lights: Lights,
     /// Ray queries over `geometry`.
-    pub accel: Box<dyn Accel>,
+    pub accel: Arc<dyn Accel>,
 }
 
 /// Size and exposure of the picture.

@@ -1,0 +1,98 @@
+//! Where a quadric stands: its transform, kept in double precision so that rays, points and areas agree with each other.
+
+use super::ShapeError;
+use crate::math::{Aabb, Ray, Transform, Vec3};
+use glam::{DAffine3, DMat3, DVec3};
+
+/// The map from a shape's own space to its group's space, with the exact inverse of the very same matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placement {
+    forward: DAffine3,
+    inverse: DAffine3,
+}
+
+impl Placement {
+    pub(crate) fn new(transform: &Transform) -> Placement {
+        let a = transform.affine();
+        let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
+        let matrix3 = DMat3::from_cols(column(a.matrix3.x_axis), column(a.matrix3.y_axis), column(a.matrix3.z_axis));
+        let forward = DAffine3 { matrix3, translation: column(a.translation) };
+        Placement { forward, inverse: forward.inverse() }
+    }
+
+    /// Origin and direction of a ray in the shape's space; the ray parameter stays the same.
+    pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
+        (self.inverse.transform_point3(ray.o.as_dvec3()), self.inverse.transform_vector3(ray.d.as_dvec3()))
+    }
+
+    /// A point of the shape's space, in the group's.
+    pub(crate) fn point(&self, p: DVec3) -> Vec3 {
+        self.forward.transform_point3(p).as_vec3()
+    }
+
+    /// A vector of the shape's space, in the group's.
+    pub(crate) fn vector(&self, v: DVec3) -> Vec3 {
+        self.forward.transform_vector3(v).as_vec3()
+    }
+
+    /// The unit normal that belongs to `n` of the shape's space.
+    pub(crate) fn normal(&self, n: DVec3) -> Vec3 {
+        (self.inverse.matrix3.transpose() * n).normalize_or(n).as_vec3()
+    }
+
+    /// By how much the map stretches area orthogonal to the unit vector `n` of the shape's space: |det M| |M⁻ᵀ n|.
+    pub(crate) fn stretch(&self, n: DVec3) -> f64 {
+        self.forward.matrix3.determinant().abs() * (self.inverse.matrix3.transpose() * n).length()
+    }
+
+    /// [`Placement::stretch`], given the unit normal in the group's space.
+    pub(crate) fn stretch_at_normal(&self, n: Vec3) -> f64 {
+        self.forward.matrix3.determinant().abs() / (self.forward.matrix3.transpose() * n.as_dvec3()).length()
+    }
+
+    /// The factor of a map that scales all directions alike (within 10⁻⁵), else `None`.
+    pub(crate) fn uniform_scale(&self) -> Option<f64> {
+        let m = self.forward.matrix3;
+        let s2 = m.determinant().abs().powf(2.0 / 3.0);
+        let gram = m.transpose() * m;
+        gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
+    }
+
+    /// Box around the mapped box `[min, max]` and, where a sphere of that radius around the origin contains the shape, around its image; padded by
+    /// rounding errors.
+    pub(crate) fn aabb(&self, min: DVec3, max: DVec3, sphere: Option<f64>) -> Aabb {
+        let m = self.forward.matrix3;
+        let abs = DMat3::from_cols(m.x_axis.abs(), m.y_axis.abs(), m.z_axis.abs());
+        let center = self.forward.transform_point3(0.5 * (min + max));
+        let half = abs * (0.5 * (max - min));
+        let (mut lo, mut hi) = (center - half, center + half);
+        if let Some(radius) = sphere {
+            let rows = m.transpose();
+            let extent = radius * DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length());
+            lo = lo.max(self.forward.translation - extent);
+            hi = hi.min(self.forward.translation + extent);
+        }
+        let pad = 4.0 * f64::from(f32::EPSILON) * lo.abs().max(hi.abs()).max_element();
+        Aabb { min: (lo - pad).as_vec3(), max: (hi + pad).as_vec3() }
+    }
+}
+
+/// `value` where it is finite and above zero.
+pub(super) fn positive(shape: &'static str, name: &'static str, value: f32) -> Result<f64, ShapeError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value.into())
+    } else {
+        Err(ShapeError { shape, name, value, expected: "a finite number above 0" })
+    }
+}
+
+/// A `phimax` parameter: degrees above 0, at most 360 (more counts as 360), in radians.
+pub(super) fn phi_max(shape: &'static str, degrees: f32) -> Result<f64, ShapeError> {
+    Ok(positive(shape, "phimax", degrees)?.min(360.0).to_radians())
+}
+
+/// The angle of (x, y) in [0, 2π).
+pub(super) fn azimuth(p: DVec3) -> f64 {
+    let phi = p.y.atan2(p.x);
+    if phi < 0.0 { phi + std::f64::consts::TAU } else { phi }
+}

@@ -127,6 +127,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let named = args.output.as_deref().map(|path| target(path, args.exposure)).transpose()?;
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
 
+    let threads = args.threads.map_or_else(all_threads, usize::from);
+    // For what is built in parallel. A pool that cannot be had is replaced by the library's own.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
     let loaded = load(&args.scene, &args.overrides(), &mut diagnostics);
@@ -143,7 +146,6 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     console.say(&contents(&loaded));
 
     let integrator = PathTracer { max_depth: scene.integrator.max_depth };
-    let threads = args.threads.map_or_else(all_threads, usize::from);
     let samples = u64::from(scene.film.window.width()) * u64::from(scene.film.window.height()) * u64::from(scene.sampling.spp);
     let progress = console.rendering(samples, args.time_limit);
     interrupt.enter(Stage::Rendering);

@@ -364,7 +364,9 @@ fn nothing_and_hardly_anything() {
 fn segments_hold_their_start_but_not_their_end() {
     let wall = mesh(vec![vec3(-1.0, -1.0, 2.0), vec3(3.0, -1.0, 2.0), vec3(-1.0, 3.0, 2.0)], vec![[0, 1, 2]]);
     for accel in structures(&Arc::new(world(vec![primitive(wall, None)]))) {
-        for (tmin, tmax, met) in [(0.0, 2.0, false), (0.0, 2.01, true), (2.0, 3.0, true), (2.01, 3.0, false)] {
+        // Embree finds t with an error of an ulp or two on some CPUs.
+        let e = if accel.name() == "embree" { 1e-6 } else { 0.0 };
+        for (tmin, tmax, met) in [(0.0, 2.0 - e, false), (0.0, 2.01, true), (2.0 - e, 3.0, true), (2.01, 3.0, false)] {
             let ray = Ray { tmin, tmax, ..Ray::new(Vec3::ZERO, Vec3::Z) };
             assert_eq!((!accel.intersect(&ray).is_miss(), accel.occluded(&ray)), (met, met), "{}: {ray:?}", accel.name());
         }

@@ -1,7 +1,7 @@
 //! A four-wide tree of boxes with single-ray traversal.
 //!
 //! `obvhs` builds a binary tree (parallel locally-ordered clustering, Meister & Bittner 2018, then parallel reinsertion, Meister &
-//! Bittner 2018); we flatten two levels of it into nodes of four children whose boxes lie side by side, so that one pass over a
+//! Bittner 2018), on all cores; we flatten two levels of it into nodes of four children whose boxes lie side by side, so that one pass over a
 //! node is one SIMD slab test (Wald et al. 2008, *Getting Rid of Packets*). The compressed eight-wide trees of `obvhs` take a
 //! third of the memory, but their traversal drops boxes that end before t = 10⁻⁴ and rounds inwards; here a ray that meets an
 //! element meets all boxes around it: boxes are one ulp larger than what they hold, and the far distances are scaled as in

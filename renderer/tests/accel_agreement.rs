@@ -345,7 +345,7 @@ fn nothing_and_hardly_anything() {
         world(vec![primitive(mesh(Vec::new(), Vec::new()), None)]),
         world(vec![primitive(mesh(flat, vec![[0, 1, 2], [0, 0, 1], [1, 1, 1]]), None)]),
         world(vec![primitive(mesh(far, vec![[0, 1, 2]]), None)]),
-        Geometry { groups: vec![0..0], instances: vec![empty_group], ..Geometry::default() },
+        Geometry { groups: std::iter::once(0..0).collect(), instances: vec![empty_group], ..Geometry::default() },
     ];
     for geometry in cases {
         for accel in structures(&Arc::new(geometry)) {

@@ -5,10 +5,10 @@
 //! back. Opacity is asked in filter callbacks, which only primitives with opacity have. Geometry ids are indices of primitives
 //! counted from the group's first; in the world's scene the instances' ids follow.
 //!
-//! Batches go through packets of the widest kind that the CPU runs natively where that pays. Measured with AVX-512, packets of 16
-//! marked coherent trace camera rays 2.5 to 5 times as fast as single rays, but half as fast where directions part, unless the
-//! scene is small: then rays sorted by octant are again 2.5 times as fast. Any-hit queries gain, by 1.1 to 4, in packets of 16
-//! that are not marked.
+//! Batches go through packets of the widest kind that the CPU runs natively where that pays. With AVX-512, packets of 16 marked
+//! coherent trace camera rays 2 to 4 times as fast as single rays, but half as fast where directions part, unless the scene is
+//! small: then rays sorted by octant are again twice as fast. Any-hit queries gain, by 1.1 to 3.5, in packets of 16 that are not
+//! marked. A packet gives each ray the bits that it gets alone; a test holds that.
 //!
 //! The bindings are those of Embree 4.2. From 4.3 on the library writes one more word (`instPrimID`) after each hit and in each
 //! query context, which the bindings' structs have no room for; [`Packet`] and [`Context`] are ours, and have it.

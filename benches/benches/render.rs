@@ -108,7 +108,8 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         any.push(time(|| tape.any.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))));
     }
     let samples = recorded.camera_samples as f64;
-    let ((render, render_median), (closest, _), (any, _)) = (min_and_median(renders), min_and_median(closest), min_and_median(any));
+    let ((render, render_median), (closest, _), (any, _)) =
+        (min_and_median(renders), min_and_median(closest), min_and_median(any));
     println!(
         "{:<28} {:<8} {:>7.3} {:>7.3} {:>9.2} {:>9.2} {:>9.1} {:>9.1} {:>9.1}%",
         path.file_stem().unwrap_or_default().to_string_lossy(),
@@ -137,7 +138,8 @@ fn main() {
     }
     if scenes.is_empty() {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
-        scenes = ["cornell-box", "materials", "skylight", "many-lights", "interior"].map(|s| own.join(s).join("scene.pbrt")).into();
+        scenes =
+            ["cornell-box", "materials", "skylight", "many-lights", "interior"].map(|s| own.join(s).join("scene.pbrt")).into();
     }
     println!("one thread, {resolution}² pixels, {spp} samples per pixel, {ROUNDS} rounds");
     println!(

@@ -14,9 +14,7 @@ fn scene(head: &str, world: &str) -> String {
 
 /// Depth and samples.
 fn settings(max_depth: u32, spp: u32) -> String {
-    format!(
-        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {max_depth}\n"
-    )
+    format!("Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {max_depth}\n")
 }
 
 /// Looking at the origin from above, onto a small patch.
@@ -60,14 +58,11 @@ fn convex_diffuse_body_in_a_white_furnace_shows_its_albedo() {
 #[test]
 fn glass_in_a_white_furnace_cannot_be_seen() {
     let head = settings(100, 64) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
-    for material in [
-        "\"dielectric\" \"float eta\" 1.5",
-        "\"dielectric\" \"float eta\" 0.8",
-        "\"thindielectric\" \"float eta\" 1.5",
-    ] {
-        let world = format!(
-            "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial {material}\nShape \"sphere\" \"float radius\" 1"
-        );
+    for material in
+        ["\"dielectric\" \"float eta\" 1.5", "\"dielectric\" \"float eta\" 0.8", "\"thindielectric\" \"float eta\" 1.5"]
+    {
+        let world =
+            format!("LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial {material}\nShape \"sphere\" \"float radius\" 1");
         assert_mean(&scene(&head, &world), [1.0; 3], 0.01);
     }
 }

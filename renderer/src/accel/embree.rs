@@ -5,7 +5,10 @@
 //! back. Opacity is asked in filter callbacks, which only primitives with opacity have. Geometry ids are indices of primitives
 //! counted from the group's first; in the world's scene the instances' ids follow.
 //!
-//! Batches go through packets of the widest kind that the CPU runs natively.
+//! Batches go through packets of the widest kind that the CPU runs natively where that pays. Measured with AVX-512, packets of 16
+//! marked coherent trace camera rays 2.5 to 5 times as fast as single rays, but half as fast where directions part, unless the
+//! scene is small: then rays sorted by octant are again 2.5 times as fast. Any-hit queries gain, by 1.1 to 4, in packets of 16
+//! that are not marked.
 //!
 //! The bindings are those of Embree 4.2. From 4.3 on the library writes one more word (`instPrimID`) after each hit and in each
 //! query context, which the bindings' structs have no room for; [`Packet`] and [`Context`] are ours, and have it.
@@ -32,16 +35,10 @@ pub(super) struct Embree {
     _groups: Vec<Scene>,
     device: Device,
     geometry: Arc<Geometry>,
-    width: Width,
-}
-
-/// Rays per packet in batches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Width {
-    One,
-    Four,
-    Eight,
-    Sixteen,
+    /// Rays per packet in batches: 4, 8 or 16.
+    width: usize,
+    /// See [`SMALL`].
+    small: bool,
 }
 
 // SAFETY: committed scenes may be queried from any number of threads, and are not changed any more; the other parts are Sync.
@@ -56,31 +53,92 @@ impl Embree {
         let groups =
             geometry.groups.iter().map(|range| device.scene(&geometry, range.clone(), &[])).collect::<Result<Vec<_>, _>>()?;
         let world = device.scene(&geometry, geometry.world.clone(), &groups)?;
+        let small = geometry.triangles() + geometry.instances.len() as u64 <= SMALL;
         let width = device.width();
-        Ok(Embree { world, _groups: groups, device, geometry, width })
+        Ok(Embree { world, _groups: groups, device, geometry, width, small })
     }
 
-    fn intersect_packets<const N: usize>(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
+    /// Nearest hits; `hits` has room for one per ray.
+    fn intersect_packets<const N: usize>(&self, rays: &[Ray], hits: &mut [Hit]) {
         let mut packet = Packet::<N>::new();
-        for chunk in rays.chunks(N) {
-            let valid = packet.load(chunk);
-            let mut context = Context::new(&self.geometry, chunk);
-            let mut args = context.intersect_arguments();
-            packet.intersect(&self.world, &valid, &mut args);
-            hits.extend((0..chunk.len()).map(|lane| packet.hit(lane, &self.geometry)));
+        let mut context = Context::new(&self.geometry, rays);
+        let mut trace = |lanes: &[u32], hits: &mut [Hit]| {
+            let valid = packet.load(rays, lanes);
+            packet.intersect(&self.world, &valid, &mut context.intersect_arguments(RTCRayQueryFlags::COHERENT));
+            for (lane, &index) in lanes.iter().enumerate() {
+                hits[index as usize] = packet.hit(lane, &self.geometry);
+            }
+        };
+        let mut scattered = Vec::new();
+        let order: Vec<u32> = (0..rays.len() as u32).collect();
+        for lanes in order.chunks(N) {
+            if are_coherent(rays, lanes) {
+                trace(lanes, hits);
+            } else {
+                scattered.extend_from_slice(lanes);
+            }
+        }
+        if self.small {
+            for lanes in by_octant(rays, &scattered).chunks(N) {
+                trace(lanes, hits);
+            }
+        } else {
+            for index in scattered {
+                hits[index as usize] = self.intersect(&rays[index as usize]);
+            }
         }
     }
 
-    fn occluded_packets<const N: usize>(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
+    /// Whether rays are blocked; `blocked` has room for one per ray.
+    fn occluded_packets<const N: usize>(&self, rays: &[Ray], blocked: &mut [bool]) {
         let mut packet = Packet::<N>::new();
-        for chunk in rays.chunks(N) {
-            let valid = packet.load(chunk);
-            let mut context = Context::new(&self.geometry, chunk);
-            let mut args = context.occluded_arguments();
-            packet.occluded(&self.world, &valid, &mut args);
-            blocked.extend((0..chunk.len()).map(|lane| valid.0[lane] != 0 && packet.tfar[lane] == f32::NEG_INFINITY));
+        let mut context = Context::new(&self.geometry, rays);
+        let order: Vec<u32> = (0..rays.len() as u32).collect();
+        for (lanes, blocked) in order.chunks(N).zip(blocked.chunks_mut(N)) {
+            let valid = packet.load(rays, lanes);
+            packet.occluded(&self.world, &valid, &mut context.occluded_arguments());
+            for (lane, blocked) in blocked.iter_mut().enumerate() {
+                *blocked = valid.0[lane] != 0 && packet.tfar[lane] == f32::NEG_INFINITY;
+            }
         }
     }
+}
+
+/// Triangles and instances up to which a scene counts as small: there packets are fast even where their rays part.
+const SMALL: u64 = 1000;
+
+/// `indices`, sorted by the signs of their rays' directions.
+fn by_octant(rays: &[Ray], indices: &[u32]) -> Vec<u32> {
+    let octant = |index: u32| {
+        let bit = |x: f32| (x.to_bits() >> 31) as usize;
+        let d = rays[index as usize].d;
+        bit(d.x) | bit(d.y) << 1 | bit(d.z) << 2
+    };
+    let mut places = [0; 9];
+    for &index in indices {
+        places[octant(index) + 1] += 1;
+    }
+    for i in 1..9 {
+        places[i] += places[i - 1];
+    }
+    let mut order = vec![0; indices.len()];
+    for &index in indices {
+        let place = &mut places[octant(index)];
+        order[*place] = index;
+        *place += 1;
+    }
+    order
+}
+
+/// Whether the directions of some rays lie within 25° of the first one's.
+fn are_coherent(rays: &[Ray], lanes: &[u32]) -> bool {
+    let first = rays[lanes[0] as usize].d;
+    let least = 0.82 * first.length_squared();
+    lanes.iter().all(|&index| {
+        let d = rays[index as usize].d;
+        let cos = d.dot(first);
+        cos > 0.0 && cos * cos >= least * d.length_squared()
+    })
 }
 
 impl Accel for Embree {
@@ -90,9 +148,9 @@ impl Accel for Embree {
         }
         let rays = std::slice::from_ref(ray);
         let mut packet = Packet::<1>::new();
-        let valid = packet.load(rays);
+        let valid = packet.load(rays, &[0]);
         let mut context = Context::new(&self.geometry, rays);
-        packet.intersect(&self.world, &valid, &mut context.intersect_arguments());
+        packet.intersect(&self.world, &valid, &mut context.intersect_arguments(RTCRayQueryFlags::INCOHERENT));
         packet.hit(0, &self.geometry)
     }
 
@@ -102,7 +160,7 @@ impl Accel for Embree {
         }
         let rays = std::slice::from_ref(ray);
         let mut packet = Packet::<1>::new();
-        let valid = packet.load(rays);
+        let valid = packet.load(rays, &[0]);
         let mut context = Context::new(&self.geometry, rays);
         packet.occluded(&self.world, &valid, &mut context.occluded_arguments());
         packet.tfar[0] == f32::NEG_INFINITY
@@ -110,23 +168,21 @@ impl Accel for Embree {
 
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
-        hits.reserve(rays.len());
+        hits.resize(rays.len(), Hit::MISS);
         match self.width {
-            Width::One => hits.extend(rays.iter().map(|ray| self.intersect(ray))),
-            Width::Four => self.intersect_packets::<4>(rays, hits),
-            Width::Eight => self.intersect_packets::<8>(rays, hits),
-            Width::Sixteen => self.intersect_packets::<16>(rays, hits),
+            16 => self.intersect_packets::<16>(rays, hits),
+            8 => self.intersect_packets::<8>(rays, hits),
+            _ => self.intersect_packets::<4>(rays, hits),
         }
     }
 
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
         blocked.clear();
-        blocked.reserve(rays.len());
+        blocked.resize(rays.len(), false);
         match self.width {
-            Width::One => blocked.extend(rays.iter().map(|ray| self.occluded(ray))),
-            Width::Four => self.occluded_packets::<4>(rays, blocked),
-            Width::Eight => self.occluded_packets::<8>(rays, blocked),
-            Width::Sixteen => self.occluded_packets::<16>(rays, blocked),
+            16 => self.occluded_packets::<16>(rays, blocked),
+            8 => self.occluded_packets::<8>(rays, blocked),
+            _ => self.occluded_packets::<4>(rays, blocked),
         }
     }
 
@@ -176,23 +232,16 @@ impl Device {
         if fine { Ok(()) } else { Err(AccelError::Embree(format!("{what}: {error:?}"))) }
     }
 
-    fn width(&self) -> Width {
+    /// The widest packets that the CPU runs natively; those of four are Embree's narrowest.
+    fn width(&self) -> usize {
         // SAFETY: the handle is valid.
         let has = |property| unsafe { rtcGetDeviceProperty(self.handle, property) } != 0;
-        match std::env::var("LBW").as_deref() {
-            Ok("1") => return Width::One,
-            Ok("4") => return Width::Four,
-            Ok("8") => return Width::Eight,
-            _ => {}
-        }
         if has(RTCDeviceProperty::NATIVE_RAY16_SUPPORTED) {
-            Width::Sixteen
+            16
         } else if has(RTCDeviceProperty::NATIVE_RAY8_SUPPORTED) {
-            Width::Eight
-        } else if has(RTCDeviceProperty::NATIVE_RAY4_SUPPORTED) {
-            Width::Four
+            8
         } else {
-            Width::One
+            4
         }
     }
 
@@ -365,7 +414,7 @@ impl<const N: usize> Packet<N> {
             time: [0.0; N],
             tfar: [0.0; N],
             mask: [u32::MAX; N],
-            id: std::array::from_fn(|lane| lane as u32),
+            id: [0; N],
             flags: [0; N],
             ng: [[0.0; N]; 3],
             u: [0.0; N],
@@ -377,17 +426,19 @@ impl<const N: usize> Packet<N> {
         }
     }
 
-    /// Puts up to `N` rays into the lanes.
+    /// Puts up to `N` rays into the lanes; their ids are their indices.
     #[inline(always)]
-    fn load(&mut self, rays: &[Ray]) -> Valid<N> {
+    fn load(&mut self, rays: &[Ray], indices: &[u32]) -> Valid<N> {
         let mut valid = Valid([0; N]);
-        for (lane, ray) in rays.iter().enumerate().take(N) {
+        for (lane, &index) in indices.iter().enumerate().take(N) {
+            let ray = &rays[index as usize];
             for axis in 0..3 {
                 self.o[axis][lane] = ray.o[axis];
                 self.d[axis][lane] = ray.d[axis];
             }
             self.tnear[lane] = ray.tmin;
             self.tfar[lane] = ray.tmax;
+            self.id[lane] = index;
             valid.0[lane] = -c_int::from(is_traceable(ray));
         }
         self.geometry = [RTC_INVALID_GEOMETRY_ID; N];
@@ -452,7 +503,7 @@ struct Context {
     instance: u32,
     instance_primitive: u32,
     geometry: *const Geometry,
-    /// The rays of the packet, by ray id.
+    /// The rays of the batch, by ray id.
     rays: *const Ray,
 }
 
@@ -469,15 +520,15 @@ impl Context {
 
     /// Arguments that point to this context, which must not move while they are used.
     #[inline(always)]
-    fn intersect_arguments(&mut self) -> RTCIntersectArguments {
-        let (flags, feature_mask) = (FLAGS, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
+    fn intersect_arguments(&mut self, flags: RTCRayQueryFlags) -> RTCIntersectArguments {
+        let feature_mask = RTCFeatureFlags::RTC_FEATURE_FLAG_ALL;
         RTCIntersectArguments { flags, feature_mask, context: from_mut(self).cast(), filter: None, intersect: None }
     }
 
     /// As [`Context::intersect_arguments`].
     #[inline(always)]
     fn occluded_arguments(&mut self) -> RTCOccludedArguments {
-        let (flags, feature_mask) = (FLAGS, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
+        let (flags, feature_mask) = (RTCRayQueryFlags::INCOHERENT, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
         RTCOccludedArguments { flags, feature_mask, context: from_mut(self).cast(), filter: None, occluded: None }
     }
 
@@ -495,8 +546,6 @@ impl Context {
         }
     }
 }
-
-const FLAGS: RTCRayQueryFlags = RTCRayQueryFlags::INCOHERENT;
 
 /// Position of a field among the arrays of `RTCRayHitN`, in the order of [`Packet`].
 #[derive(Clone, Copy)]

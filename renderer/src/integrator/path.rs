@@ -7,8 +7,10 @@
 use super::{Integrator, RayCounts};
 use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
+use crate::light::Light;
 use crate::material::Bsdf;
 use crate::math::{Ray, Vec2, Vec3, vec2};
+use crate::sampling::discrete::Pick;
 use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::Scene;
 use std::ops::Range;
@@ -178,9 +180,11 @@ impl Wave {
         let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
         let wo = surface.frame.to_local(wo);
         let [pick, light_u, light_v, roulette] = sampler.get4(path.key, 2 * depth + 1);
-        let [lobe, bsdf_u, bsdf_v, _] = sampler.get4(path.key, 2 * depth + 2);
+        let [lobe, bsdf_u, bsdf_v, fine] = sampler.get4(path.key, 2 * depth + 2);
         if !bsdf.is_delta() {
-            self.sample_light(scene, &path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
+            if let Some(pick) = scene.lights.pick_fine(pick, fine) {
+                self.sample_light(scene, &path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
+            }
         }
         let Some(s) = bsdf.sample(lobe, vec2(bsdf_u, bsdf_v), wo) else { return };
         let eta_scale = path.eta_scale * s.eta * s.eta;
@@ -204,7 +208,7 @@ impl Wave {
     }
 
     /// Next-event estimation: one light, weighted against finding it by sampling the BSDF.
-    #[allow(clippy::too_many_arguments, reason = "the inputs of an estimator: where, what, and three random numbers")]
+    #[allow(clippy::too_many_arguments, reason = "the inputs of an estimator: where, what, which light, and a random point")]
     fn sample_light(&mut self, scene: &Scene, path: &Path, surface: &Surface, bsdf: &impl Bsdf, wo: Vec3, pick: f32, u: Vec2) {
         let Some((light, pmf, _)) = scene.lights.pick(pick) else { return };
         let Some(s) = scene.lights[light].sample_li(surface.p, u) else { return };
@@ -213,7 +217,7 @@ impl Wave {
         if f.max_element() <= 0.0 {
             return;
         }
-        let pdf = pmf * s.pdf;
+        let pdf = pick.pmf * s.pdf;
         let weight = if s.delta { 1.0 } else { power_heuristic(pdf, bsdf.pdf(wi, wo)) };
         let radiance = path.throughput * f * s.radiance * (weight / pdf);
         let o = surface.origin_towards(s.wi);
@@ -247,17 +251,19 @@ impl Wave {
 /// Radiance from infinitely far along a ray drawn with density `pdf` (0: by no density), weighted against light sampling.
 fn environment_light(scene: &Scene, ray: &Ray, pdf: f32) -> Vec3 {
     let mut sum = Vec3::ZERO;
-    for &light in scene.lights.infinite() {
-        let (le, light_pdf) = scene.lights[light].radiance_from_infinity(ray.d);
-        let weight = if pdf == 0.0 { 1.0 } else { power_heuristic(pdf, scene.lights.pmf(light) * light_pdf) };
-        sum += le * weight;
+    for (index, light) in scene.lights.environments() {
+        let weight = match pdf {
+            0.0 => 1.0,
+            _ => power_heuristic(pdf, scene.lights.pmf(index) * light.pdf_li(ray.d)),
+        };
+        sum += light.radiance(ray.d) * weight;
     }
     sum
 }
 
 /// Radiance of an area light that a ray met at `t`, weighted likewise.
 fn area_light(scene: &Scene, light: u32, ray: &Ray, t: f32, surface: &Surface, pdf: f32) -> Vec3 {
-    let area = scene.lights.area(light);
+    let Some(area) = scene.lights.area(light) else { return Vec3::ZERO };
     let le = area.radiance(surface.ng, -ray.d);
     if pdf == 0.0 || le == Vec3::ZERO {
         return le;

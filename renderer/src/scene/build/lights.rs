@@ -37,7 +37,7 @@ impl Builder<'_> {
 
     /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value of `target` (pbrt-v4's `power`
     /// or `illuminance`), where that is given: a unit light has `unit` of it.
-    fn scale(&mut self, entity: &Entity, target: &str, unit: f32) -> Result<f32, SceneError> {
+    pub(super) fn scale(&mut self, entity: &Entity, target: &str, unit: f32) -> Result<f32, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
         let target = entity.params.float(target)?.filter(|&x| x > 0.0);
         Ok(target.map_or(scale, |x| scale * x / unit))

@@ -129,7 +129,7 @@ impl Builder<'_> {
         for element in 0..primitive.shape.len() {
             let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
             let le = le * self.scale(entity, "power", power)?;
-            lights.push(AnyLight::Area(AreaLight::new(&primitive.shape, element, primitive.flip, le, two_sided)));
+            lights.push(AnyLight::Area(AreaLight::new(primitive, element, le, two_sided)));
         }
         self.warn_unused(entity)
     }

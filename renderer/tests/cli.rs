@@ -356,6 +356,22 @@ fn a_time_limit_is_no_failure() {
     assert_eq!(place.files(), ["a.exr", "s.json"]);
 }
 
+#[test]
+fn our_own_scenes_need_no_warning() {
+    let scenes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
+    let folder = tempfile::tempdir().unwrap();
+    let mut rendered = 0;
+    for entry in std::fs::read_dir(scenes).unwrap() {
+        let scene = entry.unwrap().path().join("scene.pbrt");
+        if scene.exists() {
+            let args = ["--strict", "--quiet", "--resolution", "32x18", "--spp", "1", "-o", "a.png"];
+            lightbound(&["render"]).arg(scene).args(args).current_dir(folder.path()).assert().success().stderr("");
+            rendered += 1;
+        }
+    }
+    assert!(rendered >= 5, "only {rendered} scenes");
+}
+
 /// Starts an endless rendering, sends `signals` times SIGINT in quick succession once it renders, and returns its exit code
 /// and messages.
 #[cfg(unix)]

@@ -55,6 +55,8 @@ impl Builtin {
         if !super::is_traceable(ray) {
             return;
         }
+        // From here on the end belongs to the segment, so that of equally near hits all are seen.
+        let ray = &Ray { tmax: ray.tmax.next_down(), ..*ray };
         let end = self.world.candidates(&self.geometry, ray, Hit::NONE, &mut offer);
         if self.geometry.instances.is_empty() || end < ray.tmin {
             return;

@@ -3,8 +3,8 @@
 //! Both implementations answer for one ray and for batches; a batch gives the same answers as its rays one by one. Surfaces
 //! whose opacity texture lets a ray through ([`Geometry::accepts`]) do not count as met.
 //!
-//! Both count `t` in (tmin, tmax]: a hit at the start of the segment is none, one at its end is. Rays that are not finite or have
-//! no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles without area do not
+//! Both count `t` in [tmin, tmax), as shapes do: a hit at the start of the segment is one, at its end it is none. Rays that are
+//! not finite or have no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles without area do not
 //! get here, see [`crate::geometry::Mesh::new`].
 
 mod builtin;
@@ -94,7 +94,7 @@ fn is_usable(bounds: &Aabb) -> bool {
 fn is_traceable(ray: &Ray) -> bool {
     // Infinities and NaNs times zero are NaN, which equals nothing.
     let zero = (ray.o * 0.0 + ray.d * 0.0).dot(Vec3::ONE);
-    zero == 0.0 && ray.d != Vec3::ZERO && ray.tmin <= ray.tmax
+    zero == 0.0 && ray.d != Vec3::ZERO && ray.tmin < ray.tmax
 }
 
 /// The ray in the space that `transform` leaves; its parameters stay.
@@ -103,19 +103,17 @@ fn to_local(ray: &Ray, transform: &Transform) -> Ray {
     Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
 }
 
-/// The nearest point on the segment where an element other than a triangle is met and does not let the ray through.
+/// The nearest point on the segment, whose end belongs to it here, where an element other than a triangle is met and does not
+/// let the ray through.
 fn nearest_accepted(geometry: &Geometry, primitive: u32, element: u32, ray: &Ray) -> Option<ShapeHit> {
     let shape = &geometry.primitives[primitive as usize].shape;
-    let mut rest = *ray;
+    let mut rest = Ray { tmax: ray.tmax.next_up(), ..*ray };
     loop {
-        let hit = shape.intersect(element, &rest).filter(|hit| hit.t <= ray.tmax)?;
-        if hit.t > ray.tmin && geometry.accepts(ray, primitive, element, hit.u, hit.v) {
+        let hit = shape.intersect(element, &rest)?;
+        if geometry.accepts(ray, primitive, element, hit.u, hit.v) {
             return Some(hit);
         }
-        // No shape is met more than a few times; one that claims otherwise, at the same place again and again, is left.
-        if hit.t < rest.tmin {
-            return None;
-        }
+        // Behind it there may be another: the far side of a sphere.
         rest.tmin = hit.t.next_up();
     }
 }

@@ -1,11 +1,11 @@
 //! A four-wide tree of boxes with single-ray traversal.
 //!
-//! `obvhs` builds a binary tree (parallel locally-ordered clustering, Meister & Bittner 2018, then parallel reinsertion, Meister &
-//! Bittner 2018); we flatten two levels of it into nodes of four children whose boxes lie side by side, so that one pass over a
-//! node is one SIMD slab test (Wald et al. 2008, *Getting Rid of Packets*). The compressed eight-wide trees of `obvhs` take a
-//! third of the memory, but their traversal drops boxes that end before t = 10⁻⁴ and rounds inwards; here a ray that meets an
-//! element meets all boxes around it: boxes are one ulp larger than what they hold, and the far distances are scaled as in
-//! Ize 2013, *Robust BVH Ray Traversal*.
+//! `obvhs` builds a binary tree on all cores (parallel locally-ordered clustering, Meister & Bittner 2018, then parallel
+//! reinsertion, Meister & Bittner 2018); we flatten two levels of it into nodes of four children whose boxes lie side by side, so
+//! that one pass over a node is one SIMD slab test (Wald et al. 2008, *Getting Rid of Packets*). The compressed eight-wide trees
+//! of `obvhs` take a third of the memory, but their traversal drops boxes that end before t = 10⁻⁴ and rounds inwards; here a ray
+//! that meets an element meets all boxes around it: boxes are one ulp larger than what they hold, and the far distances are
+//! scaled as in Ize 2013, *Robust BVH Ray Traversal*.
 
 use crate::math::{Aabb, Ray, Vec3};
 use glam::{Vec3A, Vec4};

@@ -73,7 +73,7 @@ impl Shear {
         }
     }
 
-    /// Tests the four triangles against the segment that starts after `tmin` and ends at `tmax`, which belongs to it.
+    /// Tests the four triangles against the segment from `tmin` to `tmax`; both ends belong to it.
     #[inline(always)]
     pub(super) fn intersect(&self, block: &Block, tmax: f32) -> BlockHits {
         let [sx, sy, sz] = self.shear;
@@ -93,7 +93,7 @@ impl Shear {
         let inverse = Vec4::ONE / det;
         let t = (u * a[2] + v * b[2] + w * c[2]) * inverse;
         let outside = least.cmplt(Vec4::ZERO) & most.cmpgt(Vec4::ZERO);
-        let inside = t.cmpgt(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
+        let inside = t.cmpge(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
         let mask = inside.bitmask() & !outside.bitmask();
         BlockHits { mask, t: t.to_array(), u: (v * inverse).to_array(), v: (w * inverse).to_array() }
     }
@@ -140,8 +140,8 @@ mod tests {
             for (z, dz) in [(0.0, 1.0), (4.0, -1.0)] {
                 let ray = Ray::new(place(1.0, 2.0, z), place(0.0, 0.0, dz));
                 assert_eq!(one(triangle, &ray), Some((2.0, 0.25, 0.5)));
-                assert_eq!(one(triangle, &Ray { tmin: 2.0, ..ray }), None, "the start is not part of the segment");
-                assert!(one(triangle, &Ray { tmax: 2.0, ..ray }).is_some(), "the end is");
+                assert!(one(triangle, &Ray { tmin: 2.0, tmax: 2.0, ..ray }).is_some());
+                assert_eq!(one(triangle, &Ray { tmin: 2.01, ..ray }), None);
                 assert_eq!(one(triangle, &Ray { tmax: 1.99, ..ray }), None);
                 assert_eq!(one(triangle, &Ray { o: place(3.0, 3.0, z), ..ray }), None);
             }

@@ -209,9 +209,8 @@ impl Wave {
 
     /// Next-event estimation: one light, weighted against finding it by sampling the BSDF.
     #[allow(clippy::too_many_arguments, reason = "the inputs of an estimator: where, what, which light, and a random point")]
-    fn sample_light(&mut self, scene: &Scene, path: &Path, surface: &Surface, bsdf: &impl Bsdf, wo: Vec3, pick: f32, u: Vec2) {
-        let Some((light, pmf, _)) = scene.lights.pick(pick) else { return };
-        let Some(s) = scene.lights[light].sample_li(surface.p, u) else { return };
+    fn sample_light(&mut self, scene: &Scene, path: &Path, surface: &Surface, bsdf: &impl Bsdf, wo: Vec3, pick: Pick, u: Vec2) {
+        let Some(s) = scene.lights.all()[pick.index].sample_li(surface.p, u) else { return };
         let wi = surface.frame.to_local(s.wi);
         let f = bsdf.eval(wi, wo) * wi.z.abs();
         if f.max_element() <= 0.0 {

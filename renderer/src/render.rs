@@ -19,7 +19,7 @@ pub const PASS_SAMPLES: u32 = 4;
 pub struct RenderOptions<'a> {
     /// Number of threads.
     pub threads: usize,
-    /// Stops taking new jobs after this long.
+    /// Stops taking new jobs after this long, but not before every pixel has a sample.
     pub time_limit: Option<Duration>,
     /// Whether to record features for denoisers.
     pub features: bool,
@@ -44,12 +44,15 @@ pub struct Rendering {
     pub cpu: Duration,
 }
 
-/// Sample ranges of the passes: single samples first, so that an early stop leaves a whole picture.
-fn passes(spp: u32) -> impl Iterator<Item = Range<u32>> {
-    std::iter::successors(Some(0..1u32.min(spp)), move |last| {
-        let start = last.end;
-        (start < spp).then(|| start..start + start.min(PASS_SAMPLES).min(spp - start))
-    })
+/// Sample numbers of a pass: single ones first, so that an early stop leaves a whole picture, then `PASS_SAMPLES` at a time.
+/// Empty from the last pass on.
+fn pass(index: usize, spp: u32) -> Range<u32> {
+    let start = |i: u64| match i {
+        0..=2 => i,
+        _ => (i - 2) * u64::from(PASS_SAMPLES),
+    };
+    let clamp = |n: u64| n.min(u64::from(spp)) as u32;
+    clamp(start(index as u64))..clamp(start(index as u64 + 1))
 }
 
 /// CPU time of the process so far.
@@ -62,19 +65,18 @@ fn cpu_time() -> Duration {
 pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOptions) -> Rendering {
     let film = Film::new(scene.film.window, options.features);
     let tiles = film.tiles();
-    let passes: Vec<_> = passes(scene.sampling.spp).collect();
     let next = AtomicUsize::new(0);
     let totals = Mutex::new((RayCounts::default(), 0u64));
     let (start, cpu_start) = (Instant::now(), cpu_time());
     let work = || {
         let (mut counts, mut camera_samples) = (RayCounts::default(), 0);
         loop {
-            let late = options.time_limit.is_some_and(|limit| start.elapsed() >= limit);
             let job = next.fetch_add(1, Ordering::Relaxed);
-            if late || options.stop.load(Ordering::Relaxed) || job >= passes.len() * tiles.len() {
+            let samples = pass(job / tiles.len(), scene.sampling.spp);
+            let late = job >= tiles.len() && options.time_limit.is_some_and(|limit| start.elapsed() >= limit);
+            if late || samples.is_empty() || options.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let samples = passes[job / tiles.len()].clone();
             let mut tile = tiles[job % tiles.len()].lock().expect("no thread panics while it holds a tile");
             counts += integrator.render_tile(scene, samples.clone(), &mut tile);
             let taken = u64::from(tile.window().width() * tile.window().height()) * samples.len() as u64;
@@ -103,9 +105,10 @@ mod tests {
     #[test]
     fn passes_cover_all_samples_once() {
         for spp in [1, 2, 3, 5, 8, 17, 64] {
-            let all: Vec<u32> = passes(spp).flatten().collect();
-            assert_eq!(all, (0..spp).collect::<Vec<_>>());
+            let passes = (0..).map(|i| pass(i, spp)).take_while(|p| !p.is_empty());
+            assert_eq!(passes.flatten().collect::<Vec<_>>(), (0..spp).collect::<Vec<_>>());
         }
-        assert_eq!(passes(16).next(), Some(0..1));
+        assert_eq!([0, 1, 2, 3, 4].map(|i| pass(i, 9)), [0..1, 1..2, 2..4, 4..8, 8..9]);
+        assert!(pass(1 << 40, u32::MAX).is_empty());
     }
 }

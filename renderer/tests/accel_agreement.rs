@@ -50,7 +50,7 @@ impl Random {
 
 fn primitive(shape: Shape, alpha: Option<f32>) -> Primitive {
     let alpha = alpha.map(Param::from_float);
-    Primitive { shape, material: 0, first_light: None, alpha, flip: false, object: 0 }
+    Primitive { shape, material: 0, first_light: None, alpha, flip: false }
 }
 
 fn world(primitives: Vec<Primitive>) -> Geometry {

@@ -84,12 +84,12 @@ fn point_light_obeys_the_inverse_square_law() {
          Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
     );
     assert_mean(&scene(&from_above(1, 1), &world), [0.5 * e / std::f64::consts::PI; 3], 1e-4);
-    // `power` spreads over the sphere, `scale` multiplies.
+    // `power` spreads over the sphere; `scale` and the colour multiply it, as in pbrt-v4.
     let world = format!(
         "LightSource \"point\" \"rgb I\" [3 3 3] \"float power\" 100 \"float scale\" 2 \"point3 from\" [0 0 2]\n\
          Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
     );
-    let intensity = 2.0 * 100.0 / (4.0 * std::f64::consts::PI);
+    let intensity = 3.0 * 2.0 * 100.0 / (4.0 * std::f64::consts::PI);
     assert_mean(&scene(&from_above(1, 1), &world), [0.5 * intensity / 4.0 / std::f64::consts::PI; 3], 1e-3);
 }
 

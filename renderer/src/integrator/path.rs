@@ -181,10 +181,10 @@ impl Wave {
         let wo = surface.frame.to_local(wo);
         let [pick, light_u, light_v, roulette] = sampler.get4(path.key, 2 * depth + 1);
         let [lobe, bsdf_u, bsdf_v, fine] = sampler.get4(path.key, 2 * depth + 2);
-        if !bsdf.is_delta() {
-            if let Some(pick) = scene.lights.pick_fine(pick, fine) {
-                self.sample_light(scene, &path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
-            }
+        if !bsdf.is_delta()
+            && let Some(pick) = scene.lights.pick_fine(pick, fine)
+        {
+            self.sample_light(scene, &path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
         }
         let Some(s) = bsdf.sample(lobe, vec2(bsdf_u, bsdf_v), wo) else { return };
         let eta_scale = path.eta_scale * s.eta * s.eta;

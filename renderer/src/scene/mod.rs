@@ -53,7 +53,7 @@ pub struct FilmSettings {
     pub window: Window,
     /// Radiance is multiplied by this: exposure time × ISO / 100, as in pbrt-v4.
     pub gain: f32,
-    /// The file that the scene asks for.
+    /// The file that the scene asks for; empty where it names none.
     pub filename: PathBuf,
 }
 

@@ -17,7 +17,8 @@ impl Builder<'_> {
         let mut lights = Vec::new();
         for light in &d.lights {
             let entity = &light.entity;
-            let fallback = |name: &str| matches!(name, "goniometric" | "projection").then_some("a point light of the same intensity");
+            let fallback =
+                |name: &str| matches!(name, "goniometric" | "projection").then_some("a point light of the same intensity");
             let supported = self.choose("light", entity, &LIGHTS, fallback)?;
             let place = transform(entity, light.ctm)?;
             lights.push(match entity.name.as_str() {
@@ -79,14 +80,16 @@ impl Builder<'_> {
             return Ok(Environment::constant(self.emission(entity, "L")? * scale));
         };
         if p.find("L").is_some() {
-            return Err(entity.error("both \"L\" and \"filename\" are given").help("remove one of them; \"scale\" brightens an image"));
+            return Err(entity
+                .error("both \"L\" and \"filename\" are given")
+                .help("remove one of them; \"scale\" brightens an image"));
         }
         let path = self.path(name);
         let image = image::read::read(&path, Encoding::Srgb).map_err(|e| entity.error(e.to_string()))?;
         if image.width() != image.height() {
-            return Err(entity
-                .error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height()))
-                .help("environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them"));
+            return Err(entity.error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height())).help(
+                "environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them",
+            ));
         }
         let texels: Vec<Vec3> = image.pixels().data.into_iter().map(Vec3::from).collect();
         let size = image.width() as usize;

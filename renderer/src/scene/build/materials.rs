@@ -109,15 +109,14 @@ impl Builder<'_> {
         let (eta, k) = (format!("{prefix}eta"), format!("{prefix}k"));
         let metal = if entity.params.find("reflectance").is_some() {
             if entity.params.find(&eta).is_some() || entity.params.find(&k).is_some() {
-                return Err(entity.error(format!("both \"reflectance\" and \"{eta}\" or \"{k}\" are given")).help("remove one of them"));
+                return Err(entity
+                    .error(format!("both \"reflectance\" and \"{eta}\" or \"{k}\" are given"))
+                    .help("remove one of them"));
             }
             Metal::Reflectance(self.colour(entity, "reflectance", 0.5)?)
         } else {
             let copper = |which: &str| SpectrumParam::Named(format!("metal-Cu-{which}"));
-            Metal::Index {
-                eta: self.spectrum_or(entity, &eta, copper("eta"))?,
-                k: self.spectrum_or(entity, &k, copper("k"))?,
-            }
+            Metal::Index { eta: self.spectrum_or(entity, &eta, copper("eta"))?, k: self.spectrum_or(entity, &k, copper("k"))? }
         };
         Ok(Material::Conductor { metal, roughness: self.roughness(entity, prefix, roughness)? })
     }

@@ -154,7 +154,9 @@ impl Builder<'_> {
         match spectrum {
             SpectrumParam::Rgb(_) | SpectrumParam::Blackbody(_) => Ok(None),
             SpectrumParam::Sampled(pairs) => {
-                Spectrum::new(&pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>()).map(Some).map_err(|e| entity.error(e.to_string()))
+                Spectrum::new(&pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>())
+                    .map(Some)
+                    .map_err(|e| entity.error(e.to_string()))
             }
             SpectrumParam::Named(name) => match spectrum::named(name) {
                 Some(s) => Ok(Some(s)),

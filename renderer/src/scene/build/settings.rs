@@ -2,13 +2,13 @@
 
 use super::{Builder, Overrides};
 use crate::camera::{Camera, Projection, ScreenWindow};
-use crate::filter::{Filter, FilterKind};
 use crate::film::Window;
+use crate::filter::{Filter, FilterKind};
 use crate::math::{Transform, vec2};
 use crate::sampling::SamplerKind;
 use crate::scene::describe::Description;
-use crate::scene::file::parse::Entity;
 use crate::scene::diagnostics::SceneError;
+use crate::scene::file::parse::Entity;
 use crate::scene::{FilmSettings, IntegratorSettings, SamplingSettings};
 use glam::DAffine3;
 
@@ -31,7 +31,7 @@ impl Builder<'_> {
         let resolution = (size("xresolution", 1280)?, size("yresolution", 720)?);
         let resolution = overrides.resolution.unwrap_or(resolution);
         let window = self.window(film, resolution, overrides)?;
-        let filename = p.string("filename")?.unwrap_or("pbrt.exr").into();
+        let filename = p.string("filename")?.unwrap_or_default().into();
 
         let default = self.default_entity("perspective");
         let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
@@ -39,7 +39,9 @@ impl Builder<'_> {
         let close = camera.params.float("shutterclose")?.unwrap_or(1.0);
         let time = close - open;
         if !(time > 0.0 && time.is_finite()) {
-            return Err(camera.error(format!("the shutter is open for {time}")).help("\"shutterclose\" must be after \"shutteropen\""));
+            return Err(camera
+                .error(format!("the shutter is open for {time}"))
+                .help("\"shutterclose\" must be after \"shutteropen\""));
         }
         let iso = p.float("iso")?.unwrap_or(100.0);
         if let Some(sensor) = p.string("sensor")?
@@ -66,27 +68,32 @@ impl Builder<'_> {
         let crop = match (overrides.crop, p.floats("cropwindow")?) {
             (Some(crop), _) => Some(crop),
             (None, Some(&[x0, x1, y0, y1])) => Some([x0, x1, y0, y1]),
-            (None, Some(_)) => return Err(film.error("\"cropwindow\" takes 4 numbers").help("give x0, x1, y0, y1 from 0 to 1")),
+            (None, Some(_)) => {
+                return Err(film.error("\"cropwindow\" takes 4 numbers").help("give x0, x1, y0, y1 from 0 to 1"));
+            }
             (None, None) => None,
         };
         let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
         let bounds = p.ints("pixelbounds")?;
         let window = match (crop, bounds) {
-            (Some([x0, x1, y0, y1]), _) => Window {
-                x0: edge(x0.min(x1), w),
-                x1: edge(x0.max(x1), w),
-                y0: edge(y0.min(y1), h),
-                y1: edge(y0.max(y1), h),
-            },
+            (Some([x0, x1, y0, y1]), _) => {
+                Window { x0: edge(x0.min(x1), w), x1: edge(x0.max(x1), w), y0: edge(y0.min(y1), h), y1: edge(y0.max(y1), h) }
+            }
             (None, Some(&[x0, x1, y0, y1])) => {
                 let clamp = |x: i32, n: u32| x.clamp(0, n as i32) as u32;
                 Window { x0: clamp(x0, w), x1: clamp(x1, w), y0: clamp(y0, h), y1: clamp(y1, h) }
             }
-            (None, Some(_)) => return Err(film.error("\"pixelbounds\" takes 4 integers").help("give x0, x1, y0, y1 in pixels")),
+            (None, Some(_)) => {
+                return Err(film.error("\"pixelbounds\" takes 4 integers").help("give x0, x1, y0, y1 in pixels"));
+            }
             (None, None) => Window { x0: 0, y0: 0, x1: w, y1: h },
         };
         if window.x0 >= window.x1 || window.y0 >= window.y1 {
-            let what = if overrides.crop.is_some() { SceneError::new("the crop holds no pixel") } else { film.error("the crop holds no pixel") };
+            let what = if overrides.crop.is_some() {
+                SceneError::new("the crop holds no pixel")
+            } else {
+                film.error("the crop holds no pixel")
+            };
             return Err(what.help(format!("the image has {w} × {h} pixels; choose a larger part")));
         }
         Ok(window)
@@ -110,7 +117,9 @@ impl Builder<'_> {
             None => (),
             Some(&[x0, x1, y0, y1]) if x0 < x1 && y0 < y1 => screen = ScreenWindow { min: vec2(x0, y0), max: vec2(x1, y1) },
             Some(_) => {
-                return Err(camera.error("\"screenwindow\" is no rectangle").help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
+                return Err(camera
+                    .error("\"screenwindow\" is no rectangle")
+                    .help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
             }
         }
         let projection = match camera.name.as_str() {
@@ -189,7 +198,11 @@ impl Builder<'_> {
                     return Err(error.help("give an integer"));
                 }
                 _ if option.value == "false" => (),
-                _ => self.diagnostics.warn(Some(&option.location), format!("option \"{}\" is not supported", option.name), "nothing; it is left out")?,
+                _ => self.diagnostics.warn(
+                    Some(&option.location),
+                    format!("option \"{}\" is not supported", option.name),
+                    "nothing; it is left out",
+                )?,
             }
         }
         Ok(seed)
@@ -200,7 +213,8 @@ impl Builder<'_> {
         let default = self.default_entity("path");
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        let others = ["volpath", "bdpt", "mlt", "sppm", "lightpath", "simplepath", "simplevolpath", "randomwalk", "ao", "function"];
+        let others =
+            ["volpath", "bdpt", "mlt", "sppm", "lightpath", "simplepath", "simplevolpath", "randomwalk", "ao", "function"];
         if overrides.integrator.is_none() {
             let fallback = |name: &str| match name {
                 "volpath" => Some("integrator \"path\", without media"),

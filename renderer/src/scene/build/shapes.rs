@@ -89,7 +89,11 @@ impl Builder<'_> {
         }
         let Some(material) = materials.index[s.material] else {
             if s.area_light.is_some() {
-                self.warn(entity, "area lights with the material \"interface\" are not supported", "nothing; the light is left out")?;
+                self.warn(
+                    entity,
+                    "area lights with the material \"interface\" are not supported",
+                    "nothing; the light is left out",
+                )?;
             }
             return Ok(());
         };
@@ -160,8 +164,11 @@ impl Builder<'_> {
     }
 }
 
-/// Positions, normals and texture coordinates of a mesh.
-fn vertices(entity: &Entity) -> Result<(Vec<Vec3>, Vec<Vec3>, Vec<Vec2>), SceneError> {
+/// Positions, normals and texture coordinates.
+type Vertices = (Vec<Vec3>, Vec<Vec3>, Vec<Vec2>);
+
+/// The vertices of a mesh.
+fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
     let p = &entity.params;
     let Some(positions) = p.point3s("P")? else {
         return Err(entity.error(format!("a {} needs positions", entity.name)).help("give \"point3 P\""));

@@ -45,14 +45,18 @@ impl Builder<'_> {
         let texture = match entity.name.as_str() {
             "constant" => match value(self, "value", 1.0)? {
                 Param::Constant(c) => Texture::Constant(c),
-                Param::Texture(_) => return Err(entity.error("the value of a constant texture is a texture").help("use it directly")),
+                Param::Texture(_) => {
+                    return Err(entity.error("the value of a constant texture is a texture").help("use it directly"));
+                }
             },
             "imagemap" => self.imagemap(t)?,
             "checkerboard" => {
                 let domain = match entity.params.int("dimension")?.unwrap_or(2) {
                     2 => Domain::Flat(self.mapping(t)?),
                     3 => Domain::Solid(transform(entity, t.ctm)?.inverse()),
-                    n => return Err(entity.error(format!("a checkerboard has 2 or 3 dimensions, not {n}")).help("give 2 or 3")),
+                    n => {
+                        return Err(entity.error(format!("a checkerboard has 2 or 3 dimensions, not {n}")).help("give 2 or 3"));
+                    }
                 };
                 let (even, odd) = (value(self, "tex1", 1.0)?, value(self, "tex2", 0.0)?);
                 Texture::Checkerboard(Checkerboard { domain, even, odd })

@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
     ///
     /// *Errors*: the text does not follow the format, or holds words of pbrt-v3.
     pub fn next(&mut self, diagnostics: &mut Diagnostics) -> Result<Option<Statement>, SceneError> {
-        let Some((token, mark)) = self.lexer.next()? else { return Ok(None) };
+        let Some((token, mark)) = self.lexer.token()? else { return Ok(None) };
         let location = self.lexer.location(mark);
         let Token::Word(bytes) = token else {
             let error = self.lexer.error(mark, format!("expected a directive, found {}", token.show()));
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
 
     /// The next token, which must be there.
     fn expect(&mut self, expected: &str) -> Result<(Token<'a>, Mark), SceneError> {
-        match self.lexer.next()? {
+        match self.lexer.token()? {
             Some(found) => Ok(found),
             None => {
                 let end = self.lexer.mark();
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
         }
         let mut values = Vec::new();
         loop {
-            match self.lexer.next()? {
+            match self.lexer.token()? {
                 Some((Token::Close, _)) => break,
                 Some((token, mark)) => values.push(read(self, token, mark, Some(open))?),
                 None => {
@@ -340,7 +340,7 @@ impl<'a> Parser<'a> {
             _ if expected == i32::EXPECTED && parses => {
                 "integers have no decimal point and lie between -2147483648 and 2147483647".into()
             }
-            _ if parses && expected == f32::EXPECTED => "the number is too large for a 32-bit float".into(),
+            _ if parses && expected == f32::EXPECTED => "the number is too large".into(),
             Some(open) if !numeric(word) => {
                 format!("is \"]\" missing for the \"[\" of line {}?", self.lexer.location(open).line)
             }
@@ -638,7 +638,7 @@ mod tests {
             ("Shape \"sphere\" \"point3 P\" [1 [2] 3]", "expected a number", "missing"),
             ("Shape \"sphere\" \"point3 P\"", "ends too early", "cut short"),
             ("Translate 1 2 Identity", "takes 3 numbers, found 2", "written as"),
-            ("Translate 1 2 1e999", "1e999", "a number"),
+            ("Translate 1 2 1e999", "1e999", "too large"),
             ("Scale [1 2 3 4]", "found more", "]"),
             ("Transform [1 0 0]", "takes 16 numbers, found 3", "written as"),
             ("ActiveTransform \"All\"", "StartTime", "without quotes"),

@@ -1,6 +1,6 @@
 //! Descriptions: a scene as plain lists, in which every entity stands with all it needs and names are resolved to indices.
 //!
-//! pbrt files are programs for a small state machine; [`describe`] runs it once ([`interpret`]), over the main file and all
+//! pbrt files are programs for a small state machine; [`describe`] runs it once (in `describe/interpret.rs`), over the main file and all
 //! it includes. Nothing is built: what an entity's kind and parameters mean is the next stage's business.
 
 mod interpret;
@@ -409,6 +409,8 @@ mod tests {
                 "not emit",
             ),
             ("WorldBegin TransformBegin TransformEnd", "deprecated", "AttributeBegin"),
+            ("WorldBegin Material \"none\"", "material \"none\" is deprecated", "\"interface\""),
+            ("WorldBegin MakeNamedMaterial \"air\" \"string type\" \"\"", "material \"\" is deprecated", "\"interface\""),
         ] {
             let (result, warnings) = lenient(text);
             let description = result.unwrap_or_else(|e| panic!("{text}: {e}"));

@@ -581,7 +581,6 @@ mod tests {
             (r#"Material "uber""#, "coateddiffuse"),
             (r#"Material "substrate""#, "coateddiffuse"),
             (r#"Material "translucent""#, "diffusetransmission"),
-            (r#"Material "none""#, "interface"),
             (r#"MakeNamedMaterial "a" "string type" "matte""#, "diffuse"),
             (r#"Material "diffuse" "texture Kd" "t""#, "reflectance"),
             (r#"MakeNamedMaterial "a" "string type" "diffuse" "rgb Kd" [1 1 1]"#, "reflectance"),

@@ -1,7 +1,7 @@
 //! Statements: what a scene file says, directive by directive, before anyone acts on it.
 
 use super::params::ParamSet;
-use crate::scene::diagnostics::Location;
+use crate::scene::diagnostics::{Location, SceneError};
 
 /// A thing with a kind and parameters: a camera, a shape, a material…
 #[derive(Clone, Debug)]
@@ -12,6 +12,13 @@ pub struct Entity {
     pub params: ParamSet,
     /// Where its kind stands.
     pub location: Location,
+}
+
+impl Entity {
+    /// An error at the place of its kind.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        SceneError::at(&self.location, message)
+    }
 }
 
 /// A name and where it stands.

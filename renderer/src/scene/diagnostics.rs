@@ -307,7 +307,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     const LONGEST: usize = 64;
     let fold = |s: &str| s.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<char>>();
     let word = fold(word);
-    let limit = (word.len() / 3).max(1);
+    let limit = word.len().div_ceil(3);
     let scored = candidates.into_iter().map(|c| (edits(&word, &fold(c)), c));
     scored.filter(|&(distance, _)| distance <= limit).min_by_key(|&(distance, _)| distance).map(|(_, c)| c)
 }
@@ -395,7 +395,8 @@ mod tests {
     #[test]
     fn near_words() {
         let words = ["Shape", "Scale", "Sampler"];
-        assert_eq!(nearest("shpae", words), None);
+        assert_eq!(nearest("shpae", words), Some("Shape"));
+        assert_eq!(nearest("Film", words), None);
         assert_eq!(nearest("shap", words), Some("Shape"));
         assert_eq!(nearest("Smapler", words), Some("Sampler"));
         assert_eq!(nearest("", words), None);

@@ -134,12 +134,15 @@ fn defined_twice(kind: &str, name: &Name, first: &Location) -> SceneError {
     error.help(format!("it is first defined at {first}: rename one"))
 }
 
-fn undefined<'a>(kind: &str, name: &Name, known: impl Iterator<Item = &'a str> + Clone) -> SceneError {
+fn undefined<'a>(kind: &str, name: &Name, known: impl Iterator<Item = &'a str>) -> SceneError {
     const LISTED: usize = 8;
-    let listed: Vec<String> = known.clone().take(LISTED).map(|name| format!("\"{name}\"")).collect();
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    let listed: Vec<String> = known.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
     let otherwise = match listed.len() {
         0 => format!("there is no {kind} here with a name: define it first"),
-        n => format!("there are {}{}", listed.join(", "), if n == LISTED { ", …" } else { "" }),
+        _ => format!("there are {}{}", listed.join(", "), if known.len() > LISTED { ", …" } else { "" }),
     };
     let error = SceneError::at(&name.location, format!("{kind} \"{}\" is not defined", name.text));
     error.help(did_you_mean(&name.text, known, &otherwise))
@@ -305,11 +308,13 @@ impl<'d> Interpreter<'d> {
                 self.media.define(&name, MediumEntity { name: name.text.clone(), entity, ctm })?;
             }
             Directive::Material(entity) => {
-                let entity = self.complete(entity, MATERIAL)?;
+                let mut entity = self.complete(entity, MATERIAL)?;
+                self.name_interface(&mut entity)?;
                 self.state.material = self.materials.push(MaterialEntity { name: None, entity });
             }
             Directive::MakeNamedMaterial(name, params) => {
-                let entity = self.typed(&name, params, MATERIAL, "MakeNamedMaterial")?;
+                let mut entity = self.typed(&name, params, MATERIAL, "MakeNamedMaterial")?;
+                self.name_interface(&mut entity)?;
                 self.materials.define(&name, MaterialEntity { name: Some(name.text.clone()), entity })?;
             }
             Directive::NamedMaterial(name) => self.state.material = self.materials.mention(&name),
@@ -510,6 +515,16 @@ impl<'d> Interpreter<'d> {
         };
         entity.name = kind.to_string();
         Ok(entity)
+    }
+
+    /// Materials once called nothing, or `none`, are interfaces now; pbrt-v4 still takes the old words.
+    fn name_interface(&mut self, entity: &mut Entity) -> Result<(), SceneError> {
+        if matches!(entity.name.as_str(), "" | "none") {
+            let message = format!("material \"{}\" is deprecated", entity.name);
+            self.diagnostics.warn(Some(&entity.location), message, "\"interface\", its word in pbrt-v4")?;
+            entity.name = "interface".into();
+        }
+        Ok(())
     }
 
     fn object_begin(&mut self, name: Name, location: Location) -> Result<(), SceneError> {

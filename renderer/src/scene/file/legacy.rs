@@ -49,7 +49,6 @@ pub fn entity(place: Place, name: &str) -> Option<&'static str> {
         }
         (Place::Material, "kdsubsurface") => "write \"subsurface\", with \"reflectance\" for \"Kd\"",
         (Place::Material, "fourier") => "write \"measured\" with a file of that kind",
-        (Place::Material, "none" | "") => "write \"interface\"",
         (Place::Film, "image") => "write \"rgb\"",
         (Place::Sampler, "lowdiscrepancy" | "02sequence") => "write \"paddedsobol\"",
         (Place::Sampler, "maxmindist" | "bestcandidate" | "adaptive") => "write \"pmj02bn\"",

@@ -112,7 +112,7 @@ impl<'a> Lexer<'a> {
     /// The next token and where it starts; `None` at the end.
     ///
     /// *Errors*: a string without end, an unknown escape, a string that is not UTF-8.
-    pub fn next(&mut self) -> Result<Option<(Token<'a>, Mark)>, SceneError> {
+    pub fn token(&mut self) -> Result<Option<(Token<'a>, Mark)>, SceneError> {
         let mark = self.mark();
         let Some(&first) = self.text.get(mark.offset) else { return Ok(None) };
         let token = match first {
@@ -185,7 +185,7 @@ mod tests {
     fn tokens(text: &[u8]) -> Result<Vec<(String, u32, u32)>, SceneError> {
         let mut lexer = Lexer::new(text, Source::memory("t", text))?;
         let mut out = Vec::new();
-        while let Some((token, mark)) = lexer.next()? {
+        while let Some((token, mark)) = lexer.token()? {
             let at = lexer.location(mark);
             out.push((token.show(), at.line, at.column));
         }

@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
     ///
     /// *Errors*: the text does not follow the format, or holds words of pbrt-v3.
     pub fn next(&mut self, diagnostics: &mut Diagnostics) -> Result<Option<Statement>, SceneError> {
-        let Some((token, mark)) = self.lexer.next()? else { return Ok(None) };
+        let Some((token, mark)) = self.lexer.token()? else { return Ok(None) };
         let location = self.lexer.location(mark);
         let Token::Word(bytes) = token else {
             let error = self.lexer.error(mark, format!("expected a directive, found {}", token.show()));
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
 
     /// The next token, which must be there.
     fn expect(&mut self, expected: &str) -> Result<(Token<'a>, Mark), SceneError> {
-        match self.lexer.next()? {
+        match self.lexer.token()? {
             Some(found) => Ok(found),
             None => {
                 let end = self.lexer.mark();
@@ -250,12 +250,18 @@ impl<'a> Parser<'a> {
         let word = |parser: &Self, token: Token, mark| match token {
             Token::Text(text) => Ok(text.into_owned()),
             Token::Word(word) => Ok(String::from_utf8_lossy(word).into_owned()),
-            token => Err(parser.lexer.error(mark, format!("Option takes a value; found {}", token.show()))),
+            token => {
+                let error = parser.lexer.error(mark, format!("Option takes a value; found {}", token.show()));
+                Err(error.help("write a number, a word or a quoted string"))
+            }
         };
         let values = self.values("Option takes one value", |parser, token, mark, _| word(parser, token, mark))?;
         match <[String; 1]>::try_from(values) {
             Ok([value]) => Ok(Directive::Option { name, value }),
-            Err(values) => Err(SceneError::at(&name.location, format!("Option takes one value, but has {}", values.len()))),
+            Err(values) => {
+                let error = SceneError::at(&name.location, format!("Option takes one value, but has {}", values.len()));
+                Err(error.help("give one value"))
+            }
         }
     }
 
@@ -299,7 +305,7 @@ impl<'a> Parser<'a> {
         }
         let mut values = Vec::new();
         loop {
-            match self.lexer.next()? {
+            match self.lexer.token()? {
                 Some((Token::Close, _)) => break,
                 Some((token, mark)) => values.push(read(self, token, mark, Some(open))?),
                 None => {
@@ -334,7 +340,7 @@ impl<'a> Parser<'a> {
             _ if expected == i32::EXPECTED && parses => {
                 "integers have no decimal point and lie between -2147483648 and 2147483647".into()
             }
-            _ if parses => "the number is too large for a 32-bit float".into(),
+            _ if parses && expected == f32::EXPECTED => "the number is too large".into(),
             Some(open) if !numeric(word) => {
                 format!("is \"]\" missing for the \"[\" of line {}?", self.lexer.location(open).line)
             }
@@ -458,4 +464,217 @@ fn check_legacy_typed(place: Place, params: &ParamSet) -> Result<(), SceneError>
         check_legacy(place, name, &kind.location, params)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, diagnostics: &mut Diagnostics) -> Result<Vec<Statement>, SceneError> {
+        let mut parser = Parser::new(text.as_bytes(), Source::memory("p.pbrt", text))?;
+        let mut statements = Vec::new();
+        while let Some(statement) = parser.next(diagnostics)? {
+            statements.push(statement);
+        }
+        Ok(statements)
+    }
+
+    /// The error of `text`, which must have a remedy and a place.
+    fn fails(text: &str) -> (String, String) {
+        let error = parse(text, &mut Diagnostics::new(false)).err().unwrap_or_else(|| panic!("{text} passed"));
+        assert!(error.location().is_some(), "{text}");
+        (error.message().to_string(), error.remedy().unwrap_or_else(|| panic!("{text}: no remedy for {error}")).to_string())
+    }
+
+    /// One well-formed statement of every directive.
+    const EVERY: [(&str, &str); 38] = [
+        ("Accelerator", r#"Accelerator "bvh""#),
+        ("ActiveTransform", "ActiveTransform EndTime"),
+        ("AreaLightSource", r#"AreaLightSource "diffuse" "rgb L" [1 1 1]"#),
+        ("Attribute", r#"Attribute "shape" "float radius" 2"#),
+        ("AttributeBegin", "AttributeBegin"),
+        ("AttributeEnd", "AttributeEnd"),
+        ("Camera", r#"Camera "perspective" "float fov" [ 30 ]"#),
+        ("ColorSpace", r#"ColorSpace "srgb""#),
+        ("ConcatTransform", "ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]"),
+        ("CoordSysTransform", r#"CoordSysTransform "camera""#),
+        ("CoordinateSystem", r#"CoordinateSystem "here""#),
+        ("Film", r#"Film "rgb" "integer xresolution" 40"#),
+        ("Identity", "Identity"),
+        ("Import", r#"Import "a.pbrt""#),
+        ("Include", r#"Include "a.pbrt""#),
+        ("Integrator", r#"Integrator "path""#),
+        ("LightSource", r#"LightSource "point""#),
+        ("LookAt", "LookAt 0 0 0  0 0 1  0 1 0"),
+        ("MakeNamedMaterial", r#"MakeNamedMaterial "m" "string type" "diffuse""#),
+        ("MakeNamedMedium", r#"MakeNamedMedium "fog" "string type" "homogeneous""#),
+        ("Material", r#"Material "diffuse""#),
+        ("MediumInterface", r#"MediumInterface "fog" """#),
+        ("NamedMaterial", r#"NamedMaterial "m""#),
+        ("ObjectBegin", r#"ObjectBegin "o""#),
+        ("ObjectEnd", "ObjectEnd"),
+        ("ObjectInstance", r#"ObjectInstance "o""#),
+        ("Option", r#"Option "seed" 7"#),
+        ("PixelFilter", r#"PixelFilter "gaussian""#),
+        ("ReverseOrientation", "ReverseOrientation"),
+        ("Rotate", "Rotate 90 0 0 1"),
+        ("Sampler", r#"Sampler "zsobol""#),
+        ("Scale", "Scale 1 2 3"),
+        ("Shape", r#"Shape "sphere""#),
+        ("Texture", r#"Texture "t" "spectrum" "constant""#),
+        ("Transform", "Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]"),
+        ("TransformTimes", "TransformTimes 0 1"),
+        ("Translate", "Translate 1 -2 3e-1"),
+        ("WorldBegin", "WorldBegin"),
+    ];
+
+    #[test]
+    fn every_directive_parses() {
+        for (word, text) in EVERY {
+            let statements = parse(text, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(statements.iter().map(|s| s.word).collect::<Vec<_>>(), [word]);
+        }
+        let all: Vec<&str> = EVERY.iter().map(|(_, text)| *text).collect();
+        assert_eq!(parse(&all.join("\n"), &mut Diagnostics::new(true)).unwrap().len(), EVERY.len());
+        assert_eq!(EVERY.len() + 2, DIRECTIVES.len()); // TransformBegin and TransformEnd warn
+    }
+
+    #[test]
+    fn every_directive_that_takes_something_fails_without_it() {
+        for (word, text) in EVERY.iter().filter(|(word, text)| word != text) {
+            let (message, _) = fails(word);
+            assert!(message.contains("ends too early"), "{word}: {message}");
+            for (rest, parts) in [("]", "\"]\""), ("\"x", "does not end"), ("nan", "nan")] {
+                let (message, _) = fails(&format!("{word} {rest}"));
+                assert!(message.contains(parts), "{word} {rest}: {message}");
+            }
+            // Cut anywhere, it fails or is a shorter statement; it never panics.
+            for end in word.len()..text.len() {
+                let _ = parse(&text[..end], &mut Diagnostics::new(false));
+            }
+        }
+    }
+
+    #[test]
+    fn deprecated_words_warn_and_name_the_new_ones() {
+        let mut diagnostics = Diagnostics::new(false);
+        let text = "TransformBegin Shape \"disk\" \"point a\" [1 2 3] \"vector b\" [1 2 3] \"normal3 c\" [0 0 1] TransformEnd";
+        let words = parse(text, &mut diagnostics).unwrap();
+        assert!(matches!(words[0].directive, Directive::AttributeBegin));
+        assert!(matches!(words[2].directive, Directive::AttributeEnd));
+        let said: Vec<String> = diagnostics.warnings().iter().map(|w| w.to_string()).collect();
+        for (warning, part) in said.iter().zip(["AttributeBegin", "point3", "vector3", "normal"]) {
+            assert!(warning.contains(part), "{warning}");
+        }
+        assert_eq!(said.len(), 4);
+    }
+
+    #[test]
+    fn old_words_name_their_successors() {
+        for (text, part) in [
+            ("WorldEnd", "remove WorldEnd"),
+            (r#"Material "matte" "rgb Kd" [1 1 1]"#, "diffuse"),
+            (r#"Material "metal""#, "conductor"),
+            (r#"Material "mirror""#, "conductor"),
+            (r#"Material "glass""#, "dielectric"),
+            (r#"Material "plastic""#, "coateddiffuse"),
+            (r#"Material "uber""#, "coateddiffuse"),
+            (r#"Material "substrate""#, "coateddiffuse"),
+            (r#"Material "translucent""#, "diffusetransmission"),
+            (r#"MakeNamedMaterial "a" "string type" "matte""#, "diffuse"),
+            (r#"Material "diffuse" "texture Kd" "t""#, "reflectance"),
+            (r#"MakeNamedMaterial "a" "string type" "diffuse" "rgb Kd" [1 1 1]"#, "reflectance"),
+            (r#"Attribute "material" "texture bumpmap" "t""#, "displacement"),
+            (r#"Film "image""#, "rgb"),
+            (r#"Film "rgb" "float scale" 2"#, "iso"),
+            (r#"Sampler "02sequence""#, "paddedsobol"),
+            (r#"Sampler "random""#, "independent"),
+            (r#"PixelFilter "box" "float xwidth" 1"#, "xradius"),
+            (r#"Integrator "directlighting""#, "path"),
+            (r#"Camera "environment""#, "spherical"),
+            (r#"LightSource "infinite" "string mapname" "a.exr""#, "filename"),
+            (r#"AreaLightSource "area""#, "diffuse"),
+            (r#"Shape "heightfield""#, "trianglemesh"),
+            (r#"Texture "t" "color" "constant""#, "spectrum"),
+            (r#"Texture "t" "spectrum" "imagemap" "bool trilinear" true"#, "filter"),
+            (r#"Material "diffuse" "color reflectance" [1 1 1]"#, "rgb"),
+            (r#"Material "diffuse" "xyz reflectance" [1 1 1]"#, "rgb"),
+            (r#"MakeNamedMedium "m" "string type" "heterogeneous""#, "uniformgrid"),
+        ] {
+            let (message, remedy) = fails(text);
+            assert!(remedy.contains(part) && message.contains("word of"), "{text}: {message}; {remedy}");
+        }
+        // A shader's parameters are its own.
+        parse(r#"Material "shader" "string filename" "a.wgsl" "rgb Kd" [1 1 1]"#, &mut Diagnostics::new(true)).unwrap();
+    }
+
+    #[test]
+    fn malformed_input_names_the_remedy() {
+        for (text, message_part, remedy_part) in [
+            ("Shpe \"sphere\"", "unknown directive", "Shape"),
+            ("shape \"sphere\"", "unknown directive", "Shape"),
+            ("Xyzzy", "unknown directive", "pbrt.org"),
+            ("Camera \"a\" \"float fov\" 3 4", "unknown directive \"4\"", "brackets"),
+            ("\"sphere\"", "expected a directive", "quotes"),
+            ("Identity ]", "expected a directive", "brackets"),
+            ("Shape sphere", "quoted", "quotes"),
+            ("Shape \"sphere\" \"radius\" 1", "\"type name\"", "such as"),
+            ("Shape \"sphere\" \"float radius extra\" 1", "\"type name\"", "such as"),
+            ("Shape \"sphere\" \"flota radius\" 1", "unknown parameter type", "\"float\""),
+            ("Shape \"sphere\" \"float radius\" \"1\"", "expected a number", "a number"),
+            ("Shape \"sphere\" \"float radius\" nan", "expected a number", "finite"),
+            ("Shape \"sphere\" \"float radius\" [inf]", "expected a number", "finite"),
+            ("Shape \"sphere\" \"float radius\" 1e39", "1e39", "too large"),
+            ("Shape \"sphere\" \"float radius\" 0x10", "expected a number", "a number"),
+            ("Shape \"sphere\" \"integer n\" 2147483648", "an integer", "2147483647"),
+            ("Shape \"sphere\" \"integer n\" 1.5", "an integer", "decimal point"),
+            ("Shape \"sphere\" \"bool b\" 1", "true or false", "true or false"),
+            ("Shape \"sphere\" \"string s\" 1", "quoted string", "quoted string"),
+            ("Shape \"sphere\" \"spectrum s\" [400 \"x\"]", "expected a number", "missing"),
+            ("Shape \"sphere\" \"point3 P\" [1 2 3\nShape \"disk\"", "found \"Shape\"", "line 1"),
+            ("Shape \"sphere\" \"point3 P\" [1 2 3\n \"float r\" 2", "found the string", "missing"),
+            ("Shape \"sphere\" \"point3 P\" [1 2 3", "never closed", "\"]\""),
+            ("Shape \"sphere\" \"point3 P\" [1 [2] 3]", "expected a number", "missing"),
+            ("Shape \"sphere\" \"point3 P\"", "ends too early", "cut short"),
+            ("Translate 1 2 Identity", "takes 3 numbers, found 2", "written as"),
+            ("Translate 1 2 1e999", "1e999", "too large"),
+            ("Scale [1 2 3 4]", "found more", "]"),
+            ("Transform [1 0 0]", "takes 16 numbers, found 3", "written as"),
+            ("ActiveTransform \"All\"", "StartTime", "without quotes"),
+            ("Texture \"t\" \"flot\" \"constant\"", "unknown texture type", "float"),
+            ("Option \"seed\" [1 2]", "one value", "one"),
+        ] {
+            let (message, remedy) = fails(text);
+            assert!(message.contains(message_part) && remedy.contains(remedy_part), "{text}: {message}; {remedy}");
+        }
+    }
+
+    #[test]
+    fn values_stand_bare_or_in_brackets() {
+        for text in ["Translate [1 2 3]", "Translate 1 2 3", "Translate[1 2 3]# a comment", "Translate 1#\n2 +3"] {
+            let statements = parse(text, &mut Diagnostics::new(true)).unwrap();
+            assert!(matches!(statements[0].directive, Directive::Translate([1.0, 2.0, 3.0])), "{text}");
+        }
+        let option = |text| match parse(text, &mut Diagnostics::new(true)).unwrap().remove(0).directive {
+            Directive::Option { name, value } => (name.text, value),
+            other => panic!("{other:?}"),
+        };
+        for text in ["Option \"seed\" 7", "Option \"integer seed\" [7]", "Option \"seed\" \"7\""] {
+            assert_eq!(option(text), ("seed".to_string(), "7".to_string()));
+        }
+    }
+
+    #[test]
+    fn one_medium_is_on_both_sides() {
+        let statements = parse("MediumInterface \"a\" Identity", &mut Diagnostics::new(true)).unwrap();
+        let Directive::MediumInterface { inside, outside } = &statements[0].directive else { panic!() };
+        assert_eq!((inside.text.as_str(), outside.text.as_str()), ("a", "a"));
+    }
+
+    #[test]
+    fn places_are_those_of_the_offence() {
+        let error =
+            parse("WorldBegin\n  Shape \"sphere\"\n    \"float radius\" [ 1 x ]", &mut Diagnostics::new(false)).unwrap_err();
+        assert_eq!(error.location().unwrap().to_string(), "p.pbrt:3:24");
+    }
 }

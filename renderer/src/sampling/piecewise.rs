@@ -1,0 +1,203 @@
+//! A density over the unit square that is constant on the cells of a grid; for environment maps.
+//!
+//! Rows are drawn from the marginal, columns from the conditional distribution, both by inversion, which is monotone and so keeps
+//! stratified points stratified. The cumulative tables count in steps of 2⁻²³, the lattice of the sample points, and the density is
+//! computed from these counts: what is drawn and what [`PiecewiseConstant2d::pdf`] says agree exactly. Each cell of positive weight
+//! gets at least one step, so no light is lost; cells of weight 0 get none.
+
+use super::ONE_MINUS_EPSILON;
+use crate::math::{Vec2, vec2};
+use rayon::prelude::*;
+
+/// Steps of a cumulative table; a table can tell at most so many cells apart.
+const STEPS: u32 = 1 << 23;
+
+/// A piecewise constant density over [0, 1)².
+#[derive(Clone, Debug)]
+pub struct PiecewiseConstant2d {
+    width: usize,
+    height: usize,
+    /// `height + 1` cumulative probabilities of rows, from 0 to 1.
+    rows: Vec<f32>,
+    /// For each row, `width + 1` cumulative probabilities of its columns, from 0 to 1.
+    columns: Vec<f32>,
+}
+
+impl PiecewiseConstant2d {
+    /// The density proportional to `weights`, row by row, `width` to a row; x runs along a row.
+    ///
+    /// Weights that are negative, infinite or NaN count as 0. `None` where no weight is positive.
+    ///
+    /// # Panics
+    /// Where the weights do not fill whole rows, or a side has more than 2²⁰ cells.
+    pub fn new(weights: &[f32], width: usize) -> Option<PiecewiseConstant2d> {
+        if weights.is_empty() {
+            return None;
+        }
+        assert!(width > 0 && weights.len().is_multiple_of(width), "{} weights in rows of {width}", weights.len());
+        let height = weights.len() / width;
+        assert!(width.max(height) <= 1 << 20, "{width} × {height} cells");
+        let mut columns = vec![0.0; height * (width + 1)];
+        let sums: Vec<f64> = columns
+            .par_chunks_mut(width + 1)
+            .zip(weights.par_chunks(width))
+            .map(|(cdf, row)| cumulate(row.iter().map(|&w| f64::from(w)), cdf))
+            .collect();
+        let mut rows = vec![0.0; height + 1];
+        let total = cumulate(sums.into_iter(), &mut rows);
+        (total > 0.0).then_some(PiecewiseConstant2d { width, height, rows, columns })
+    }
+
+    /// Draws a point of [0, 1)²; returns it with its density per unit area, which is positive.
+    #[inline]
+    pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
+        let (row, y, p_row) = draw(&self.rows, u.y);
+        let (_, x, p_column) = draw(self.row(row), u.x);
+        (vec2(x, y), self.density(p_row, p_column))
+    }
+
+    /// Density per unit area of [`Self::sample`]; points outside the unit square count as on its border.
+    #[inline]
+    pub fn pdf(&self, p: Vec2) -> f32 {
+        let row = cell(p.y, self.height);
+        let column = cell(p.x, self.width);
+        let columns = self.row(row);
+        self.density(self.rows[row + 1] - self.rows[row], columns[column + 1] - columns[column])
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        &self.columns[row * (self.width + 1)..][..self.width + 1]
+    }
+
+    fn density(&self, p_row: f32, p_column: f32) -> f32 {
+        p_row * p_column * (self.width * self.height) as f32
+    }
+}
+
+/// The cell of [0, 1) cut into `n` that holds x.
+fn cell(x: f32, n: usize) -> usize {
+    ((x * n as f32) as usize).min(n - 1)
+}
+
+/// Fills `cdf`, one longer than the weights, with cumulative probabilities; returns the sum of weights. All zero where that is 0.
+fn cumulate(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 {
+    let usable = |w: f64| if w.is_finite() { w.max(0.0) } else { 0.0 };
+    let sum: f64 = weights.clone().map(usable).sum();
+    if sum <= 0.0 {
+        return 0.0;
+    }
+    let positive = weights.clone().filter(|&w| usable(w) > 0.0).count() as u32;
+    // One step for each positive cell, the rest in proportion.
+    let scale = f64::from(STEPS - positive) / sum;
+    let (mut running, mut seen) = (0.0, 0);
+    for (w, c) in weights.map(usable).zip(&mut cdf[1..]) {
+        running += w;
+        seen += u32::from(w > 0.0);
+        *c = (f64::from(seen) + (running * scale).round()) as f32 * (1.0 / STEPS as f32);
+    }
+    sum
+}
+
+/// Inverts a cumulative table: the cell, a coordinate inside it, in [0, 1) over all cells, and the cell's probability.
+#[inline]
+fn draw(cdf: &[f32], u: f32) -> (usize, f32, f32) {
+    let n = cdf.len() - 1;
+    // The last cell that starts at or before u; one of no width is followed by another that starts there too.
+    let i = cdf[1..n].partition_point(|&c| c <= u);
+    let p = cdf[i + 1] - cdf[i];
+    let mut x = ((i as f32 + ((u - cdf[i]) / p).min(ONE_MINUS_EPSILON)) / n as f32).min(ONE_MINUS_EPSILON);
+    // Rounding may have carried x over the cell's border.
+    while cell(x, n) > i {
+        x = x.next_down();
+    }
+    while cell(x, n) < i {
+        x = x.next_up();
+    }
+    (i, x, p)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_chi_square, points};
+    use super::*;
+
+    fn bumps(width: usize, height: usize) -> Vec<f32> {
+        let value = |i: usize| {
+            let (x, y) = ((i % width) as f32, (i / width) as f32);
+            if i % 7 == 3 || i / width == 2 { 0.0 } else { (0.2 * x + 0.1 * y).sin().abs() * (1.0 + y) }
+        };
+        (0..width * height).map(value).collect()
+    }
+
+    #[test]
+    fn follows_the_weights() {
+        let (w, h, n) = (24, 12, 200_000);
+        let weights = bumps(w, h);
+        let d = PiecewiseConstant2d::new(&weights, w).unwrap();
+        let sum: f32 = weights.iter().sum();
+        let mut counts = vec![0; w * h];
+        for u in points(n, 1) {
+            let (p, pdf) = d.sample(u);
+            assert!(p.cmpge(Vec2::ZERO).all() && p.cmplt(Vec2::ONE).all() && pdf > 0.0);
+            assert_eq!(pdf, d.pdf(p));
+            counts[cell(p.x, w) + w * cell(p.y, h)] += 1;
+        }
+        let expected: Vec<f64> = weights.iter().map(|&v| f64::from(v / sum) * f64::from(n)).collect();
+        assert_chi_square(&counts, &expected, "cells");
+        for (i, &v) in weights.iter().enumerate() {
+            let p = vec2(((i % w) as f32 + 0.5) / w as f32, ((i / w) as f32 + 0.5) / h as f32);
+            let exact = v / sum * (w * h) as f32;
+            assert!((d.pdf(p) - exact).abs() < 1e-4 * exact.max(0.01), "cell {i}: {} for {exact}", d.pdf(p));
+        }
+    }
+
+    #[test]
+    fn sample_and_pdf_agree_at_every_border() {
+        // Widths that are no power of two round at borders; a sun of 10⁶ among ones leaves cells of a single step.
+        for (w, h) in [(1, 1), (3, 1), (1, 5), (33, 17), (1000, 3)] {
+            let mut weights = bumps(w, h);
+            weights[0] = 1e6;
+            let d = PiecewiseConstant2d::new(&weights, w).unwrap();
+            let edges = |cdf: &[f32]| -> Vec<f32> {
+                let around = |&c: &f32| [c - 1.0 / STEPS as f32, c, c + 1.0 / STEPS as f32];
+                let inside = |u: &f32| (0.0..1.0).contains(u);
+                cdf.iter().flat_map(around).chain([ONE_MINUS_EPSILON]).filter(inside).collect()
+            };
+            for v in edges(&d.rows) {
+                let row = draw(&d.rows, v).0;
+                for u in edges(d.row(row)) {
+                    let (p, pdf) = d.sample(vec2(u, v));
+                    assert!(pdf > 0.0 && pdf == d.pdf(p) && p.max_element() < 1.0, "{w} × {h} at {u} {v}: {p} {pdf}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integrates_to_one_and_keeps_support() {
+        let (w, h) = (512, 16);
+        let mut weights = bumps(w, h);
+        weights[700] = 1e9;
+        let d = PiecewiseConstant2d::new(&weights, w).unwrap();
+        let mut sum = 0.0;
+        for (i, &v) in weights.iter().enumerate() {
+            let pdf = d.pdf(vec2(((i % w) as f32 + 0.5) / w as f32, ((i / w) as f32 + 0.5) / h as f32));
+            assert_eq!(v > 0.0, pdf > 0.0, "cell {i}");
+            sum += f64::from(pdf);
+        }
+        assert!((sum / (w * h) as f64 - 1.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn inversion_is_monotone() {
+        let d = PiecewiseConstant2d::new(&bumps(40, 10), 40).unwrap();
+        let x: Vec<f32> = (0..1000).map(|i| d.sample(vec2(i as f32 / 1000.0, 0.6)).0.x).collect();
+        assert!(x.is_sorted());
+    }
+
+    #[test]
+    fn nothing_to_draw() {
+        assert!(PiecewiseConstant2d::new(&[], 4).is_none());
+        assert!(PiecewiseConstant2d::new(&[0.0, f32::NAN, -1.0, 0.0], 2).is_none());
+    }
+}

@@ -1,0 +1,206 @@
+//! Maps from the unit square to disks, triangles and directions, each with its density.
+//!
+//! All maps preserve relative area, so that stratified points stay stratified, and accept all of [0, 1)². Spheres, cones and
+//! hemispheres stand on the concentric disk map: a point at radius r of the unit disk lifts to height h(r²) by Archimedes' theorem,
+//! without further trigonometry.
+
+use crate::math::{Vec2, Vec3, vec2};
+use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
+
+/// Density of [`uniform_disk`] per unit area.
+pub const UNIFORM_DISK_PDF: f32 = FRAC_1_PI;
+
+/// Density of [`uniform_sphere`] per steradian.
+pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
+
+/// The least cosine [`cosine_hemisphere`] returns, half a step of the input lattice above the horizon: its density is never 0.
+const LEAST_COSINE: f32 = 1.0 / 4096.0;
+
+/// A uniform point of the closed unit disk: the concentric map of Shirley & Chiu 1997.
+#[inline]
+pub fn uniform_disk(u: Vec2) -> Vec2 {
+    let (a, b) = (2.0 * u.x - 1.0, 2.0 * u.y - 1.0);
+    if a.abs() > b.abs() {
+        let (sin, cos) = sin_cos_eighth(b / a);
+        vec2(a * cos, a * sin)
+    } else if b != 0.0 {
+        let (sin, cos) = sin_cos_eighth(a / b);
+        vec2(b * sin, b * cos)
+    } else {
+        Vec2::ZERO
+    }
+}
+
+/// Sine and cosine of t π/4 for |t| ≤ 1, to an ulp.
+///
+/// Polynomials in t² through Chebyshev nodes. Unlike the platform's `sin` they give the same bits on every machine.
+#[inline]
+fn sin_cos_eighth(t: f32) -> (f32, f32) {
+    let s = t * t;
+    let sin = t * (FRAC_PI_4 + s * (-0.080_745_43 + s * (0.002_490_007 + s * -3.595_44e-5)));
+    let cos = 1.0 + s * (-0.308_425_14 + s * (0.015_854_325 + s * (-3.259_386e-4 + s * 3.529_804_3e-6)));
+    (sin, cos)
+}
+
+/// A unit direction about +z with density cos θ / π (Malley's method); its z is positive.
+#[inline]
+pub fn cosine_hemisphere(u: Vec2) -> Vec3 {
+    let d = uniform_disk(u);
+    d.extend((1.0 - d.length_squared()).max(0.0).sqrt().max(LEAST_COSINE))
+}
+
+/// Density of [`cosine_hemisphere`] per steradian, given the cosine of the direction; 0 below the horizon.
+#[inline]
+pub fn cosine_hemisphere_pdf(cos: f32) -> f32 {
+    cos.max(0.0) * FRAC_1_PI
+}
+
+/// A unit direction uniform over the cone around +z whose half angle θ has 1 − cos θ = `one_minus_cos`, in (0, 2].
+///
+/// The cone is given by 1 − cos θ, see [`one_minus_cos`], since cos θ itself forgets small angles: a distant sphere seen under 10⁻⁴
+/// radians keeps its shape.
+#[inline]
+pub fn uniform_cone(u: Vec2, one_minus_cos: f32) -> Vec3 {
+    let d = uniform_disk(u);
+    // 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is in [0, 1]; sin = √(h (2 − h)) = r √(h/r² (2 − h)).
+    let h = (d.length_squared() * one_minus_cos).min(one_minus_cos);
+    (d * (one_minus_cos * (2.0 - h)).sqrt()).extend(1.0 - h)
+}
+
+/// Density of [`uniform_cone`] per steradian, inside the cone.
+#[inline]
+pub fn uniform_cone_pdf(one_minus_cos: f32) -> f32 {
+    1.0 / (2.0 * PI * one_minus_cos)
+}
+
+/// 1 − cos θ of an acute angle from sin² θ, without cancellation; for a sphere of radius r at distance d, sin² θ = r²/d².
+#[inline]
+pub fn one_minus_cos(sin_squared: f32) -> f32 {
+    sin_squared / (1.0 + (1.0 - sin_squared).max(0.0).sqrt())
+}
+
+/// A uniform unit direction.
+#[inline]
+pub fn uniform_sphere(u: Vec2) -> Vec3 {
+    uniform_cone(u, 2.0)
+}
+
+/// A uniform point of a triangle as the barycentric weights of vertices 1 and 2; the density is 1 over the triangle's area.
+///
+/// Folds the square onto the triangle along its diagonal with little distortion; Heitz 2019, *A Low-Distortion Map Between Triangle
+/// and Square*. The weight of vertex 0, `1 − x − y`, is never negative.
+#[inline]
+pub fn uniform_triangle(u: Vec2) -> Vec2 {
+    if u.y > u.x {
+        let x = 0.5 * u.x;
+        vec2(x, u.y - x)
+    } else {
+        let y = 0.5 * u.y;
+        vec2(u.x - y, y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ONE_MINUS_EPSILON;
+    use super::super::testing::{assert_chi_square, points};
+    use super::*;
+
+    const N: u32 = 100_000;
+    const GRID: usize = 16;
+
+    /// The corners of the unit square and its neighbourhood, on the 24-bit lattice.
+    fn corners() -> impl Iterator<Item = Vec2> {
+        let edge = [0.0, 1.0 / (1 << 24) as f32, 0.5, 0.5 - 1.0 / (1 << 24) as f32, 0.75, ONE_MINUS_EPSILON];
+        edge.into_iter().flat_map(move |x| edge.map(|y| vec2(x, y)))
+    }
+
+    /// χ² on a grid of the unit square, of points that ought to be uniform there.
+    fn assert_uniform(points: impl Iterator<Item = Vec2>, what: &str) {
+        let (mut counts, mut n) = ([0; GRID * GRID], 0);
+        for p in points {
+            let cell = |x: f32| {
+                assert!((-1e-6..1.0 + 1e-6).contains(&x), "{what}: {x} outside [0, 1]");
+                ((x * GRID as f32) as usize).min(GRID - 1)
+            };
+            counts[cell(p.x) + GRID * cell(p.y)] += 1;
+            n += 1;
+        }
+        assert_chi_square(&counts, &[f64::from(n) / (GRID * GRID) as f64; GRID * GRID], what);
+    }
+
+    /// The azimuth in turns.
+    fn turns(v: Vec2) -> f32 {
+        (v.y.atan2(v.x) / (2.0 * PI)).rem_euclid(1.0)
+    }
+
+    #[test]
+    fn sin_cos_match_the_library() {
+        for i in -1000..=1000 {
+            let t = i as f32 / 1000.0;
+            let (sin, cos) = sin_cos_eighth(t);
+            let exact = f64::from(t) * std::f64::consts::FRAC_PI_4;
+            assert!((f64::from(sin) - exact.sin()).abs() < 9e-8 && (f64::from(cos) - exact.cos()).abs() < 9e-8, "{t}");
+        }
+    }
+
+    #[test]
+    fn disk() {
+        assert_uniform(points(N, 1).map(uniform_disk).map(|d| vec2(d.length_squared(), turns(d))), "disk");
+        for u in corners() {
+            assert!(uniform_disk(u).length() < 1.0 + 1e-6, "{u}");
+        }
+    }
+
+    #[test]
+    fn cosine() {
+        // cos² θ is uniform under the density cos θ / π.
+        assert_uniform(points(N, 2).map(cosine_hemisphere).map(|w| vec2(w.z * w.z, turns(w.truncate()))), "cosine");
+        for u in corners() {
+            let w = cosine_hemisphere(u);
+            assert!((w.length() - 1.0).abs() < 1e-6 && cosine_hemisphere_pdf(w.z) > 0.0, "{u} {w}");
+        }
+        assert_eq!(cosine_hemisphere_pdf(-0.5), 0.0);
+    }
+
+    #[test]
+    fn sphere() {
+        assert_uniform(points(N, 3).map(uniform_sphere).map(|w| vec2(0.5 + 0.5 * w.z, turns(w.truncate()))), "sphere");
+        for u in corners() {
+            assert!((uniform_sphere(u).length() - 1.0).abs() < 1e-6, "{u}");
+        }
+        assert!((UNIFORM_SPHERE_PDF - uniform_cone_pdf(2.0)).abs() < 1e-8);
+    }
+
+    #[test]
+    fn cones_wide_and_narrow() {
+        for half_angle in [3.0f64, 1.0, 0.1, 1e-3, 1e-5] {
+            let omc = (2.0 * (0.5 * half_angle).sin().powi(2)) as f32;
+            // For narrow cones z no longer resolves the angle; its sine does: (1 − cos θ) / (1 − cos θ_max), by the half angle.
+            let height = |w: Vec3| {
+                let sin = w.truncate().as_dvec2().length();
+                let angle = sin.atan2(f64::from(w.z));
+                (2.0 * (0.5 * angle).sin().powi(2) / f64::from(omc)) as f32
+            };
+            let uniform = points(N, 4).map(|u| uniform_cone(u, omc)).map(|w| vec2(height(w), turns(w.truncate())));
+            assert_uniform(uniform.map(|p| p.min(Vec2::ONE)), &format!("cone of {half_angle}"));
+            for u in corners() {
+                assert!((uniform_cone(u, omc).length() - 1.0).abs() < 1e-6, "{u}");
+            }
+            assert!((uniform_cone_pdf(omc) * 2.0 * PI * omc - 1.0).abs() < 1e-6);
+        }
+        assert_eq!(one_minus_cos(1.0), 1.0);
+        assert!((one_minus_cos(1e-10) / 5e-11 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn triangle() {
+        // With b uniform over the triangle, (1 − b₀)² and b₂ / (b₁ + b₂) are uniform.
+        let square = |b: Vec2| vec2((b.x + b.y).powi(2), b.y / (b.x + b.y).max(1e-20));
+        assert_uniform(points(N, 5).map(uniform_triangle).map(square), "triangle");
+        for u in corners().chain(points(1000, 6)) {
+            let b = uniform_triangle(u);
+            assert!(b.x >= 0.0 && b.y >= 0.0 && 1.0 - b.x - b.y >= 0.0, "{u} {b}");
+        }
+    }
+}

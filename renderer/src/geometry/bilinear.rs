@@ -22,7 +22,7 @@ pub struct BilinearMesh {
 /// The corners of a patch: p(0,0), p(1,0), p(0,1), p(1,1).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patch {
-    pub(crate) corners: [Vec3; 4],
+    corners: [Vec3; 4],
 }
 
 impl BilinearMesh {
@@ -59,6 +59,18 @@ impl BilinearMesh {
         self.patches.len() as u32
     }
 
+    /// A mesh of one patch of this one.
+    pub(crate) fn single(&self, element: u32) -> BilinearMesh {
+        let indices = self.patches[element as usize];
+        BilinearMesh {
+            positions: mesh::pick(&self.positions, indices),
+            patches: vec![[0, 1, 2, 3]],
+            normals: mesh::pick(&self.normals, indices),
+            uvs: mesh::pick(&self.uvs, indices),
+            mirrored: self.mirrored,
+        }
+    }
+
     /// The corners of one patch.
     pub(crate) fn patch(&self, element: u32) -> Patch {
         Patch { corners: self.patches[element as usize].map(|i| self.positions[i as usize]) }
@@ -73,7 +85,7 @@ impl BilinearMesh {
         self.patch(element).line_hits(ray).into_iter().flatten().filter(in_range).min_by(|a, b| a.t.total_cmp(&b.t))
     }
 
-    pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+    pub(crate) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
         let patch = self.patch(element);
         let indices = self.patches[element as usize].map(|i| i as usize);
         let (pu, pv) = patch.derivatives(u, v);
@@ -109,7 +121,7 @@ fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>([a, b, c
 
 impl Patch {
     /// Position.
-    pub(crate) fn at(&self, u: f32, v: f32) -> Vec3 {
+    fn at(&self, u: f32, v: f32) -> Vec3 {
         blend(self.corners, u, v)
     }
 
@@ -120,7 +132,7 @@ impl Patch {
     }
 
     /// Unit vector along ∂p/∂u × ∂p/∂v; of the patch as a whole where that vanishes.
-    pub(crate) fn normal(&self, u: f32, v: f32) -> Vec3 {
+    fn normal(&self, u: f32, v: f32) -> Vec3 {
         let (pu, pv) = self.derivatives(u, v);
         let here = pu.as_dvec3().cross(pv.as_dvec3());
         let [p00, p10, p01, p11] = self.corners.map(Vec3::as_dvec3);
@@ -135,7 +147,7 @@ impl Patch {
     }
 
     /// By the midpoint rule over 16 × 16 pieces: exact for parallelograms.
-    pub(crate) fn area(&self) -> f32 {
+    fn area(&self) -> f32 {
         const N: usize = 16;
         let mid = |i: usize| (i as f32 + 0.5) / N as f32;
         let sum: f64 = (0..N * N).map(|i| f64::from(self.stretch(mid(i % N), mid(i / N)))).sum();
@@ -143,21 +155,28 @@ impl Patch {
     }
 
     /// As [`ShapePoint::magnitude`].
-    pub(crate) fn magnitude(&self) -> f32 {
+    fn magnitude(&self) -> f32 {
         Aabb::around(self.corners).magnitude()
     }
 
+    /// Density per m² of a uniform draw of (u, v), where the ray meets the patch at parameter `t`; 0 where it does not.
+    pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> f32 {
+        let hits = self.line_hits(ray).into_iter().flatten();
+        let nearest = hits.min_by(|a, b| (a.t - t).abs().total_cmp(&(b.t - t).abs()));
+        nearest.map_or(0.0, |h| 1.0 / self.stretch(h.u, h.v))
+    }
+
     /// All points of the patch on the whole line of the ray, whatever their t.
-    pub(crate) fn line_hits(&self, ray: &Ray) -> [Option<ShapeHit>; 2] {
+    fn line_hits(&self, ray: &Ray) -> [Option<ShapeHit>; 2] {
         let d = ray.d.as_dvec3();
         let [p00, p10, p01, p11] = self.corners.map(|p| p.as_dvec3() - ray.o.as_dvec3());
         let (e0, e1) = (p01 - p00, p11 - p10);
         // The line of constant u meets the ray's line where a + b u + c u² = 0.
         let a = p00.cross(d).dot(e0);
-        let c = (p10 - p00).cross(e1 - e0).dot(d) * -1.0;
+        let c = (p10 - p00).cross(e0 - e1).dot(d);
         let b = p10.cross(d).dot(e1) - a - c;
         let discriminant = b * b - 4.0 * a * c;
-        if !(discriminant >= 0.0) {
+        if discriminant.is_nan() || discriminant < 0.0 {
             return [None; 2];
         }
         // Neither root suffers cancellation, nor does a small c: then the first is far away and the second −a/b.

@@ -6,6 +6,7 @@
 use super::placement::{self, Placement};
 use super::{ShapeError, ShapeHit, ShapePoint};
 use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
+use crate::sampling::warp::uniform_disk;
 use glam::DVec3;
 
 /// A disk, annulus or a part of one, under its own transform.
@@ -84,20 +85,16 @@ impl Disk {
     /// A point drawn uniformly by area.
     pub(crate) fn sample_area(&self, u: Vec2) -> Vec3 {
         let whole = self.inner == 0.0 && self.phi_max >= std::f64::consts::TAU;
-        let (r, phi) = if whole {
-            // Concentric squares to circles (Shirley & Chiu 1997), which keeps neighbours together.
-            let (x, y) = (2.0 * f64::from(u.x) - 1.0, 2.0 * f64::from(u.y) - 1.0);
-            let quarter = std::f64::consts::FRAC_PI_4;
-            match (x.abs() > y.abs(), y == 0.0) {
-                (true, _) => (self.radius * x, quarter * y / x),
-                (false, false) => (self.radius * y, quarter * (2.0 - x / y)),
-                (false, true) => (0.0, 0.0),
-            }
+        let (x, y) = if whole {
+            let d = uniform_disk(u).as_dvec2() * self.radius;
+            (d.x, d.y)
         } else {
             let [inner2, outer2] = [self.inner, self.radius].map(|r| r * r);
-            ((inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt(), f64::from(u.y) * self.phi_max)
+            let r = (inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt();
+            let (sin, cos) = (f64::from(u.y) * self.phi_max).sin_cos();
+            (r * cos, r * sin)
         };
-        self.placement.point(DVec3::new(r * phi.cos(), r * phi.sin(), self.height))
+        self.placement.point(DVec3::new(x, y, self.height))
     }
 
     /// As [`ShapePoint::magnitude`].

@@ -58,8 +58,8 @@ pub enum MeshError {
     },
 }
 
-/// Checks the arrays of a mesh with `N` vertices per element, and mends its normals and texture coordinates: normals become unit, and what is
-/// not finite becomes zero (for a normal, zero means "none at this vertex").
+/// Checks the arrays of a mesh with `N` vertices per element, and mends its normals and texture coordinates: normals become
+/// unit, and what is not finite becomes zero (for a normal, zero means "none at this vertex").
 pub(super) fn check<const N: usize>(
     positions: &[Vec3],
     elements: &[[u32; N]],
@@ -104,8 +104,8 @@ fn unit(n: Vec3) -> Vec3 {
 impl Mesh {
     /// Checks and keeps the arrays; `normals` and `uvs` are empty or as long as `positions`.
     ///
-    /// Triangles without area are left out ([`Mesh::dropped`] counts them). Normals need not be unit; a zero one, or one that is
-    /// not finite, counts as absent at its vertex, and a texture coordinate that is not finite as (0, 0).
+    /// Triangles without area are left out ([`Mesh::dropped`] counts them). Normals need not be unit; a zero one, or one that
+    /// is not finite, counts as absent at its vertex, and a texture coordinate that is not finite as (0, 0).
     ///
     /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³² − 2 of anything.
     pub fn new(
@@ -151,11 +151,6 @@ impl Mesh {
         &self.triangles
     }
 
-    /// Unit vertex normals, zero where a vertex has none; empty where the mesh has none.
-    pub fn normals(&self) -> &[Vec3] {
-        &self.normals
-    }
-
     /// How many triangles without area were left out.
     pub fn dropped(&self) -> usize {
         self.dropped
@@ -164,6 +159,23 @@ impl Mesh {
     /// Positions of the three vertices of a triangle.
     pub fn vertices(&self, element: u32) -> [Vec3; 3] {
         self.triangles[element as usize].map(|i| self.positions[i as usize])
+    }
+
+    /// A mesh of one triangle of this one.
+    pub(super) fn single(&self, element: u32) -> Mesh {
+        let indices = self.triangles[element as usize];
+        Mesh {
+            positions: pick(&self.positions, indices),
+            triangles: vec![[0, 1, 2]],
+            normals: pick(&self.normals, indices),
+            uvs: pick(&self.uvs, indices),
+            dropped: 0,
+        }
+    }
+
+    /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has none.
+    pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
+        (!self.normals.is_empty()).then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
@@ -205,6 +217,11 @@ impl Mesh {
     }
 }
 
+/// The values of one element's vertices, or none where there are none.
+pub(super) fn pick<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
+    if values.is_empty() { vec![] } else { indices.map(|i| values[i as usize]).to_vec() }
+}
+
 /// Unit normal of a triangle with edges `e1`, `e2` from one corner. In double precision where single would underflow.
 pub(crate) fn face_normal(e1: Vec3, e2: Vec3) -> Vec3 {
     let n = e1.cross(e2);
@@ -222,7 +239,7 @@ fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
 }
 
 /// Woop et al. 2013; letters as there. Weights of vertices B, C are u, v.
-pub(crate) fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
+fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
     let d = ray.d.abs();
     let kz = if d.x > d.y && d.x > d.z {
         0

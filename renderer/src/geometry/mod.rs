@@ -15,6 +15,7 @@ use std::ops::Range;
 
 pub use bilinear::BilinearMesh;
 pub use disk::Disk;
+pub(crate) use mesh::face_normal;
 pub use mesh::{Mesh, MeshError};
 pub use sphere::Sphere;
 
@@ -220,6 +221,15 @@ impl Shape {
         }
     }
 
+    /// A shape that is one element of this one, the same surface at the same surface coordinates.
+    pub fn single(&self, element: u32) -> Shape {
+        match self {
+            Shape::Mesh(m) => Shape::Mesh(m.single(element)),
+            Shape::Bilinear(b) => Shape::Bilinear(b.single(element)),
+            Shape::Sphere(_) | Shape::Disk(_) => self.clone(),
+        }
+    }
+
     /// Area of one element.
     pub fn area(&self, element: u32) -> f32 {
         match self {
@@ -232,7 +242,7 @@ impl Shape {
 }
 
 /// 32 ulps of 1: see [`Surface::origin_towards`].
-const OFFSET_ULPS: f32 = 32.0 * f32::EPSILON;
+pub(crate) const OFFSET_ULPS: f32 = 32.0 * f32::EPSILON;
 
 impl Geometry {
     /// The surface at a hit (which must not be a miss).

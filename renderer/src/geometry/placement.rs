@@ -58,8 +58,8 @@ impl Placement {
         gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
     }
 
-    /// Box around the mapped box `[min, max]` and, where a sphere of that radius around the origin contains the shape, around its image; padded by
-    /// rounding errors.
+    /// Box around the image of the box `[min, max]`, which holds the shape; and no larger than around the image of the sphere
+    /// of that radius, where one around the origin holds it too. Padded by rounding errors.
     pub(crate) fn aabb(&self, min: DVec3, max: DVec3, sphere: Option<f64>) -> Aabb {
         let m = self.forward.matrix3;
         let abs = DMat3::from_cols(m.x_axis.abs(), m.y_axis.abs(), m.z_axis.abs());

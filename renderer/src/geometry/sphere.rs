@@ -1,9 +1,9 @@
 //! Spheres and parts of spheres.
 //!
 //! As pbrt has them: around the origin of their own space, cut at two heights z and at an angle around z; under an affine
-//! transform they become ellipsoids. All arithmetic is in double precision, and the discriminant comes from the point of the ray
-//! nearest to the centre, so that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
-//! Intersection*).
+//! transform they become ellipsoids. All arithmetic is in double precision, and the discriminant comes from the point of the
+//! ray nearest to the centre, so that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
+//! Intersection*, Ray Tracing Gems, ch. 7).
 
 use super::placement::{self, Placement};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -26,8 +26,8 @@ pub struct Sphere {
 }
 
 impl Sphere {
-    /// A sphere of `radius`, kept between heights `zmin` and `zmax` (in any order; beyond the radius they do not cut) and between
-    /// angles 0 and `phimax` degrees.
+    /// A sphere of `radius`, kept between heights `zmin` and `zmax` (in any order; beyond the radius they do not cut) and
+    /// between angles 0 and `phimax` degrees.
     ///
     /// *Errors*: radius or angle not above zero, anything not a number, nothing left between the heights.
     pub fn new(transform: &Transform, radius: f32, zmin: f32, zmax: f32, phimax: f32) -> Result<Sphere, ShapeError> {
@@ -96,10 +96,13 @@ impl Sphere {
         ShapePoint { p: self.placement.point(p), ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude }
     }
 
-    /// By the midpoint rule over 64 × 64 pieces of equal area before the transform: exact where the transform scales all
-    /// directions alike, else within about 10⁻³ up to axis ratios of 10.
+    /// Exact where the transform scales all directions alike; else by the midpoint rule over 64 × 64 pieces of equal area
+    /// before the transform, within about 10⁻³ up to axis ratios of 4.
     pub(super) fn area(&self) -> f32 {
         const N: usize = 64;
+        if let Some(scale) = self.placement.uniform_scale() {
+            return (scale * scale * self.local_area()) as f32;
+        }
         let mut stretch = 0.0;
         for i in 0..N * N {
             let at = Vec2::new((i % N) as f32 + 0.5, (i / N) as f32 + 0.5) / N as f32;

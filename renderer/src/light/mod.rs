@@ -1,6 +1,23 @@
 //! Lights, and how to pick one.
+//!
+//! Every light stands in world space and needs nothing else of the scene. [`Lights`] owns them all and picks one with a
+//! probability proportional to its power. Lights that a direction sampler can meet tell the density of their own samples, so
+//! that the two ways can be weighed against each other: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
 
-use crate::math::{Vec2, Vec3};
+mod area;
+mod distant;
+mod environment;
+mod octahedral;
+mod point;
+
+use crate::math::{Aabb, Vec2, Vec3};
+use crate::sampling::{AliasTable, discrete::Pick, luminance};
+
+pub use area::AreaLight;
+pub use distant::DistantLight;
+pub use environment::{CONSTANT_ILLUMINANCE, Environment, image_illuminance};
+pub use octahedral::{sphere_to_square, square_to_sphere};
+pub use point::{PointLight, SpotLight};
 
 /// Light arriving at a point, drawn by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +39,193 @@ pub trait Light {
     /// Draws light that arrives at `p` (unoccluded). `None` where none arrives.
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample>;
 
-    /// Emitted power, luminance-weighted; the scale of its pick probability. Relative errors here cost noise, never bias.
-    fn power(&self) -> f32;
+    /// Power sent into a scene that fits into a ball of `scene_radius`, luminance-weighted; the scale of the light's pick
+    /// probability. Relative errors here cost noise, never bias, as long as it is positive where any channel shines.
+    fn power(&self, scene_radius: f32) -> f32;
+}
+
+/// Any light, dispatched statically.
+#[derive(Clone, Debug)]
+pub enum AnyLight {
+    /// A point.
+    Point(PointLight),
+    /// A point behind a cone.
+    Spot(SpotLight),
+    /// One direction.
+    Distant(DistantLight),
+    /// A surface.
+    Area(AreaLight),
+    /// All around.
+    Environment(Environment),
+}
+
+/// Why no light could be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LightError {
+    /// A number out of its range.
+    #[error("{light} light: \"{name}\" is {value}, expected {expected}")]
+    Parameter {
+        /// Kind of light.
+        light: &'static str,
+        /// The parameter, as scene files call it.
+        name: &'static str,
+        /// What was found.
+        value: f32,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// No direction to shine in.
+    #[error("{light} light: \"from\" and \"to\" must be two different, finite points")]
+    Direction {
+        /// Kind of light.
+        light: &'static str,
+    },
+    /// The image cannot be an octahedral map.
+    #[error(
+        "environment image: {texels} texels are no square of {size} × {size} (sides 1 to 65536); \
+         an equal-area octahedral map is wanted, into which pbrt's `imgtool makeequiarea` turns other images"
+    )]
+    NotSquare {
+        /// Texels found.
+        texels: usize,
+        /// Side asked for.
+        size: usize,
+    },
+    /// A texel is infinite or not a number.
+    #[error("environment image: texel ({x}, {y}) is not finite after scaling")]
+    NotFinite {
+        /// Column.
+        x: usize,
+        /// Row.
+        y: usize,
+    },
+}
+
+impl Light for AnyLight {
+    fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
+        match self {
+            AnyLight::Point(l) => l.sample_li(p, u),
+            AnyLight::Spot(l) => l.sample_li(p, u),
+            AnyLight::Distant(l) => l.sample_li(p, u),
+            AnyLight::Area(l) => l.sample_li(p, u),
+            AnyLight::Environment(l) => l.sample_li(p, u),
+        }
+    }
+
+    fn power(&self, scene_radius: f32) -> f32 {
+        match self {
+            AnyLight::Point(l) => l.power(scene_radius),
+            AnyLight::Spot(l) => l.power(scene_radius),
+            AnyLight::Distant(l) => l.power(scene_radius),
+            AnyLight::Area(l) => l.power(scene_radius),
+            AnyLight::Environment(l) => l.power(scene_radius),
+        }
+    }
+}
+
+/// All lights of a scene; there may be none.
+#[derive(Clone, Debug, Default)]
+pub struct Lights {
+    lights: Vec<AnyLight>,
+    environments: Vec<u32>,
+    picks: Option<AliasTable>,
+}
+
+impl Lights {
+    /// The lights of a scene whose surfaces lie within `bounds`; the order stays, and is what [`crate::geometry::Primitive`]
+    /// refers to.
+    pub fn new(lights: Vec<AnyLight>, bounds: Aabb) -> Lights {
+        let radius = 0.5 * (bounds.max - bounds.min).length();
+        let radius = if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
+        // The table takes infinite weights for none; a light that strong is merely the strongest.
+        let powers: Vec<f32> = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
+        let environments =
+            (0..lights.len() as u32).filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_))).collect();
+        Lights { picks: AliasTable::new(&powers), lights, environments }
+    }
+
+    /// All lights.
+    pub fn all(&self) -> &[AnyLight] {
+        &self.lights
+    }
+
+    /// The light of an index, if it is a surface.
+    pub fn area(&self, index: u32) -> Option<&AreaLight> {
+        match &self.lights[index as usize] {
+            AnyLight::Area(l) => Some(l),
+            _ => None,
+        }
+    }
+
+    /// The lights that rays meet which leave the scene, with their indices.
+    pub fn environments(&self) -> impl Iterator<Item = (u32, &Environment)> {
+        self.environments.iter().filter_map(|&i| match &self.lights[i as usize] {
+            AnyLight::Environment(e) => Some((i, e)),
+            _ => None,
+        })
+    }
+
+    /// Picks a light by `u` in [0, 1), with a probability proportional to its power; `None` where nothing shines.
+    pub fn pick(&self, u: f32) -> Option<Pick> {
+        self.picks.as_ref().map(|t| t.sample(u))
+    }
+
+    /// As [`Lights::pick`], with a second uniform number for the digits that one lacks: exact for millions of lights.
+    pub fn pick_fine(&self, u: f32, fine: f32) -> Option<Pick> {
+        self.picks.as_ref().map(|t| t.sample_fine(u, fine))
+    }
+
+    /// Probability with which [`Lights::pick`] picks a light.
+    pub fn pmf(&self, index: u32) -> f32 {
+        self.picks.as_ref().map_or(0.0, |t| t.pmf(index as usize))
+    }
+}
+
+/// Luminance of the absolute values: positive wherever any channel is not zero, unlike the luminance of colours out of gamut.
+fn weight(rgb: Vec3) -> f32 {
+    luminance(rgb.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::testing::{assert_chi_square, points};
+
+    fn bounds() -> Aabb {
+        Aabb { min: -Vec3::ONE, max: Vec3::ONE }
+    }
+
+    #[test]
+    fn picks_follow_power() {
+        let point = |i: f32| AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(i)));
+        let sky = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
+        let lights = Lights::new(vec![point(1.0), point(0.0), sky, point(3.0)], bounds());
+        let n = 100_000;
+        let (mut counts, mut fine) = ([0; 4], [0; 4]);
+        for u in points(n, 3) {
+            let pick = lights.pick(u.x).unwrap();
+            assert_eq!(pick.pmf, lights.pmf(pick.index as u32));
+            counts[pick.index] += 1;
+            fine[lights.pick_fine(u.x, u.y).unwrap().index] += 1;
+        }
+        let expected: Vec<f64> = (0..4).map(|i| f64::from(lights.pmf(i)) * f64::from(n)).collect();
+        assert_chi_square(&counts, &expected, "picks");
+        assert_chi_square(&fine, &expected, "fine picks");
+        assert!((lights.pmf(3) / lights.pmf(0) - 3.0).abs() < 1e-5);
+        let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
+        assert_eq!(environments, [2]);
+        assert!(lights.area(0).is_none());
+    }
+
+    #[test]
+    fn no_light_and_strange_light() {
+        for lights in [vec![], vec![AnyLight::Environment(Environment::constant(Vec3::ZERO))]] {
+            assert_eq!(Lights::new(lights, Aabb::EMPTY).pick(0.5), None);
+        }
+        // A colour out of gamut whose luminance is negative still shines in red; one too bright for a float is picked.
+        let odd = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::new(1.0, -1.0, 0.0)));
+        let huge = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(f32::MAX)));
+        assert!(Lights::new(vec![odd], bounds()).pmf(0) == 1.0);
+        assert!(Lights::new(vec![huge], bounds()).pmf(0) == 1.0);
+    }
 }

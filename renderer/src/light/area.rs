@@ -1,0 +1,403 @@
+//! Surfaces that shine: one element of a shape, with the same radiance everywhere and in all directions.
+//!
+//! A light is self-contained: it copies the vertices of its element, so that picking one among millions touches nothing else.
+//! Triangles and disks are drawn uniformly by area, patches uniformly in (u, v), whole spheres seen from outside by the cone
+//! of directions they fill (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting Calculations*), other spheres
+//! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these draws.
+
+use super::{Light, LightSample, weight};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, face_normal};
+use crate::math::{Frame, Ray, Vec2, Vec3};
+use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
+use crate::texture::{Lookup, Param};
+use std::f32::consts::PI;
+
+/// One shining element of a primitive in the world.
+#[derive(Clone, Debug)]
+pub struct AreaLight {
+    element: Element,
+    le: Vec3,
+    area: f32,
+    /// Distance by which shadow rays must end off the surface; as [`crate::geometry::Surface::offset`].
+    offset: f32,
+    two_sided: bool,
+    flip: bool,
+    opacity: Opacity,
+}
+
+#[derive(Clone, Debug)]
+enum Element {
+    Triangle {
+        vertices: [Vec3; 3],
+        /// Unit normal by winding.
+        n: Vec3,
+        /// Cosines between `n` and the vertex normals: where they interpolate to less than zero, the other side is the front.
+        facing: Vec3,
+    },
+    Patch(Box<BilinearMesh>),
+    Sphere {
+        sphere: Box<Sphere>,
+        ball: Option<Ball>,
+    },
+    Disk(Box<Disk>),
+}
+
+/// A whole sphere in world space.
+#[derive(Clone, Copy, Debug)]
+struct Ball {
+    center: Vec3,
+    radius: f32,
+}
+
+/// How much of the light there is for rays to hit.
+#[derive(Clone, Debug)]
+enum Opacity {
+    Full,
+    /// By a texture over the element.
+    Masked(Box<(Shape, Param)>),
+    /// No ray meets the surface, yet it shines: pbrt's meaning of a constant alpha of 0 on a light.
+    Invisible,
+}
+
+/// A point drawn on the light: position, unit normal of the front, density per steradian from where it is seen.
+struct Drawn {
+    p: Vec3,
+    n: Vec3,
+    pdf: f32,
+}
+
+impl AreaLight {
+    /// The light that `element` of `primitive` is; `le` in W·sr⁻¹·m⁻², emitted to the front, or to both sides.
+    ///
+    /// The front is the side of [`crate::geometry::Surface::ng`]. Pbrt's power convention: a wanted power over π times the area
+    /// ([`Shape::area`]), twice that for two sides, is the luminance of `le`.
+    pub fn new(primitive: &Primitive, element: u32, le: Vec3, two_sided: bool) -> AreaLight {
+        let shape = &primitive.shape;
+        let (kind, magnitude) = match shape {
+            Shape::Mesh(m) => {
+                let vertices = m.vertices(element);
+                let n = face_normal(vertices[1] - vertices[0], vertices[2] - vertices[0]);
+                let facing = m.vertex_normals(element).map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
+                (Element::Triangle { vertices, n, facing }, shape.aabb(element).magnitude())
+            }
+            Shape::Bilinear(b) => (Element::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude()),
+            Shape::Sphere(s) => {
+                let ball = s.as_ball().map(|(center, radius)| Ball { center, radius });
+                (Element::Sphere { sphere: Box::new(s.clone()), ball }, s.magnitude())
+            }
+            Shape::Disk(d) => (Element::Disk(Box::new(d.clone())), d.magnitude()),
+        };
+        let opacity = match &primitive.alpha {
+            None => Opacity::Full,
+            Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Full,
+            Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
+            Some(alpha) => Opacity::Masked(Box::new((shape.single(element), alpha.clone()))),
+        };
+        let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
+        AreaLight { element: kind, le, area, offset, two_sided, flip: primitive.flip, opacity }
+    }
+
+    /// Radiance that leaves a point with front normal `ng` (as [`crate::geometry::Surface::ng`]) towards `wo`.
+    pub fn radiance(&self, ng: Vec3, wo: Vec3) -> Vec3 {
+        if self.two_sided || ng.dot(wo) > 0.0 { self.le } else { Vec3::ZERO }
+    }
+
+    /// Density per steradian with which [`Light::sample_li`] at `from` draws the direction `wi`, given that it meets the
+    /// light at `distance`, where the unit geometric normal is `ng` (of either side).
+    pub fn pdf_li(&self, from: Vec3, wi: Vec3, distance: f32, ng: Vec3) -> f32 {
+        if matches!(self.opacity, Opacity::Invisible) {
+            return 0.0;
+        }
+        let by_area = match &self.element {
+            Element::Triangle { .. } | Element::Disk(_) => 1.0 / self.area,
+            Element::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
+            Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| b.cone(from, self.offset)) {
+                // The cone is drawn up to its first wall.
+                Some((center, _)) if wi.dot(from + wi * distance - center) > 0.0 => return 0.0,
+                Some((_, one_minus_cos)) => return uniform_cone_pdf(one_minus_cos),
+                None => sphere.area_pdf(ng),
+            },
+        };
+        by_area * distance * distance / ng.dot(wi).abs()
+    }
+
+    /// Draws a point of the light; the density may be infinite or NaN where the light is seen from its own plane.
+    fn draw(&self, from: Vec3, u: Vec2) -> Drawn {
+        let per_steradian = |p: Vec3, n: Vec3, by_area: f32| {
+            let d = p - from;
+            Drawn { p, n, pdf: by_area * d.length_squared() * d.length() / n.dot(d).abs() }
+        };
+        match &self.element {
+            Element::Triangle { vertices: [p0, p1, p2], n, facing } => {
+                let b = uniform_triangle(u);
+                let w = 1.0 - b.x - b.y;
+                let back = w * facing.x + b.x * facing.y + b.y * facing.z < 0.0;
+                per_steradian(w * p0 + b.x * p1 + b.y * p2, if back { -*n } else { *n }, 1.0 / self.area)
+            }
+            Element::Patch(patch) => {
+                let at = patch.point(0, u.x, u.y);
+                let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
+                per_steradian(at.p, n, 1.0 / patch.patch(0).stretch(u.x, u.y))
+            }
+            Element::Disk(disk) => per_steradian(disk.sample_area(u), disk.normal(), 1.0 / self.area),
+            Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| Some((b, b.cone(from, self.offset)?))) {
+                Some((ball, (_, one_minus_cos))) => ball.draw_cone(from, one_minus_cos, u),
+                None => {
+                    let (p, n, by_area) = sphere.sample_area(u);
+                    per_steradian(p, n, by_area)
+                }
+            },
+        }
+    }
+
+    /// Opacity of the surface at a point with unit normal `n`.
+    fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
+        let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
+        let (shape, alpha) = &**mask;
+        // A short ray through the surface finds its coordinates there.
+        let reach = 8.0 * self.offset;
+        let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
+        let Some(hit) = shape.intersect(0, &ray) else { return 0.0 };
+        let at = shape.point(0, hit.u, hit.v);
+        alpha.float(&Lookup { p: at.p, uv: at.uv }).clamp(0.0, 1.0)
+    }
+}
+
+impl Light for AreaLight {
+    fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
+        let Drawn { p: at, n, pdf } = self.draw(p, u);
+        let wi = (at - p).try_normalize()?;
+        let radiance = self.radiance(if self.flip { -n } else { n }, -wi) * self.opacity(at, n);
+        if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
+            return None;
+        }
+        let target = Some(at + n * self.offset.copysign(-n.dot(wi)));
+        Some(match self.opacity {
+            Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
+            _ => LightSample { wi, target, radiance, pdf, delta: false },
+        })
+    }
+
+    fn power(&self, _scene_radius: f32) -> f32 {
+        (if self.two_sided { 2.0 } else { 1.0 }) * PI * self.area * weight(self.le)
+    }
+}
+
+impl Ball {
+    /// Centre, and 1 − cos of the half angle of the cone the ball fills from `from`; `None` from inside or too near to tell.
+    fn cone(&self, from: Vec3, offset: f32) -> Option<(Vec3, f32)> {
+        let d2 = from.distance_squared(self.center);
+        let near = self.radius * (1.0 + 1e-4) + 2.0 * offset;
+        (d2 > near * near).then(|| (self.center, one_minus_cos(self.radius * self.radius / d2)))
+    }
+
+    /// Draws a direction of that cone; the point is where it first meets the ball.
+    fn draw_cone(&self, from: Vec3, one_minus_cos: f32, u: Vec2) -> Drawn {
+        let to_center = self.center - from;
+        let d = to_center.length();
+        let local = uniform_cone(u, one_minus_cos);
+        let wi = Frame::from_normal(to_center / d).to_world(local);
+        let sin2 = local.x * local.x + local.y * local.y;
+        let t = d * local.z - (self.radius * self.radius - d * d * sin2).max(0.0).sqrt();
+        let n = (from + t * wi - self.center).normalize();
+        Drawn { p: self.center + self.radius * n, n, pdf: uniform_cone_pdf(one_minus_cos) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Geometry, Hit, Mesh};
+    use crate::math::{Transform, vec3};
+    use crate::sampling::testing::points;
+    use crate::texture::Texture;
+    use glam::{DAffine3, DQuat, dvec3};
+    use std::sync::Arc;
+
+    const N: u32 = 200_000;
+
+    fn primitive(shape: Shape) -> Primitive {
+        Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false, object: 0 }
+    }
+
+    /// Faces down; with normals, by those against the winding.
+    fn triangle(normals: Vec<Vec3>) -> Shape {
+        let indices = if normals.is_empty() { [0, 1, 2] } else { [0, 2, 1] };
+        let p = vec![vec3(-1.0, -0.5, 2.0), vec3(0.5, 1.5, 2.5), vec3(1.5, -1.0, 1.5)];
+        Shape::Mesh(Mesh::new(p, vec![indices], normals, vec![]).unwrap())
+    }
+
+    /// As [`triangle`].
+    fn patch(normals: Vec<Vec3>) -> Shape {
+        let indices = if normals.is_empty() { [0, 1, 2, 3] } else { [0, 2, 1, 3] };
+        let p = vec![vec3(-1.0, -1.0, 2.0), vec3(-0.8, 1.0, 2.5), vec3(1.0, -1.2, 2.2), vec3(0.7, 0.9, 1.8)];
+        Shape::Bilinear(BilinearMesh::new(p, vec![indices], normals, vec![]).unwrap())
+    }
+
+    fn transform(scale: glam::DVec3, at: glam::DVec3) -> Transform {
+        Transform::new(
+            DAffine3::from_translation(at) * DAffine3::from_quat(DQuat::from_rotation_x(0.5)) * DAffine3::from_scale(scale),
+        )
+        .unwrap()
+    }
+
+    /// All kinds of lights above the origin, with the point each is seen from.
+    fn lights() -> Vec<(&'static str, Primitive, Vec3)> {
+        let above = dvec3(0.2, 0.1, 3.0);
+        let even = transform(dvec3(1.5, 1.5, 1.5), above);
+        let uneven = transform(dvec3(1.5, -0.7, 1.0), above);
+        let inside = vec3(0.3, 0.2, 2.8);
+        let full = |t: &Transform| Shape::Sphere(Sphere::full(t, 1.0).unwrap());
+        let part = |t: &Transform| Shape::Sphere(Sphere::new(t, 1.0, -0.9, 0.5, 200.0).unwrap());
+        let mut lights = vec![
+            ("triangle", primitive(triangle(vec![])), Vec3::ZERO),
+            ("triangle, turned by its normals", primitive(triangle(vec![-Vec3::Z; 3])), Vec3::ZERO),
+            ("triangle, turned on a part", primitive(triangle(vec![-Vec3::Z, -Vec3::Z, 3.0 * Vec3::Z])), Vec3::ZERO),
+            ("patch", primitive(patch(vec![])), Vec3::ZERO),
+            ("patch, turned by its normals", primitive(patch(vec![-Vec3::Z; 4])), Vec3::ZERO),
+            ("sphere", primitive(full(&even)), Vec3::ZERO),
+            ("ellipsoid", primitive(full(&uneven)), Vec3::ZERO),
+            ("part of a sphere", primitive(part(&even)), Vec3::ZERO),
+            ("part of an ellipsoid", primitive(part(&uneven)), Vec3::ZERO),
+            ("disk", primitive(Shape::Disk(Disk::new(&even, 0.0, 1.0, 0.0, 360.0).unwrap())), Vec3::ZERO),
+            ("ring", primitive(Shape::Disk(Disk::new(&uneven, 0.0, 1.0, 0.5, 250.0).unwrap())), Vec3::ZERO),
+            ("sphere from inside", primitive(full(&even)), inside),
+            ("ellipsoid from inside", primitive(full(&uneven)), inside),
+        ];
+        // Disks face up: turn them. And turn what is seen from inside.
+        for (_, p, from) in &mut lights {
+            p.flip = matches!(p.shape, Shape::Disk(_)) || *from != Vec3::ZERO;
+        }
+        lights
+    }
+
+    /// A direction that may meet the light, and its density.
+    fn direction(from: Vec3, u: Vec2) -> (Vec3, f32) {
+        // All lights lie within 53° around +z from the origin.
+        let one_minus_cos = if from == Vec3::ZERO { 0.4 } else { 2.0 };
+        (uniform_cone(u, one_minus_cos), uniform_cone_pdf(one_minus_cos))
+    }
+
+    fn hit(scene: &Geometry, from: Vec3, wi: Vec3) -> Option<(f32, crate::geometry::Surface)> {
+        let h = scene.primitives[0].shape.intersect(0, &Ray::new(from, wi))?;
+        let hit = Hit { t: h.t, u: h.u, v: h.v, primitive: 0, element: 0, instance: Hit::NONE };
+        Some((h.t, scene.surface(&hit)))
+    }
+
+    #[test]
+    fn light_and_direction_sampling_agree() {
+        for (name, primitive, from) in lights() {
+            for two_sided in [false, true] {
+                let light = AreaLight::new(&primitive, 0, Vec3::ONE, two_sided);
+                let scene = Geometry { primitives: vec![primitive.clone()], world: 0..1, ..Geometry::default() };
+                let (mut by_light, mut by_sphere) = (0.0, 0.0);
+                let mut astray = 0;
+                for u in points(N, 5) {
+                    if let Some(s) = light.sample_li(from, u) {
+                        let seen = hit(&scene, from, s.wi).filter(|(t, x)| {
+                            let off = s.target.unwrap().distance(x.p);
+                            off <= 3.0 * x.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
+                        });
+                        if let Some((t, surface)) = seen {
+                            by_light += f64::from(s.radiance.x * s.wi.z.abs() / s.pdf);
+                            let pdf = light.pdf_li(from, s.wi, t, surface.ng);
+                            let agrees = (pdf / s.pdf - 1.0).abs() < 1e-2 || surface.ng.dot(s.wi).abs() < 1e-2;
+                            astray += u32::from(!agrees || light.radiance(surface.ng, -s.wi) != s.radiance);
+                        }
+                    }
+                    let (wi, density) = direction(from, u);
+                    if let Some((_, surface)) = hit(&scene, from, wi) {
+                        by_sphere += f64::from(light.radiance(surface.ng, -wi).x * wi.z.abs() / density);
+                    }
+                }
+                assert!(by_sphere > 0.0, "{name} shines");
+                assert!((by_light / by_sphere - 1.0).abs() < 0.025, "{name}: {by_light} {by_sphere}");
+                assert!(astray < N / 1000, "{name}: {astray} samples disagree with pdf or radiance");
+            }
+        }
+    }
+
+    #[test]
+    fn densities_integrate_to_one() {
+        // Where every point of the light is seen first: flat ones, and all from inside.
+        for (name, primitive, from) in lights() {
+            let concave = matches!(primitive.shape, Shape::Sphere(_)) && from == Vec3::ZERO && name != "sphere";
+            if concave {
+                continue;
+            }
+            let light = AreaLight::new(&primitive, 0, Vec3::ONE, false);
+            let scene = Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() };
+            let mass: f64 = points(N, 6)
+                .map(|u| direction(from, u))
+                .filter_map(|(wi, density)| hit(&scene, from, wi).map(|(t, s)| light.pdf_li(from, wi, t, s.ng) / density))
+                .map(f64::from)
+                .sum();
+            assert!((mass / f64::from(N) - 1.0).abs() < 0.03, "{name}: {}", mass / f64::from(N));
+        }
+    }
+
+    /// Irradiance at the origin on a surface that faces +z.
+    fn irradiance(light: &AreaLight) -> f64 {
+        let sum: f64 = points(N, 7)
+            .filter_map(|u| light.sample_li(Vec3::ZERO, u))
+            .map(|s| f64::from(s.radiance.x * s.wi.z.max(0.0) / s.pdf))
+            .sum();
+        sum / f64::from(N)
+    }
+
+    #[test]
+    fn closed_forms() {
+        let pi = std::f64::consts::PI;
+        for distance in [1.5, 4.0, 1e4] {
+            let at = Transform::new(DAffine3::from_translation(dvec3(0.0, 0.0, distance))).unwrap();
+            let ball = AreaLight::new(&primitive(Shape::Sphere(Sphere::full(&at, 1.0).unwrap())), 0, Vec3::ONE, false);
+            let want = pi / (distance * distance);
+            assert!((irradiance(&ball) / want - 1.0).abs() < 3e-3, "sphere at {distance}");
+            let mut facing = primitive(Shape::Disk(Disk::new(&at, 0.0, 1.0, 0.0, 360.0).unwrap()));
+            facing.flip = true;
+            let want = pi / (1.0 + distance * distance);
+            assert!(
+                (irradiance(&AreaLight::new(&facing, 0, Vec3::ONE, false)) / want - 1.0).abs() < 3e-3,
+                "disk at {distance}"
+            );
+        }
+        // Lambert: E = L/2 Σ angle of edge × cosine of the edge's plane.
+        let Shape::Mesh(m) = triangle(vec![]) else { unreachable!() };
+        let v = m.vertices(0).map(|p| p.as_dvec3().normalize());
+        let edge = |a: glam::DVec3, b: glam::DVec3| a.angle_between(b) * a.cross(b).normalize().z;
+        let want = 0.5 * (edge(v[0], v[1]) + edge(v[1], v[2]) + edge(v[2], v[0])).abs();
+        let light = AreaLight::new(&primitive(triangle(vec![])), 0, Vec3::ONE, true);
+        assert!((irradiance(&light) / want - 1.0).abs() < 5e-3, "{} {want}", irradiance(&light));
+    }
+
+    #[test]
+    fn opacity_dims_and_hides() {
+        let mut shape = primitive(triangle(vec![]));
+        let full = irradiance(&AreaLight::new(&shape, 0, Vec3::ONE, true));
+        shape.alpha = Some(Param::Texture(Arc::new(Texture::Constant(Vec3::splat(0.25)))));
+        let quarter = irradiance(&AreaLight::new(&shape, 0, Vec3::ONE, true));
+        assert!((quarter / full - 0.25).abs() < 1e-3, "{quarter} {full}");
+        shape.alpha = Some(Param::from_float(0.0));
+        let hidden = AreaLight::new(&shape, 0, Vec3::ONE, true);
+        assert!((irradiance(&hidden) / full - 1.0).abs() < 1e-4);
+        assert!(hidden.sample_li(Vec3::ZERO, Vec2::splat(0.4)).unwrap().delta);
+        assert_eq!(hidden.pdf_li(Vec3::ZERO, Vec3::Z, 2.0, Vec3::Z), 0.0);
+    }
+
+    #[test]
+    fn absurd_places_yield_nothing() {
+        for (name, primitive, _) in lights() {
+            let light = AreaLight::new(&primitive, 0, Vec3::ONE, true);
+            for u in points(1000, 8) {
+                for from in [Vec3::splat(f32::NAN), Vec3::INFINITY] {
+                    assert!(light.sample_li(from, u).is_none(), "{name} from {from}");
+                }
+                let Drawn { p, .. } = light.draw(Vec3::ZERO, u);
+                if let Some(s) = light.sample_li(p, u) {
+                    assert!(s.wi.is_finite() && s.pdf.is_finite() && s.pdf > 0.0, "{name} from itself");
+                }
+            }
+            assert!(light.power(1.0) > 0.0);
+        }
+    }
+}

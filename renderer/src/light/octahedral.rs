@@ -1,0 +1,82 @@
+//! The equal-area map between the unit square and the sphere of directions.
+//!
+//! Clarberg 2008, *Fast Equal-Area Mapping of the (Hemi)Sphere using SIMD*: the inner square |u| + |v| ≤ 1 (u, v in [−1, 1])
+//! holds the hemisphere z ≥ 0, concentrically, and the four corner triangles hold the other, folded outwards. Equal areas
+//! have equal solid angles, so a density per unit of the square is 4π times one per steradian. The layout of pbrt-v4's
+//! environment maps.
+
+use crate::math::{Vec2, Vec3, vec2};
+use std::f32::consts::{FRAC_2_PI, FRAC_PI_4};
+
+/// The unit direction at `p` of the unit square; its middle is +z, its corners −z.
+pub fn square_to_sphere(p: Vec2) -> Vec3 {
+    let q = 2.0 * p - Vec2::ONE;
+    let a = q.abs();
+    // Signed distance from the diamond between the hemispheres, and distance from the pole.
+    let signed = 1.0 - (a.x + a.y);
+    let r = 1.0 - signed.abs();
+    let phi = if r == 0.0 { 0.0 } else { FRAC_PI_4 * ((a.y - a.x) / r + 1.0) };
+    let (sin, cos) = phi.sin_cos();
+    let sin_theta = r * (2.0 - r * r).max(0.0).sqrt();
+    let z = (1.0 - r * r).copysign(signed);
+    Vec3::new((cos * sin_theta).copysign(q.x), (sin * sin_theta).copysign(q.y), z)
+}
+
+/// The point of the unit square at a unit direction; the inverse of [`square_to_sphere`].
+pub fn sphere_to_square(d: Vec3) -> Vec2 {
+    let a = d.abs();
+    // r² = 1 − |z|, without cancellation near the poles.
+    let r = ((a.x * a.x + a.y * a.y) / (1.0 + a.z)).sqrt();
+    let v = FRAC_2_PI * a.y.atan2(a.x) * r;
+    let u = r - v;
+    let (u, v) = if d.z < 0.0 { (1.0 - v, 1.0 - u) } else { (u, v) };
+    0.5 * vec2(u.copysign(d.x) + 1.0, v.copysign(d.y) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_directions() {
+        for (p, d) in [
+            (vec2(0.5, 0.5), Vec3::Z),
+            (vec2(1.0, 0.5), Vec3::X),
+            (vec2(0.0, 0.5), -Vec3::X),
+            (vec2(0.5, 1.0), Vec3::Y),
+            (vec2(0.5, 0.0), -Vec3::Y),
+            (vec2(0.0, 0.0), -Vec3::Z),
+            (vec2(1.0, 0.0), -Vec3::Z),
+        ] {
+            assert!((square_to_sphere(p) - d).length() < 1e-6, "{p} → {}", square_to_sphere(p));
+        }
+        // On the diagonal of the inner square, half way to the rim: r = 1/2, z = 1 − r².
+        let d = square_to_sphere(vec2(0.625, 0.625));
+        assert!((d.x - d.y).abs() < 1e-6 && (d.z - 0.75).abs() < 1e-6);
+    }
+
+    #[test]
+    fn round_trip() {
+        const N: usize = 97;
+        for i in 0..N * N {
+            let p = vec2((i % N) as f32 + 0.5, (i / N) as f32 + 0.5) / N as f32;
+            let d = square_to_sphere(p);
+            assert!((d.length() - 1.0).abs() < 1e-6);
+            assert!((sphere_to_square(d) - p).length() < 2e-6, "{p} {}", sphere_to_square(d));
+        }
+    }
+
+    #[test]
+    fn areas_are_kept() {
+        // Mean z² and mean |x| over the sphere are 1/3 and 1/2.
+        const N: usize = 256;
+        let (mut z2, mut x) = (0.0, 0.0);
+        for i in 0..N * N {
+            let d = square_to_sphere(vec2((i % N) as f32 + 0.5, (i / N) as f32 + 0.5) / N as f32);
+            z2 += f64::from(d.z * d.z);
+            x += f64::from(d.x.abs());
+        }
+        let n = (N * N) as f64;
+        assert!((z2 / n - 1.0 / 3.0).abs() < 1e-4 && (x / n - 0.5).abs() < 1e-4, "{} {}", z2 / n, x / n);
+    }
+}

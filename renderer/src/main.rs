@@ -1,2 +1,9 @@
-//! The command line.
-fn main() {}
+//! `lightbound`, the command line: arguments in, exit code out, no rendering logic.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

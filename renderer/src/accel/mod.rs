@@ -2,9 +2,19 @@
 //!
 //! Both implementations answer for one ray and for batches; a batch gives the same answers as its rays one by one. Surfaces
 //! whose opacity texture lets a ray through ([`Geometry::accepts`]) do not count as met.
+//!
+//! Both count `t` in [tmin, tmax), as shapes do: a hit at the start of the segment is one, at its end it is none. Rays that are
+//! not finite or have no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles without area do not
+//! get here, see [`crate::geometry::Mesh::new`].
 
-use crate::geometry::{Geometry, Hit};
-use crate::math::{Aabb, Ray};
+mod builtin;
+#[cfg(feature = "embree")]
+mod embree;
+mod tree;
+mod triangles;
+
+use crate::geometry::{Geometry, Hit, ShapeHit};
+use crate::math::{Aabb, Ray, Transform, Vec3};
 use std::sync::Arc;
 
 /// Ray queries over an immutable [`Geometry`].
@@ -61,6 +71,49 @@ pub enum AccelError {
 
 /// Builds the acceleration structure over `geometry`.
 pub fn build(kind: AccelKind, geometry: Arc<Geometry>) -> Result<Box<dyn Accel>, AccelError> {
-    let _ = (kind, geometry);
-    todo!("accelerators")
+    match kind {
+        AccelKind::Builtin => Ok(Box::new(builtin::Builtin::new(geometry))),
+        #[cfg(feature = "embree")]
+        AccelKind::Auto | AccelKind::Embree => Ok(Box::new(embree::Embree::new(geometry)?)),
+        #[cfg(not(feature = "embree"))]
+        AccelKind::Auto => build(AccelKind::Builtin, geometry),
+        #[cfg(not(feature = "embree"))]
+        AccelKind::Embree => Err(AccelError::NoEmbree),
+    }
+}
+
+/// Largest absolute coordinate of what rays can meet; Embree's limit, whose square still fits a float.
+pub const FARTHEST: f32 = 1.844e18;
+
+/// Whether a box holds something that can be met.
+fn is_usable(bounds: &Aabb) -> bool {
+    !bounds.is_empty() && bounds.magnitude() < FARTHEST
+}
+
+/// Whether a ray is finite and goes anywhere.
+fn is_traceable(ray: &Ray) -> bool {
+    // Infinities and NaNs times zero are NaN, which equals nothing.
+    let zero = (ray.o * 0.0 + ray.d * 0.0).dot(Vec3::ONE);
+    zero == 0.0 && ray.d != Vec3::ZERO && ray.tmin < ray.tmax
+}
+
+/// The ray in the space that `transform` leaves; its parameters stay.
+fn to_local(ray: &Ray, transform: &Transform) -> Ray {
+    let inverse = transform.inverse();
+    Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
+}
+
+/// The nearest point on the segment, whose end belongs to it here, where an element other than a triangle is met and does not
+/// let the ray through.
+fn nearest_accepted(geometry: &Geometry, primitive: u32, element: u32, ray: &Ray) -> Option<ShapeHit> {
+    let shape = &geometry.primitives[primitive as usize].shape;
+    let mut rest = Ray { tmax: ray.tmax.next_up(), ..*ray };
+    loop {
+        let hit = shape.intersect(element, &rest)?;
+        if geometry.accepts(ray, primitive, element, hit.u, hit.v) {
+            return Some(hit);
+        }
+        // Behind it there may be another: the far side of a sphere.
+        rest.tmin = hit.t.next_up();
+    }
 }

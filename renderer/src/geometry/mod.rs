@@ -60,8 +60,6 @@ pub struct Primitive {
     /// Whether normals point to the other side than the shape's own orientation says: `ReverseOrientation` alone, since the
     /// builder turns the winding of meshes under mirroring transforms.
     pub flip: bool,
-    /// The object the primitive belongs to, for the object-id layer.
-    pub object: u32,
 }
 
 /// A placed copy of a group.
@@ -283,6 +281,11 @@ impl Geometry {
         let words = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
         let hash = words.into_iter().chain([primitive, element]).fold(0, crate::sampling::hash);
         a > 0.0 && crate::sampling::unit_float(hash) < a
+    }
+
+    /// Number of the object that a hit belongs to: each of the world's primitives is one, and each instance.
+    pub fn object(&self, hit: &Hit) -> u32 {
+        if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }
     }
 
     /// Triangles of all primitives, each instanced group counted once.

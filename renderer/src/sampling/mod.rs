@@ -19,6 +19,9 @@ pub use sampler::{PathKey, Sampler, SamplerKind};
 /// The greatest float below 1.
 pub const ONE_MINUS_EPSILON: f32 = 1.0 - f32::EPSILON / 2.0;
 
+#[cfg(test)]
+pub mod chi_square;
+
 /// Mixes `word` into `state`; a 32-bit permutation-based hash (PCG, Jarzynski & Olano 2020).
 pub fn hash(state: u32, word: u32) -> u32 {
     let x = (state ^ word).wrapping_mul(747_796_405).wrapping_add(2_891_336_453);

@@ -1,9 +1,19 @@
 //! Textures: values over a surface.
 //!
-//! A texture is a small tree of nodes. Every node yields linear RGB; a float texture uses the first channel.
+//! A texture is a small tree of nodes. Every node yields linear RGB; a float texture has its value in all three channels, of
+//! which the first is used. Nodes and their defaults are pbrt-v4's. Nothing is filtered over the footprint of a pixel: its
+//! samples do that.
+
+mod checkerboard;
+mod imagemap;
+mod mapping;
 
 use crate::math::{Vec2, Vec3};
 use std::sync::Arc;
+
+pub use checkerboard::{Checkerboard, Domain};
+pub use imagemap::{Filter, ImageMap, Value, Wrap};
+pub use mapping::Mapping;
 
 /// What a texture sees of a point.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +58,11 @@ impl Param {
 pub enum Texture {
     /// The same everywhere.
     Constant(Vec3),
-    /// Product of two.
+    /// An image.
+    Image(ImageMap),
+    /// A checkerboard.
+    Checkerboard(Checkerboard),
+    /// Product of two; zero where the second is, whatever the first.
     Scale(Param, Param),
     /// Linear blend: `(1 − amount) a + amount b`.
     Mix {
@@ -66,8 +80,44 @@ impl Texture {
     pub fn eval(&self, at: &Lookup) -> Vec3 {
         match self {
             Texture::Constant(c) => *c,
-            Texture::Scale(a, b) => a.rgb(at) * b.rgb(at),
-            Texture::Mix { a, b, amount } => a.rgb(at).lerp(b.rgb(at), amount.float(at)),
+            Texture::Image(map) => map.eval(at),
+            Texture::Checkerboard(board) => board.eval(at),
+            Texture::Scale(a, b) => match b.rgb(at) {
+                Vec3::ZERO => Vec3::ZERO,
+                factor => a.rgb(at) * factor,
+            },
+            Texture::Mix { a, b, amount } => match amount.float(at) {
+                0.0 => a.rgb(at),
+                1.0 => b.rgb(at),
+                amount => a.rgb(at) * (1.0 - amount) + b.rgb(at) * amount,
+            },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn param(t: Texture) -> Param {
+        Param::Texture(Arc::new(t))
+    }
+
+    #[test]
+    fn trees_of_nodes() {
+        let at = Lookup { p: Vec3::ZERO, uv: Vec2::new(0.25, 1.5) };
+        let board = param(Texture::Checkerboard(Checkerboard {
+            domain: Domain::Flat(Mapping::UV),
+            even: Param::from_float(8.0),
+            odd: Param::Constant(Vec3::new(1.0, 2.0, 4.0)),
+        }));
+        let scaled = param(Texture::Scale(board.clone(), Param::from_float(0.5)));
+        assert_eq!(scaled.rgb(&at), Vec3::new(0.5, 1.0, 2.0));
+        let mix = |amount| Texture::Mix { a: board.clone(), b: scaled.clone(), amount: Param::from_float(amount) }.eval(&at);
+        assert_eq!([mix(0.0).z, mix(0.25).z, mix(1.0).z], [4.0, 3.5, 2.0]);
+        let infinite = param(Texture::Constant(Vec3::INFINITY));
+        assert_eq!(Texture::Scale(infinite.clone(), Param::from_float(0.0)).eval(&at), Vec3::ZERO);
+        assert_eq!(Texture::Mix { a: board.clone(), b: infinite, amount: Param::from_float(0.0) }.eval(&at), board.rgb(&at));
+        assert_eq!(board.float(&at), 1.0);
     }
 }

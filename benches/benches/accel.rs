@@ -1,0 +1,226 @@
+//! Rays per second and bytes per triangle of the acceleration structures, side by side, on one thread.
+//!
+//! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36 triangles), and the same box
+//! around a rough ball of half a million. Rays: from the camera, from their hits in cosine-distributed directions, and from
+//! their hits to the lamp, each one by one and in batches. The structures' answers are compared before anything is timed.
+
+use lightbound::accel::{Accel, AccelKind, build};
+use lightbound::geometry::{Geometry, Hit, Mesh, Primitive, Shape};
+use lightbound::math::{Frame, Ray, Vec3, vec3};
+use lightbound::sampling;
+use std::f32::consts::TAU;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Rays of each kind.
+const RAYS: usize = 1 << 17;
+
+/// Rays in a batch.
+const BATCH: usize = 1 << 12;
+
+/// Timed runs, of which the best and the median are told.
+const RUNS: usize = 7;
+
+fn main() {
+    let kinds: &[AccelKind] =
+        if cfg!(feature = "embree") { &[AccelKind::Builtin, AccelKind::Embree] } else { &[AccelKind::Builtin] };
+    println!(
+        "{:8} {:9} {:8} {:8} {:>20} {:>20}",
+        "scene", "structure", "rays", "query", "one by one, Mray/s", "batches, Mray/s"
+    );
+    println!("{:48} {:>9} {:>10} {:>9} {:>10}", "", "best", "median", "best", "median");
+    for (name, geometry) in [("cornell", cornell()), ("ball", ball())] {
+        let geometry = Arc::new(geometry);
+        let accels: Vec<_> = kinds
+            .iter()
+            .map(|&kind| {
+                let start = Instant::now();
+                let accel = build(kind, geometry.clone()).expect("the structure is built");
+                let seconds = start.elapsed().as_secs_f64();
+                let triangles = geometry.triangles();
+                let bytes = accel.memory_bytes() as f64 / triangles as f64;
+                println!(
+                    "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in {seconds:.3} s",
+                    accel.name()
+                );
+                accel
+            })
+            .collect();
+        for (rays_name, rays) in rays(&geometry, accels[0].as_ref()) {
+            check(rays_name, &rays, &accels);
+            for accel in &accels {
+                let any = rays_name == "shadow";
+                let (single, batched) = if any { occluded(accel.as_ref(), &rays) } else { intersect(accel.as_ref(), &rays) };
+                let query = if any { "any" } else { "nearest" };
+                println!(
+                    "{name:8} {:9} {rays_name:8} {query:8} {:>20.2} {:>10.2} {:>9.2} {:>10.2}",
+                    accel.name(),
+                    single.0,
+                    single.1,
+                    batched.0,
+                    batched.1
+                );
+            }
+        }
+    }
+}
+
+/// Answers must agree but for a few rays that graze edges.
+fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
+    let (mut first, mut hits) = (Vec::new(), Vec::new());
+    accels[0].intersect_batch(rays, &mut first);
+    for accel in accels {
+        accel.intersect_batch(rays, &mut hits);
+        let same = |(a, b): &(&Hit, &Hit)| a.is_miss() == b.is_miss() && (a.is_miss() || (a.t - b.t).abs() <= 1e-3 * a.t);
+        let wrong = first.iter().zip(&hits).filter(|pair| !same(pair)).count();
+        assert!(wrong <= rays.len() / 10_000, "{name}: {} differs from {} on {wrong} rays", accel.name(), accels[0].name());
+        let blocked = rays.iter().filter(|ray| accel.occluded(ray)).count();
+        let met = hits.iter().filter(|hit| !hit.is_miss()).count();
+        assert!(blocked.abs_diff(met) <= rays.len() / 10_000, "{name}: {}: {blocked} blocked, {met} hits", accel.name());
+    }
+}
+
+/// Best and median of million rays per second.
+type Rate = (f64, f64);
+
+fn measure(rays: usize, mut run: impl FnMut()) -> Rate {
+    let mut rates: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            rays as f64 / start.elapsed().as_secs_f64() / 1e6
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    (rates[RUNS - 1], rates[RUNS / 2])
+}
+
+/// Rates one by one, and in batches.
+fn intersect(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
+    let single = measure(rays.len(), || {
+        std::hint::black_box(rays.iter().map(|ray| accel.intersect(ray).t).sum::<f32>());
+    });
+    let mut hits = Vec::new();
+    let batched = measure(rays.len(), || {
+        for batch in rays.chunks(BATCH) {
+            accel.intersect_batch(batch, &mut hits);
+            std::hint::black_box(&hits);
+        }
+    });
+    (single, batched)
+}
+
+/// As [`intersect`].
+fn occluded(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
+    let single = measure(rays.len(), || {
+        std::hint::black_box(rays.iter().filter(|ray| accel.occluded(ray)).count());
+    });
+    let mut blocked = Vec::new();
+    let batched = measure(rays.len(), || {
+        for batch in rays.chunks(BATCH) {
+            accel.occluded_batch(batch, &mut blocked);
+            std::hint::black_box(&blocked);
+        }
+    });
+    (single, batched)
+}
+
+/// Uniform numbers from a counter.
+struct Random(u32);
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.0 += 1;
+        sampling::unit_float(sampling::hash(17, self.0))
+    }
+}
+
+/// Camera rays in rows of 8 by 8 pixels, bounces, and shadow rays.
+fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3] {
+    let mut random = Random(0);
+    let side = (RAYS as f32).sqrt() as usize / 8 * 8;
+    let pixels = (0..side * side).map(|i| {
+        let (tile, within) = (i / 64, i % 64);
+        (tile % (side / 8) * 8 + within % 8, tile / (side / 8) * 8 + within / 8)
+    });
+    let camera: Vec<Ray> = pixels
+        .map(|(x, y)| {
+            let [x, y] = [x, y].map(|p| (p as f32 + random.next()) / side as f32 - 0.5);
+            Ray::new(vec3(0.0, 1.0, 3.5), vec3(0.8 * x, -0.8 * y, -1.0).normalize())
+        })
+        .collect();
+    let (mut bounce, mut shadow) = (Vec::new(), Vec::new());
+    for ray in &camera {
+        let hit = accel.intersect(ray);
+        if hit.is_miss() {
+            continue;
+        }
+        let surface = geometry.surface(&hit);
+        let n = surface.ng * -surface.ng.dot(ray.d).signum();
+        let (r, phi) = (random.next().sqrt(), TAU * random.next());
+        let local = vec3(r * phi.cos(), r * phi.sin(), (1.0 - r * r).sqrt());
+        let d = Frame::from_normal(n).to_world(local);
+        bounce.push(Ray::new(surface.origin_towards(d), d));
+        let lamp = vec3(0.5 * random.next() - 0.25, 1.98, 0.5 * random.next() - 0.25);
+        if n.dot(lamp - surface.p) > 0.0 {
+            shadow.push(Ray { tmax: 0.999, ..Ray::segment(surface.origin_towards(lamp - surface.p), lamp) });
+        }
+    }
+    [("camera", camera), ("bounce", bounce), ("shadow", shadow)]
+}
+
+fn scene(meshes: Vec<Mesh>) -> Geometry {
+    let primitive =
+        |mesh| Primitive { shape: Shape::Mesh(mesh), material: 0, first_light: None, alpha: None, flip: false, object: 0 };
+    let primitives: Vec<_> = meshes.into_iter().map(primitive).collect();
+    Geometry { world: 0..primitives.len() as u32, primitives, ..Geometry::default() }
+}
+
+fn quads(corners: &[[Vec3; 4]]) -> Mesh {
+    let triangles = (0..corners.len() as u32).flat_map(|i| [[4 * i, 4 * i + 1, 4 * i + 2], [4 * i, 4 * i + 2, 4 * i + 3]]);
+    Mesh::new(corners.concat(), triangles.collect(), Vec::new(), Vec::new()).expect("quads make a mesh")
+}
+
+/// Floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
+fn room() -> Vec<Mesh> {
+    let quad = |p: Vec3, u: Vec3, v: Vec3| [p, p + u, p + u + v, p + v];
+    let (x, y, z) = (2.0 * Vec3::X, 2.0 * Vec3::Y, 2.0 * Vec3::Z);
+    let p = vec3(-1.0, 0.0, -1.0);
+    let walls = [quad(p, z, x), quad(p + y, x, z), quad(p, x, y), quad(p, y, z), quad(p + x, z, y)];
+    let lamp = quad(vec3(-0.25, 1.98, -0.25), 0.25 * x, 0.25 * z);
+    walls.into_iter().chain([lamp]).map(|q| quads(&[q])).collect()
+}
+
+/// The room with two blocks.
+fn cornell() -> Geometry {
+    let block = |center: Vec3, size: Vec3, angle: f32| {
+        let (s, c) = angle.sin_cos();
+        let corner = |i: usize| {
+            let pick = |axis: usize| if i >> axis & 1 == 0 { -0.5 } else { 0.5 };
+            let p = vec3(pick(0), pick(1), pick(2)) * size;
+            center + vec3(c * p.x + s * p.z, p.y, c * p.z - s * p.x)
+        };
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        quads(&faces.map(|face| face.map(corner)))
+    };
+    let mut meshes = room();
+    meshes.push(block(vec3(-0.35, 0.6, -0.3), vec3(0.6, 1.2, 0.6), 0.3));
+    meshes.push(block(vec3(0.35, 0.3, 0.3), vec3(0.6, 0.6, 0.6), -0.3));
+    scene(meshes)
+}
+
+/// The room with a rough ball of half a million triangles.
+fn ball() -> Geometry {
+    let n = 500u32;
+    let points = (0..=n).flat_map(|i| (0..n).map(move |j| (i as f32 / n as f32 * TAU / 2.0, j as f32 / n as f32 * TAU)));
+    let positions = points.map(|(theta, phi)| {
+        let d = vec3(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin());
+        let r = 0.7 + 0.05 * (17.0 * d.x).sin() * (13.0 * d.y).cos() + 0.01 * (90.0 * d.z).sin() * (80.0 * d.x).sin();
+        vec3(0.0, 0.9, 0.0) + r * d
+    });
+    let cells = (0..n).flat_map(|i| (0..n).map(move |j| (i * n + j, i * n + (j + 1) % n)));
+    let triangles = cells.flat_map(|(a, b)| [[a, b, a + n], [b, b + n, a + n]]);
+    let mut meshes = room();
+    meshes.push(Mesh::new(positions.collect(), triangles.collect(), Vec::new(), Vec::new()).expect("a ball is a mesh"));
+    scene(meshes)
+}

@@ -1,0 +1,155 @@
+//! Throughput of the path tracer, and how much of it is ray casting.
+//!
+//!     cargo bench -p lightbound-benches --features embree --bench render -- [SCENE.pbrt …] [--resolution N] [--spp N]
+//!
+//! For each scene and accelerator: million camera samples per core-second; the share of time spent outside the accelerator's
+//! calls, found by replaying the very batches of rays that the render traced through bare calls, on the same thread, in the
+//! same run; and nanoseconds per ray of either kind. One thread; minimum and median of the rounds.
+
+use lightbound::accel::{Accel, AccelKind};
+use lightbound::geometry::Hit;
+use lightbound::integrator::PathTracer;
+use lightbound::math::{Aabb, Ray};
+use lightbound::render::{RenderOptions, Rendering, render};
+use lightbound::scene::Scene;
+use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::diagnostics::Diagnostics;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+const ROUNDS: usize = 7;
+
+/// Batches of rays in the order in which they were traced.
+#[derive(Default)]
+struct Recording {
+    closest: Vec<Vec<Ray>>,
+    any: Vec<Vec<Ray>>,
+}
+
+/// Passes all calls on and keeps the rays.
+struct Recorder {
+    inner: Arc<dyn Accel>,
+    tape: Arc<Mutex<Recording>>,
+}
+
+impl Accel for Recorder {
+    fn intersect(&self, ray: &Ray) -> Hit {
+        self.inner.intersect(ray)
+    }
+    fn occluded(&self, ray: &Ray) -> bool {
+        self.inner.occluded(ray)
+    }
+    fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
+        self.tape.lock().unwrap().closest.push(rays.to_vec());
+        self.inner.intersect_batch(rays, hits);
+    }
+    fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
+        self.tape.lock().unwrap().any.push(rays.to_vec());
+        self.inner.occluded_batch(rays, blocked);
+    }
+    fn bounds(&self) -> Aabb {
+        self.inner.bounds()
+    }
+    fn memory_bytes(&self) -> usize {
+        self.inner.memory_bytes()
+    }
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+}
+
+fn render_once(scene: &Scene) -> Rendering {
+    let stop = AtomicBool::new(false);
+    let options = RenderOptions { threads: 1, time_limit: None, features: false, stop: &stop, progress: &|_| () };
+    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
+}
+
+/// Seconds that `work` takes.
+fn time(mut work: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+fn min_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
+    seconds.sort_by(f64::total_cmp);
+    (seconds[0], seconds[seconds.len() / 2])
+}
+
+fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
+    let overrides = Overrides {
+        accel,
+        integrator: None,
+        spp: Some(spp),
+        seed: Some(1),
+        resolution: Some((resolution, resolution)),
+        crop: None,
+    };
+    let mut scene = match load(path, &overrides, &mut Diagnostics::new(false)) {
+        Ok(loaded) => loaded.scene,
+        Err(error) => return println!("{}: {error}", path.display()),
+    };
+    let tape = Arc::new(Mutex::new(Recording::default()));
+    let inner = scene.accel.clone();
+    scene.accel = Arc::new(Recorder { inner: inner.clone(), tape: tape.clone() });
+    let recorded = render_once(&scene);
+    scene.accel = inner.clone();
+    let tape = tape.lock().unwrap();
+
+    let (mut hits, mut blocked) = (Vec::new(), Vec::new());
+    let (mut renders, mut closest, mut any) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let rendering = render_once(&scene);
+        assert_eq!(rendering.counts, recorded.counts, "the recorder changed the picture");
+        renders.push(rendering.cpu.as_secs_f64());
+        closest.push(time(|| tape.closest.iter().for_each(|batch| inner.intersect_batch(batch, &mut hits))));
+        any.push(time(|| tape.any.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))));
+    }
+    let samples = recorded.camera_samples as f64;
+    let ((render, render_median), (closest, _), (any, _)) =
+        (min_and_median(renders), min_and_median(closest), min_and_median(any));
+    println!(
+        "{:<28} {:<8} {:>7.3} {:>7.3} {:>9.2} {:>9.2} {:>9.1} {:>9.1} {:>9.1}%",
+        path.file_stem().unwrap_or_default().to_string_lossy(),
+        inner.name(),
+        samples / render * 1e-6,
+        samples / render_median * 1e-6,
+        recorded.counts.rays as f64 / samples,
+        recorded.counts.shadow_rays as f64 / samples,
+        closest / recorded.counts.rays as f64 * 1e9,
+        any / recorded.counts.shadow_rays.max(1) as f64 * 1e9,
+        (1.0 - (closest + any) / render) * 100.0,
+    );
+}
+
+fn main() {
+    let (mut scenes, mut resolution, mut spp) = (Vec::new(), 128, 16);
+    let mut args = std::env::args().skip(1);
+    let number = |text: Option<String>| text.and_then(|t| t.parse().ok()).expect("a number");
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--resolution" => resolution = number(args.next()),
+            "--spp" => spp = number(args.next()),
+            "--bench" => (),
+            _ => scenes.push(PathBuf::from(arg)),
+        }
+    }
+    if scenes.is_empty() {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
+        scenes =
+            ["cornell-box", "materials", "skylight", "many-lights", "interior"].map(|s| own.join(s).join("scene.pbrt")).into();
+    }
+    println!("one thread, {resolution}² pixels, {spp} samples per pixel, {ROUNDS} rounds");
+    println!(
+        "{:<28} {:<8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10}",
+        "scene", "accel", "Ms/s", "median", "rays/smp", "shadow/s", "ns/ray", "ns/shadow", "outside"
+    );
+    for scene in &scenes {
+        measure(scene, AccelKind::Builtin, spp, resolution);
+        if cfg!(feature = "embree") {
+            measure(scene, AccelKind::Embree, spp, resolution);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The layers of an EXR picture, named as denoisers and compositors look for them.
+//!
+//! | channels | contents |
+//! |---|---|
+//! | `R` `G` `B` | radiance, linear sRGB |
+//! | `albedo.R` `albedo.G` `albedo.B` | directional albedo of what the camera sees first |
+//! | `normal.X` `normal.Y` `normal.Z` | shading normal, world space |
+//! | `depth.Z` | distance along the viewing axis |
+//! | `position.X` `position.Y` `position.Z` | position, world space |
+//! | `material.id`, `object.id` | unsigned integers, counted from 1 |
+
+use lightbound::film::Picture;
+use lightbound::image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+
+/// Longest manifest that is written, bytes; more would weigh down every reader of the file.
+const MAX_MANIFEST: usize = 1 << 16;
+
+/// A picture, within an image of `resolution`, as EXR layers.
+pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(String, Attribute)>) -> ExrPicture {
+    let mut channels = Vec::new();
+    let mut add = |name: String, samples| channels.push(Channel { name, samples });
+    let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {
+        for (i, axis) in axes.into_iter().enumerate() {
+            add(format!("{layer}{axis}"), ChannelSamples::F32(data.iter().map(|v| v[i]).collect()));
+        }
+    };
+    vectors("", ["R", "G", "B"], &picture.radiance);
+    if let Some(features) = &picture.features {
+        vectors("albedo.", ["R", "G", "B"], &features.albedo);
+        vectors("normal.", ["X", "Y", "Z"], &features.normal);
+        vectors("position.", ["X", "Y", "Z"], &features.position);
+        add("depth.Z".into(), ChannelSamples::F32(features.depth.clone()));
+        add("material.id".into(), ChannelSamples::U32(features.material.clone()));
+        add("object.id".into(), ChannelSamples::U32(features.object.clone()));
+    }
+    let window = picture.window;
+    ExrPicture {
+        size: [window.width(), window.height()],
+        offset: [window.x0, window.y0],
+        full_size: resolution.into(),
+        channels,
+        attributes,
+    }
+}
+
+/// Which id stands for which name, as a JSON object `{"1":"floor",…}`; `None` where it would be too long.
+pub fn manifest(names: &[String]) -> Option<String> {
+    let entry = |(i, name): (usize, &String)| format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()));
+    let entries: Vec<String> = names.iter().enumerate().map(entry).collect();
+    let text = format!("{{{}}}", entries.join(","));
+    (text.len() <= MAX_MANIFEST).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_are_json() {
+        let text = manifest(&["floor".into(), "a \"b\"\n".into()]).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&value["1"], &value["2"]), (&"floor".into(), &"a \"b\"\n".into()));
+        assert_eq!(manifest(&vec!["name".into(); 10_000]), None);
+    }
+}

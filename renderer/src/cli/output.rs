@@ -1,0 +1,156 @@
+//! Files that commands write: checked before the work starts, written whole or not at all.
+//!
+//! [`lightbound::image::write`] sees to the latter. If writing fails after the work is done (disk full, folder gone), it is tried
+//! once more in the system's folder for temporary files.
+
+use super::Error;
+use lightbound::image::ImageError;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Picture formats, known by their extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenEXR, scene-linear 32-bit float, with features and attributes.
+    Exr,
+    /// sRGB, 8 bits.
+    Png,
+    /// Portable float map, scene-linear 32-bit float.
+    Pfm,
+}
+
+impl Format {
+    /// By the extension, in upper or lower case.
+    pub fn of(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "exr" => Some(Format::Exr),
+            "png" => Some(Format::Png),
+            "pfm" => Some(Format::Pfm),
+            _ => None,
+        }
+    }
+
+    /// [`Format::of`] a path that a user named.
+    pub fn expect(path: &Path) -> Result<Format, Error> {
+        Format::of(path).ok_or_else(|| Error::Option {
+            message: format!("cannot tell a picture format from `{}`", path.display()),
+            help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) or .pfm (float)".into(),
+        })
+    }
+}
+
+/// A file to be written at the end, known to be writable at the start.
+#[derive(Clone, Debug)]
+pub struct Output {
+    path: PathBuf,
+}
+
+impl Output {
+    /// Checks that a file can be made at `path`.
+    pub fn check(path: &Path) -> Result<Output, Error> {
+        let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+        let folder = folder(path);
+        if path.is_dir() {
+            return fault(format!("`{}` is a folder", path.display()), "add a file name to it");
+        }
+        if !folder.is_dir() {
+            return fault(
+                format!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display()),
+                "create the folder first, or name another",
+            );
+        }
+        // Permissions, read-only file systems, quotas: trying is the one check that knows them all.
+        let trial = folder.join(format!(".lightbound-{}.tmp", std::process::id()));
+        if let Err(cause) = File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
+            return fault(
+                format!("cannot write `{}`: no file can be made in `{}`: {cause}", path.display(), folder.display()),
+                "check the folder's permissions, or name another",
+            );
+        }
+        Ok(Output { path: path.into() })
+    }
+
+    /// The file to come.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the file by `write`, which leaves all of it or nothing.
+    ///
+    /// *Errors*: the file could not be written; the error tells where it was saved instead, if anywhere.
+    pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
+        let Err(cause) = write(&self.path) else { return Ok(()) };
+        let spare = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
+        let help = if spare.exists() || folder(&spare) == folder(&self.path) {
+            "nothing was kept; make room and try again".into()
+        } else {
+            match write(&spare) {
+                Ok(()) => format!("it was saved as `{}` instead; move it from there", spare.display()),
+                Err(cause) => format!("nothing was kept, as {cause} either"),
+            }
+        };
+        Err(Error::Write { cause, help })
+    }
+}
+
+/// The folder that holds `path`.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound::image::write::save;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn extensions_name_formats() {
+        assert_eq!(Format::of(Path::new("a/b.EXR")), Some(Format::Exr));
+        assert_eq!(Format::of(Path::new("b.tar.png")), Some(Format::Png));
+        assert_eq!(Format::of(Path::new("exr")), None);
+        assert!(Format::expect(Path::new("a.jpg")).unwrap_err().to_string().contains("a.jpg"));
+    }
+
+    #[test]
+    fn checking_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::check(&folder.path().join("a.exr")).unwrap();
+        assert!(names(folder.path()).is_empty());
+        output.write(|path| save(path, b"picture")).unwrap();
+        assert_eq!(names(folder.path()), ["a.exr"]);
+    }
+
+    #[test]
+    fn bad_places_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = |path: &Path| Output::check(path).unwrap_err().to_string();
+        assert!(message(folder.path()).contains("is a folder"));
+        assert!(message(&folder.path().join("no/a.exr")).contains("no folder"));
+    }
+
+    #[test]
+    fn a_vanished_folder_does_not_cost_the_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let name = format!("lightbound-spare-{}.exr", std::process::id());
+        let output = Output::check(&inner.join(&name)).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        let error = output.write(|path| save(path, b"picture")).unwrap_err();
+        let spare = std::env::temp_dir().join(name);
+        assert_eq!(fs::read_to_string(&spare).unwrap(), "picture");
+        fs::remove_file(&spare).unwrap();
+        let Error::Write { help, .. } = error else { panic!("{error}") };
+        assert!(help.contains("saved as"), "{help}");
+    }
+}

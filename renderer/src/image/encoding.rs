@@ -1,0 +1,88 @@
+//! How stored values stand for linear ones: sRGB (IEC 61966-2-1), linear, or a power.
+
+use std::str::FromStr;
+
+/// How the samples of 8- and 16-bit files stand for linear values.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Encoding {
+    /// The sRGB curve; what 8-bit pictures are unless someone says otherwise.
+    #[default]
+    Srgb,
+    /// Values as they are.
+    Linear,
+    /// The linear value is the stored one to this power, which is positive.
+    Gamma(f32),
+}
+
+/// A name of an encoding that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown encoding `{0}`; use `sRGB`, `linear` or `gamma N` with a positive number N")]
+pub struct EncodingError(pub String);
+
+impl FromStr for Encoding {
+    type Err = EncodingError;
+
+    /// By pbrt's names: `sRGB`, `linear`, `gamma 2.2`.
+    fn from_str(name: &str) -> Result<Encoding, EncodingError> {
+        let words: Vec<&str> = name.split_ascii_whitespace().collect();
+        match words.as_slice() {
+            ["sRGB"] => Ok(Encoding::Srgb),
+            ["linear"] => Ok(Encoding::Linear),
+            ["gamma", exponent] => match exponent.parse::<f32>() {
+                Ok(x) if x > 0.0 && x.is_finite() => Ok(Encoding::Gamma(x)),
+                _ => Err(EncodingError(name.into())),
+            },
+            _ => Err(EncodingError(name.into())),
+        }
+    }
+}
+
+impl Encoding {
+    /// Linear value of a stored one, both in [0, 1].
+    pub fn decode(self, x: f32) -> f32 {
+        match self {
+            Encoding::Linear => x,
+            Encoding::Gamma(exponent) => x.powf(exponent),
+            Encoding::Srgb if x <= 0.04045 => x / 12.92,
+            Encoding::Srgb => ((x + 0.055) / 1.055).powf(2.4),
+        }
+    }
+
+    /// Stored value of a linear one, both in [0, 1].
+    pub fn encode(self, x: f32) -> f32 {
+        match self {
+            Encoding::Linear => x,
+            Encoding::Gamma(exponent) => x.powf(1.0 / exponent),
+            Encoding::Srgb if x <= 0.003_130_8 => x * 12.92,
+            Encoding::Srgb => 1.055 * x.powf(1.0 / 2.4) - 0.055,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values_and_round_trip() {
+        for encoding in [Encoding::Srgb, Encoding::Linear, Encoding::Gamma(2.2)] {
+            for code in 0..=255u32 {
+                let linear = encoding.decode(code as f32 / 255.0);
+                assert_eq!((encoding.encode(linear) * 255.0).round() as u32, code, "{encoding:?}");
+            }
+            assert_eq!((encoding.decode(0.0), encoding.decode(1.0)), (0.0, 1.0));
+        }
+        assert!((Encoding::Srgb.decode(0.5) - 0.214_041_14).abs() < 1e-7);
+        assert!((Encoding::Gamma(2.0).decode(0.5) - 0.25).abs() < 1e-7);
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!("sRGB".parse(), Ok(Encoding::Srgb));
+        assert_eq!("linear".parse(), Ok(Encoding::Linear));
+        assert_eq!("gamma 2.2".parse(), Ok(Encoding::Gamma(2.2)));
+        for bad in ["", "srgb", "gamma", "gamma -1", "gamma nan", "gamma 1 2"] {
+            assert!(bad.parse::<Encoding>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Lights that are no surfaces.
+
+use super::{Builder, transform};
+use crate::image::{self, Encoding};
+use crate::light::{
+    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LightError, PointLight, SpotLight, image_illuminance,
+};
+use crate::math::{Transform, Vec3};
+use crate::scene::describe::Description;
+use crate::scene::diagnostics::SceneError;
+use crate::scene::file::parse::Entity;
+
+const LIGHTS: [&str; 4] = ["infinite", "distant", "point", "spot"];
+
+impl Builder<'_> {
+    pub(super) fn lights(&mut self, d: &Description) -> Result<Vec<AnyLight>, SceneError> {
+        let mut lights = Vec::new();
+        for light in &d.lights {
+            let entity = &light.entity;
+            let fallback = |name: &str| matches!(name, "goniometric" | "projection").then_some("a point light of the same intensity");
+            let supported = self.choose("light", entity, &LIGHTS, fallback)?;
+            let place = transform(entity, light.ctm)?;
+            lights.push(match entity.name.as_str() {
+                "infinite" => AnyLight::Environment(self.infinite(entity, &place)?),
+                "distant" => self.distant(entity, &place)?,
+                "spot" => self.spot(entity, &place)?,
+                _ => self.point(entity, &place)?,
+            });
+            if supported {
+                self.warn_unused(entity)?;
+            } else {
+                entity.params.mark_all_used();
+            }
+        }
+        Ok(lights)
+    }
+
+    /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value of `target` (pbrt-v4's `power`
+    /// or `illuminance`), where that is given: a unit light has `unit` of it.
+    pub(super) fn scale(&mut self, entity: &Entity, target: &str, unit: f32) -> Result<f32, SceneError> {
+        let scale = entity.params.float("scale")?.unwrap_or(1.0);
+        let target = entity.params.float(target)?.filter(|&x| x > 0.0);
+        Ok(target.map_or(scale, |x| scale * x / unit))
+    }
+
+    fn point(&mut self, entity: &Entity, place: &Transform) -> Result<AnyLight, SceneError> {
+        let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
+        let intensity = self.emission(entity, "I")? * self.scale(entity, "power", PointLight::POWER_FACTOR)?;
+        Ok(AnyLight::Point(PointLight::new(place.point(from), intensity)))
+    }
+
+    fn spot(&mut self, entity: &Entity, place: &Transform) -> Result<AnyLight, SceneError> {
+        let p = &entity.params;
+        let from = p.point3("from")?.unwrap_or(Vec3::ZERO);
+        let to = p.point3("to")?.unwrap_or(Vec3::Z);
+        let (cone, delta) = (p.float("coneangle")?.unwrap_or(30.0), p.float("conedeltaangle")?.unwrap_or(5.0));
+        let intensity = self.emission(entity, "I")?;
+        let light = SpotLight::new(place.point(from), place.vector(to - from), intensity, cone, delta);
+        let light = light.map_err(|e| light_error(entity, e))?;
+        let scale = self.scale(entity, "power", light.power_factor())?;
+        Ok(AnyLight::Spot(light.scaled(scale)))
+    }
+
+    fn distant(&mut self, entity: &Entity, place: &Transform) -> Result<AnyLight, SceneError> {
+        let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
+        let to = entity.params.point3("to")?.unwrap_or(Vec3::Z);
+        let irradiance = self.emission(entity, "L")? * self.scale(entity, "illuminance", 1.0)?;
+        let light = DistantLight::new(place.vector(from - to), irradiance).map_err(|e| light_error(entity, e))?;
+        Ok(AnyLight::Distant(light))
+    }
+
+    fn infinite(&mut self, entity: &Entity, place: &Transform) -> Result<Environment, SceneError> {
+        let p = &entity.params;
+        if p.point3s("portal")?.is_some() {
+            self.warn(entity, "portals are not supported", "the whole environment")?;
+        }
+        let Some(name) = p.string("filename")? else {
+            let scale = self.scale(entity, "illuminance", CONSTANT_ILLUMINANCE)?;
+            return Ok(Environment::constant(self.emission(entity, "L")? * scale));
+        };
+        if p.find("L").is_some() {
+            return Err(entity.error("both \"L\" and \"filename\" are given").help("remove one of them; \"scale\" brightens an image"));
+        }
+        let path = self.path(name);
+        let image = image::read::read(&path, Encoding::Srgb).map_err(|e| entity.error(e.to_string()))?;
+        if image.width() != image.height() {
+            return Err(entity
+                .error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height()))
+                .help("environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them"));
+        }
+        let texels: Vec<Vec3> = image.pixels().data.into_iter().map(Vec3::from).collect();
+        let size = image.width() as usize;
+        let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
+        Environment::image(&texels, size, place, scale).map_err(|e| entity.error(format!("{}: {e}", path.display())))
+    }
+}
+
+fn light_error(entity: &Entity, error: LightError) -> SceneError {
+    entity.error(error.to_string())
+}

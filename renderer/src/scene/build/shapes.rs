@@ -1,0 +1,222 @@
+//! Shapes, instances, and the lights that shapes are.
+
+use super::materials::Materials;
+use super::{Builder, transform};
+use crate::geometry::{BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere};
+use crate::light::{AnyLight, AreaLight};
+use crate::math::{Transform, Vec2, Vec3};
+use crate::scene::describe::{Description, ShapeEntity};
+use crate::scene::diagnostics::SceneError;
+use crate::scene::file::parse::Entity;
+use crate::scene::ply;
+use crate::texture::Param;
+use std::f32::consts::PI;
+
+/// The surfaces of a scene.
+pub(super) struct Shapes {
+    pub geometry: Geometry,
+    pub object_names: Vec<String>,
+}
+
+const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
+
+impl Builder<'_> {
+    /// All shapes; emitting ones add to `lights`.
+    pub(super) fn shapes(
+        &mut self,
+        d: &Description,
+        materials: &Materials,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<Shapes, SceneError> {
+        let mut geometry = Geometry::default();
+        let mut object_names = Vec::new();
+        for shape in &d.shapes {
+            self.shape(d, shape, materials, lights, &mut geometry)?;
+            let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
+            object_names.resize(geometry.primitives.len(), name.to_string());
+        }
+        geometry.world = 0..geometry.primitives.len() as u32;
+        for object in &d.objects {
+            let start = geometry.primitives.len() as u32;
+            for shape in &object.shapes {
+                self.shape(d, shape, materials, lights, &mut geometry)?;
+            }
+            geometry.groups.push(start..geometry.primitives.len() as u32);
+        }
+        for instance in &d.instances {
+            let transform = Transform::new(instance.ctm).ok_or_else(|| {
+                SceneError::at(&instance.location, "the transform of this instance cannot be inverted in single precision")
+                    .help("look for a scale of 0, or extreme scales")
+            })?;
+            geometry.instances.push(Instance { group: instance.object as u32, transform });
+            object_names.push(d.objects[instance.object].name.clone());
+        }
+        Ok(Shapes { geometry, object_names })
+    }
+
+    fn shape(
+        &mut self,
+        d: &Description,
+        s: &ShapeEntity,
+        materials: &Materials,
+        lights: &mut Vec<AnyLight>,
+        geometry: &mut Geometry,
+    ) -> Result<(), SceneError> {
+        let entity = &s.entity;
+        let fallback = |name: &str| match name {
+            "loopsubdiv" => Some("its control mesh"),
+            "curve" | "cylinder" => Some("nothing; it is left out"),
+            _ => None,
+        };
+        self.choose("shape", entity, &SHAPES, fallback)?;
+        if s.media.is_some() {
+            self.warn(entity, "participating media are not supported", "empty space")?;
+        }
+        let place = transform(entity, s.ctm)?;
+        let alpha = self.alpha(entity)?;
+        let shapes = match entity.name.as_str() {
+            "plymesh" => self.plymesh(entity, &place)?,
+            "trianglemesh" | "loopsubdiv" => vec![trianglemesh(entity, &place)?],
+            "bilinearmesh" => vec![bilinearmesh(entity, &place)?],
+            "sphere" => vec![sphere(entity, &place)?],
+            "disk" => vec![disk(entity, &place)?],
+            _ => Vec::new(),
+        };
+        if SHAPES.contains(&entity.name.as_str()) {
+            self.warn_unused(entity)?;
+        } else {
+            entity.params.mark_all_used();
+        }
+        let Some(material) = materials.index[s.material] else {
+            if s.area_light.is_some() {
+                self.warn(entity, "area lights with the material \"interface\" are not supported", "nothing; the light is left out")?;
+            }
+            return Ok(());
+        };
+        let Some(alpha) = alpha else { return Ok(()) };
+        for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
+            let mut primitive =
+                Primitive { shape, material, first_light: None, alpha: alpha.clone(), flip: s.reverse_orientation };
+            if let Some(light) = s.area_light {
+                primitive.first_light = Some(lights.len() as u32);
+                self.area_light(&d.area_lights[light], &primitive, lights)?;
+            }
+            geometry.primitives.push(primitive);
+        }
+        Ok(())
+    }
+
+    /// Opacity: `Some(None)` is opaque, `None` cannot be seen at all.
+    #[allow(clippy::option_option, reason = "absent, opaque and textured are three different things")]
+    fn alpha(&mut self, entity: &Entity) -> Result<Option<Option<Param>>, SceneError> {
+        Ok(match self.optional_float(entity, "alpha")? {
+            Some(Param::Constant(a)) if a.x <= 0.0 => None,
+            Some(Param::Constant(a)) if a.x < 1.0 => Some(Some(Param::Constant(a))),
+            Some(texture @ Param::Texture(_)) => Some(Some(texture)),
+            _ => Some(None),
+        })
+    }
+
+    /// One light for each element of a shape. As in pbrt-v4, `power` is that of each element.
+    fn area_light(&mut self, entity: &Entity, primitive: &Primitive, lights: &mut Vec<AnyLight>) -> Result<(), SceneError> {
+        self.choose("area light", entity, &["diffuse"], |_| None)?;
+        let p = &entity.params;
+        let two_sided = p.bool("twosided")?.unwrap_or(false);
+        if p.string("filename")?.is_some() {
+            self.warn(entity, "emission images of area lights are not supported", "the same radiance everywhere")?;
+        }
+        let le = self.emission(entity, "L")?;
+        for element in 0..primitive.shape.len() {
+            let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
+            let le = le * self.scale(entity, "power", power)?;
+            lights.push(AnyLight::Area(AreaLight::new(primitive, element, le, two_sided)));
+        }
+        self.warn_unused(entity)
+    }
+
+    fn plymesh(&mut self, entity: &Entity, place: &Transform) -> Result<Vec<Shape>, SceneError> {
+        let Some(name) = entity.params.string("filename")? else {
+            return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
+        };
+        if entity.params.find("displacement").is_some() {
+            entity.params.texture("displacement").ok();
+            entity.params.float("edgelength").ok();
+            self.warn(entity, "displacement is not supported", "the mesh as it is")?;
+        }
+        let path = self.path(name);
+        let mesh = ply::read(&path).map_err(|e| entity.error(e.to_string()))?;
+        let error = |e: crate::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
+        let mut shapes = Vec::new();
+        if !mesh.quads.is_empty() {
+            let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
+            let patches = BilinearMesh::new(p, mesh.quads, n, uv).and_then(|m| m.transformed(place)).map_err(error)?;
+            shapes.push(Shape::Bilinear(patches));
+        }
+        if !mesh.triangles.is_empty() {
+            let triangles = Mesh::new(mesh.positions, mesh.triangles, mesh.normals, mesh.uvs);
+            shapes.push(Shape::Mesh(triangles.and_then(|m| m.transformed(place)).map_err(error)?));
+        }
+        Ok(shapes)
+    }
+}
+
+/// Positions, normals and texture coordinates of a mesh.
+fn vertices(entity: &Entity) -> Result<(Vec<Vec3>, Vec<Vec3>, Vec<Vec2>), SceneError> {
+    let p = &entity.params;
+    let Some(positions) = p.point3s("P")? else {
+        return Err(entity.error(format!("a {} needs positions", entity.name)).help("give \"point3 P\""));
+    };
+    let normals = p.normals("N")?.unwrap_or_default();
+    let uvs = p.point2s("uv")?.unwrap_or_default();
+    Ok((positions.to_vec(), normals.to_vec(), uvs.to_vec()))
+}
+
+/// Elements of `N` vertices each. Without indices the vertices themselves are the one element, as in pbrt-v4.
+fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32; N]>, SceneError> {
+    let Some(indices) = entity.params.ints("indices")? else {
+        if vertices == N {
+            return Ok(vec![std::array::from_fn(|i| i as u32)]);
+        }
+        return Err(entity.error(format!("{vertices} vertices, but no indices")).help("give \"integer indices\""));
+    };
+    let (chunks, rest) = indices.as_chunks::<N>();
+    if !rest.is_empty() {
+        let error = entity.error(format!("{} indices are no multiple of {N}", indices.len()));
+        return Err(error.help(format!("a {} takes {N} for each element", entity.name)));
+    }
+    if let Some(bad) = indices.iter().find(|&&i| i < 0) {
+        return Err(entity.error(format!("the vertex index {bad} is negative")).help("vertices are counted from 0"));
+    }
+    Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
+}
+
+fn trianglemesh(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
+    let (positions, normals, uvs) = vertices(entity)?;
+    let triangles = elements(entity, positions.len())?;
+    // Tangents would turn anisotropic materials; face indices are for Ptex.
+    entity.params.ints("faceIndices")?;
+    let mesh = Mesh::new(positions, triangles, normals, uvs).and_then(|m| m.transformed(place));
+    Ok(Shape::Mesh(mesh.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn bilinearmesh(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
+    let (positions, normals, uvs) = vertices(entity)?;
+    let patches = elements(entity, positions.len())?;
+    entity.params.ints("faceIndices")?;
+    let mesh = BilinearMesh::new(positions, patches, normals, uvs).and_then(|m| m.transformed(place));
+    Ok(Shape::Bilinear(mesh.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn sphere(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
+    let number = |name: &str, default: f32| Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default));
+    let radius = number("radius", 1.0)?;
+    let sphere = Sphere::new(place, radius, number("zmin", -radius)?, number("zmax", radius)?, number("phimax", 360.0)?);
+    Ok(Shape::Sphere(sphere.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn disk(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
+    let number = |name: &str, default: f32| Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default));
+    let (height, radius, inner) = (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
+    let disk = Disk::new(place, height, radius, inner, number("phimax", 360.0)?);
+    Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
+}

@@ -1,0 +1,35 @@
+//! The pbrt-v4 text format: our own reader, into data that mirrors the format.
+//!
+//! [`lexer`] cuts text into tokens, [`parse`] reads tokens as [`parse::Statement`]s, one directive each, whose parameters are
+//! a [`params::ParamSet`]. Nothing is interpreted here; [`super::describe`] keeps the graphics state. Words of pbrt-v3 are
+//! known ([`legacy`]) only to name their successors. The format is described at <https://pbrt.org/fileformat-v4>.
+
+pub mod legacy;
+pub mod lexer;
+pub mod params;
+pub mod parse;
+mod statement;
+
+use std::io::Read;
+use std::path::Path;
+
+/// The bytes of a file, decompressed where they are a gzip stream (whatever the file is called).
+///
+/// *Errors*: the file cannot be read, or the stream is damaged or cut short.
+pub fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let bytes = std::fs::read(path)?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// At most 40 characters of a word, for messages.
+fn shorten(word: &str) -> String {
+    match word.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_string(),
+    }
+}

@@ -1,0 +1,94 @@
+//! From a point of a surface to the coordinates of a 2D texture: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
+
+use super::Lookup;
+use crate::math::{Transform, Vec2, Vec3};
+use std::f32::consts::{FRAC_1_PI, TAU};
+
+/// Where a 2D texture is looked up; the result is (s, t), t upwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mapping {
+    /// The surface's own coordinates: uv · scale + offset.
+    Uv {
+        /// Factors of u and v.
+        scale: Vec2,
+        /// Added afterwards.
+        offset: Vec2,
+    },
+    /// (p·s, p·t) + offset with p in texture space.
+    Planar {
+        /// From the world to texture space.
+        texture_from_world: Transform,
+        /// Axis of s; pbrt's `v1`.
+        s: Vec3,
+        /// Axis of t; pbrt's `v2`.
+        t: Vec3,
+        /// Added afterwards.
+        offset: Vec2,
+    },
+    /// (θ/π, φ/2π) of the direction from the origin of texture space, θ from +z.
+    Spherical(
+        /// From the world to texture space.
+        Transform,
+    ),
+    /// (½ + φ/2π, z) in texture space, φ around the z axis.
+    Cylindrical(
+        /// From the world to texture space.
+        Transform,
+    ),
+}
+
+impl Mapping {
+    /// The surface's coordinates as they are.
+    pub const UV: Mapping = Mapping::Uv { scale: Vec2::ONE, offset: Vec2::ZERO };
+
+    /// Texture coordinates of a point.
+    pub fn st(&self, at: &Lookup) -> Vec2 {
+        match self {
+            Mapping::Uv { scale, offset } => at.uv * *scale + *offset,
+            Mapping::Planar { texture_from_world, s, t, offset } => {
+                let p = texture_from_world.point(at.p);
+                Vec2::new(p.dot(*s), p.dot(*t)) + *offset
+            }
+            Mapping::Spherical(texture_from_world) => {
+                let p = texture_from_world.point(at.p);
+                // Without normalisation, so that the origin has coordinates as well.
+                let theta = p.x.hypot(p.y).atan2(p.z);
+                let phi = p.y.atan2(p.x);
+                Vec2::new(theta * FRAC_1_PI, if phi < 0.0 { phi + TAU } else { phi } / TAU)
+            }
+            Mapping::Cylindrical(texture_from_world) => {
+                let p = texture_from_world.point(at.p);
+                Vec2::new(0.5 + p.y.atan2(p.x) / TAU, p.z)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::{DAffine3, dvec3};
+
+    fn st(mapping: Mapping, p: Vec3) -> Vec2 {
+        mapping.st(&Lookup { p, uv: Vec2::new(0.25, 0.75) })
+    }
+
+    #[test]
+    fn known_points() {
+        let uv = Mapping::Uv { scale: Vec2::new(2.0, -4.0), offset: Vec2::new(0.5, 1.0) };
+        assert_eq!(st(uv, Vec3::ZERO), Vec2::new(1.0, -2.0));
+        // Texture space is the world moved by −1 along x.
+        let space = Transform::new(DAffine3::from_translation(dvec3(-1.0, 0.0, 0.0))).unwrap();
+        let planar =
+            Mapping::Planar { texture_from_world: space, s: Vec3::new(2.0, 0.0, 0.0), t: Vec3::Z, offset: Vec2::new(0.0, 0.5) };
+        assert_eq!(st(planar, Vec3::new(4.0, 9.0, 3.0)), Vec2::new(6.0, 3.5));
+        let spherical = Mapping::Spherical(space);
+        assert_eq!(st(spherical, Vec3::new(1.0, 0.0, 2.0)), Vec2::new(0.0, 0.0));
+        assert_eq!(st(spherical, Vec3::new(1.0, 5.0, 0.0)), Vec2::new(0.5, 0.25));
+        assert_eq!(st(spherical, Vec3::new(1.0, -5.0, 0.0)), Vec2::new(0.5, 0.75));
+        assert_eq!(st(spherical, Vec3::X), Vec2::ZERO);
+        let cylindrical = Mapping::Cylindrical(space);
+        assert_eq!(st(cylindrical, Vec3::new(3.0, 0.0, 7.0)), Vec2::new(0.5, 7.0));
+        assert_eq!(st(cylindrical, Vec3::new(1.0, -5.0, -7.0)), Vec2::new(0.25, -7.0));
+    }
+}

@@ -1,0 +1,423 @@
+//! The command line as a user calls it: the program is started, and judged by exit code, messages and files.
+
+use assert_cmd::Command;
+use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A lit room corner: a floor, a sphere, an area light and a sky; 24 × 16 pixels.
+const SCENE: &str = r#"
+Film "rgb" "integer xresolution" 24 "integer yresolution" 16 "string filename" "from-film.exr"
+Sampler "zsobol" "integer pixelsamples" 4
+Integrator "path" "integer maxdepth" 4
+LookAt 0 1 -4  0 0.5 0  0 1 0
+Camera "perspective" "float fov" 50
+WorldBegin
+LightSource "infinite" "rgb L" [ 0.2 0.3 0.4 ]
+MakeNamedMaterial "floor" "string type" "diffuse" "rgb reflectance" [ 0.5 0.4 0.3 ]
+NamedMaterial "floor"
+Shape "trianglemesh" "point3 P" [ -3 0 -3  3 0 -3  3 0 3  -3 0 3 ] "integer indices" [ 0 1 2 0 2 3 ]
+AttributeBegin
+  Translate 0 0.6 0
+  Material "diffuse" "rgb reflectance" 0.7
+  Shape "sphere" "float radius" 0.6
+AttributeEnd
+AttributeBegin
+  AreaLightSource "diffuse" "rgb L" [ 8 8 7 ]
+  Shape "trianglemesh" "point3 P" [ -1 3 -1  1 3 -1  0 3 1 ] "integer indices" [ 0 1 2 ]
+AttributeEnd
+"#;
+
+/// A folder with a scene in it.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place::with(SCENE)
+    }
+
+    fn with(scene: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.pbrt"), scene).unwrap();
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `lightbound render scene.pbrt ARGS`, in the folder.
+    fn render(&self, args: &[&str]) -> Command {
+        let mut command = lightbound(&["render", "scene.pbrt"]);
+        command.args(args).current_dir(self.folder.path());
+        command
+    }
+
+    /// All channels of a rendering with these arguments.
+    fn channels(&self, args: &[&str]) -> Vec<(String, Vec<u32>)> {
+        self.render(args).args(["-o", "channels.exr"]).assert().success();
+        channels(&self.path("channels.exr"))
+    }
+
+    /// Everything in the folder but the scene.
+    fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let names = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name != "scene.pbrt").collect();
+        names.sort();
+        names
+    }
+}
+
+fn lightbound(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(args).timeout(Duration::from_secs(60));
+    command
+}
+
+/// Name and bits of every channel of an EXR file.
+fn channels(path: &Path) -> Vec<(String, Vec<u32>)> {
+    let image = read_all_flat_layers_from_file(path).unwrap();
+    let channels = image.layer_data.iter().flat_map(|layer| &layer.channel_data.list);
+    let bits = |samples: &FlatSamples| match samples {
+        FlatSamples::F32(s) => s.iter().map(|x| x.to_bits()).collect(),
+        FlatSamples::U32(s) => s.clone(),
+        FlatSamples::F16(_) => panic!("no half floats are written"),
+    };
+    channels.map(|c| (c.name.to_string(), bits(&c.sample_data))).collect()
+}
+
+fn stats(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn help_and_version() {
+    lightbound(&["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
+    lightbound(&["--help"]).assert().success().stdout(contains("render").and(contains("Exit codes")));
+    let options = [
+        "--output",
+        "--integrator",
+        "--spp",
+        "--seed",
+        "--threads",
+        "--accel",
+        "--crop",
+        "--resolution",
+        "--time-limit",
+        "--exposure",
+        "--stats",
+        "--quiet",
+        "--strict",
+        "Examples",
+    ];
+    let help = lightbound(&["render", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for option in options {
+        assert!(help.contains(option), "{option} is missing in:\n{help}");
+    }
+    lightbound(&[]).assert().code(2);
+}
+
+#[test]
+fn wrong_options_name_what_is_right() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 13] = [
+        (&["--integrator", "magic"], "path"),
+        (&["--accel", "kd"], "builtin"),
+        (&["--spp", "0"], "1.."),
+        (&["--threads", "0"], "1.."),
+        (&["--seed=-1"], "--seed"),
+        (&["--resolution", "0x10"], "1920x1080"),
+        (&["--resolution", "10"], "1920x1080"),
+        (&["--crop", "0.5,0.5,0,1"], "x0 < x1"),
+        (&["--crop", "0,1,0,NaN"], "x0 < x1"),
+        (&["--time-limit", "0"], "above 0"),
+        (&["--time-limit", "inf"], "above 0"),
+        (&["--exposure", "NaN"], "stops"),
+        (&["--exposure", "1", "-o", "a.exr"], ".png"),
+    ];
+    for (args, said) in cases {
+        place.render(args).assert().code(2).stderr(contains(said));
+    }
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn every_format() {
+    let place = Place::new();
+    for (name, magic) in
+        [("a.exr", &b"\x76\x2f\x31\x01"[..]), ("a.png", b"\x89PNG"), ("a.pfm", b"PF\n"), ("B.EXR", b"\x76\x2f")]
+    {
+        let done = place.render(&["-o", name]).assert().success();
+        done.stderr(contains(name).and(contains("24 × 16")).and(contains("4 samples per pixel")));
+        assert!(std::fs::read(place.path(name)).unwrap().starts_with(magic), "{name}");
+    }
+    assert_eq!(place.files(), ["B.EXR", "a.exr", "a.pfm", "a.png"]);
+}
+
+#[test]
+fn exr_layers_and_attributes() {
+    let place = Place::new();
+    place.render(&["-o", "a.exr", "--seed", "7"]).assert().success();
+    let mut names: Vec<String> = channels(&place.path("a.exr")).into_iter().map(|c| c.0).collect();
+    names.sort();
+    let expected = [
+        "B",
+        "G",
+        "R",
+        "albedo.B",
+        "albedo.G",
+        "albedo.R",
+        "depth.Z",
+        "material.id",
+        "normal.X",
+        "normal.Y",
+        "normal.Z",
+        "object.id",
+        "position.X",
+        "position.Y",
+        "position.Z",
+    ];
+    assert_eq!(names, expected);
+    let bytes = std::fs::read(place.path("a.exr")).unwrap();
+    let header = String::from_utf8_lossy(&bytes[..4096.min(bytes.len())]);
+    for said in ["lightbound", "scene.pbrt", "path", "builtin", "floor"] {
+        assert!(header.contains(said), "{said} is missing in the attributes");
+    }
+    assert!(!header.contains(place.folder.path().to_str().unwrap()), "private paths stay private");
+}
+
+#[test]
+fn the_film_names_the_output() {
+    let place = Place::new();
+    place.render(&["--quiet"]).assert().success();
+    assert_eq!(place.files(), ["from-film.exr"]);
+    let place = Place::with(&SCENE.replace(r#""string filename" "from-film.exr""#, r#""string filename" "/nowhere/film.png""#));
+    place.render(&["--quiet"]).assert().success();
+    assert_eq!(place.files(), ["film.png"]);
+}
+
+#[test]
+fn exposure_brightens_png() {
+    let place = Place::new();
+    let sum = |stops: &str| -> u64 {
+        place.render(&["-o", "a.png", "--exposure", stops]).assert().success();
+        image::open(place.path("a.png")).unwrap().to_rgb8().into_raw().into_iter().map(u64::from).sum()
+    };
+    let (dark, bright) = (sum("-2"), sum("1"));
+    assert!(dark * 3 / 2 < bright, "{dark} {bright}");
+}
+
+#[test]
+fn bad_outputs_are_found_before_rendering() {
+    let place = Place::new();
+    // A scene file that does not exist is not even looked for.
+    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "format")] {
+        let command = lightbound(&["render", "missing.pbrt", "-o", output]).current_dir(place.folder.path()).assert().code(2);
+        command.stderr(contains(said).and(contains(output)));
+    }
+    place.render(&["--stats", "no/such/folder/s.json"]).assert().code(2).stderr(contains("no folder"));
+    std::fs::create_dir(place.path("folder.exr")).unwrap();
+    place.render(&["-o", "folder.exr"]).assert().code(2).stderr(contains("is a folder"));
+    assert_eq!(place.files(), ["folder.exr"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_unwritable_folder_is_found_before_rendering() {
+    // Not even root can make files there.
+    Place::new().render(&["-o", "/proc/a.exr"]).assert().code(2).stderr(contains("/proc"));
+}
+
+#[test]
+fn a_missing_scene_is_named() {
+    lightbound(&["render", "no-such-scene.pbrt", "--quiet"]).assert().code(2).stderr(contains("no-such-scene.pbrt"));
+}
+
+#[test]
+fn a_broken_scene_names_file_and_line() {
+    let place = Place::with(&SCENE.replace("Translate 0 0.6 0", "Translate 0 0.6"));
+    let line = 1 + SCENE.lines().position(|l| l.contains("Translate")).unwrap();
+    // The number that is missing is noticed at the next word, one line further on.
+    let named = contains(format!("scene.pbrt:{line}:")).or(contains(format!("scene.pbrt:{}:", line + 1)));
+    place.render(&[]).assert().code(2).stderr(named);
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn strict_turns_warnings_into_errors() {
+    let place = Place::with(&SCENE.replace(r#"Integrator "path""#, r#"Integrator "bdpt""#));
+    place.render(&["-q", "-o", "a.exr"]).assert().success().stderr(contains("warning").and(contains("bdpt")));
+    place.render(&["-o", "b.exr", "--strict"]).assert().code(2).stderr(contains("bdpt"));
+    assert_eq!(place.files(), ["a.exr"]);
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    Place::new().render(&["-o", "a.exr", "--quiet"]).assert().success().stdout("").stderr("");
+}
+
+#[test]
+fn stats_hold_what_benchmarks_need() {
+    let place = Place::new();
+    place.render(&["-o", "a.exr", "--stats", "s.json", "--threads", "2", "--seed", "9"]).assert().success();
+    let stats = stats(&place.path("s.json"));
+    for name in ["render_seconds", "render_cpu_seconds", "load_seconds", "build_seconds", "accel_memory_bytes"] {
+        assert!(stats[name].as_f64().unwrap() > 0.0, "{name} in {stats}");
+    }
+    for name in ["rays", "shadow_rays", "camera_samples"] {
+        assert!(stats[name].as_u64().unwrap() >= 24 * 16 * 4, "{name} in {stats}");
+    }
+    let exact = [
+        ("spp", 4),
+        ("min_samples", 4),
+        ("max_samples", 4),
+        ("camera_samples", 24 * 16 * 4),
+        ("width", 24),
+        ("height", 16),
+        ("triangles", 3),
+        ("lights", 2),
+        ("threads", 2),
+        ("seed", 9),
+        ("invalid_samples", 0),
+    ];
+    for (name, value) in exact {
+        assert_eq!(stats[name], value, "{name}");
+    }
+    assert_eq!(stats["integrator"], "path");
+    assert!(["builtin", "embree"].contains(&stats["accel"].as_str().unwrap()));
+    assert_eq!(stats["warnings"], Value::Array(Vec::new()));
+    if cfg!(target_os = "linux") {
+        assert!(stats["peak_memory_bytes"].as_u64().unwrap() > 1 << 20);
+    }
+}
+
+#[test]
+fn sizes() {
+    let place = Place::new();
+    let size = |args: &[&str]| {
+        place.render(args).args(["-o", "a.png", "--stats", "s.json"]).assert().success();
+        let stats = stats(&place.path("s.json"));
+        let png = image::image_dimensions(place.path("a.png")).unwrap();
+        assert_eq!((stats["width"].as_u64(), stats["height"].as_u64()), (Some(png.0.into()), Some(png.1.into())));
+        png
+    };
+    assert_eq!(size(&["--resolution", "40x10"]), (40, 10));
+    assert_eq!(size(&["--crop", "0.25,0.75,0,0.5"]), (12, 8));
+    assert_eq!(size(&["--crop", "0,0.1,0,1", "--resolution", "40x10"]), (4, 10));
+}
+
+#[test]
+fn a_crop_is_the_same_picture() {
+    let place = Place::new();
+    let (whole, part) = (place.channels(&[]), place.channels(&["--crop", "0.25,0.75,0.5,1"]));
+    for ((name, whole), (_, part)) in whole.iter().zip(&part) {
+        for (i, value) in part.iter().enumerate() {
+            let (x, y) = (i % 12 + 6, i / 12 + 8);
+            assert_eq!(*value, whole[y * 24 + x], "{name} at {x}, {y}");
+        }
+    }
+}
+
+#[test]
+fn threads_and_repetition_leave_no_trace() {
+    let place = Place::new();
+    let args = ["--resolution", "80x70", "--spp", "6", "--threads"];
+    let run = |threads: &'static str| place.channels(&[&args[..], &[threads]].concat());
+    let one = run("1");
+    for threads in ["1", "2", "5"] {
+        assert!(run(threads) == one, "{threads} threads give other pixels");
+    }
+    let other = place.channels(&[&args[..], &["2", "--seed", "1"]].concat());
+    assert!(other != one, "another seed gives other pixels");
+}
+
+#[test]
+fn a_time_limit_is_no_failure() {
+    let place = Place::new();
+    let start = Instant::now();
+    place
+        .render(&["-o", "a.exr", "--spp", "1000000", "--time-limit", "0.5", "--stats", "s.json"])
+        .assert()
+        .success()
+        .stderr(contains("of 1000000 samples per pixel").and(contains("time limit")));
+    assert!(start.elapsed() < Duration::from_secs(20));
+    let stats = stats(&place.path("s.json"));
+    assert!(stats["min_samples"].as_u64().unwrap() > 0);
+    assert!(stats["max_samples"].as_u64().unwrap() < 1_000_000);
+    assert_eq!(place.files(), ["a.exr", "s.json"]);
+}
+
+#[test]
+fn our_own_scenes_need_no_warning() {
+    let scenes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
+    let folder = tempfile::tempdir().unwrap();
+    let mut rendered = 0;
+    for entry in std::fs::read_dir(scenes).unwrap() {
+        let scene = entry.unwrap().path().join("scene.pbrt");
+        if scene.exists() {
+            let args = ["--strict", "--quiet", "--resolution", "32x18", "--spp", "1", "-o", "a.png"];
+            lightbound(&["render"]).arg(scene).args(args).current_dir(folder.path()).assert().success().stderr("");
+            rendered += 1;
+        }
+    }
+    assert!(rendered >= 5, "only {rendered} scenes");
+}
+
+/// Starts an endless rendering, sends `signals` times SIGINT in quick succession once it renders, and returns its exit code
+/// and messages.
+#[cfg(unix)]
+fn interrupt(place: &Place, signals: usize) -> (Option<i32>, String) {
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+        .args(["render", "scene.pbrt", "-o", "a.exr", "--spp", "10000000", "--threads", "2"])
+        .current_dir(place.folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    for _ in 0..signals {
+        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+    }
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_the_picture_so_far() {
+    let place = Place::new();
+    let (code, said) = interrupt(&place, 1);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("interrupted") && said.contains("of 10000000 samples per pixel"), "{said}");
+    assert_eq!(place.files(), ["a.exr"]);
+    let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;
+    assert!(radiance.iter().all(|&bits| f32::from_bits(bits) > 0.0));
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_saved_elsewhere() {
+    let place = Place::new();
+    let (folder, spare) = (place.path("out"), place.path("spare"));
+    for folder in [&folder, &spare] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let removing = folder.clone();
+    let remover = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1000));
+        std::fs::remove_dir_all(removing).unwrap();
+    });
+    let args = ["-o", "out/a.exr", "--spp", "1000000", "--time-limit", "2"];
+    let done = place.render(&args).env("TMPDIR", &spare).assert().code(3);
+    done.stderr(contains("out/a.exr").and(contains("saved as")));
+    remover.join().unwrap();
+    assert_eq!(std::fs::read_dir(&spare).unwrap().count(), 1);
+}

@@ -1,0 +1,37 @@
+//! Renders scenes given as text.
+
+use lightbound::accel::AccelKind;
+use lightbound::film::Picture;
+use lightbound::integrator::PathTracer;
+use lightbound::render::{RenderOptions, render};
+use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::diagnostics::Diagnostics;
+use std::sync::atomic::AtomicBool;
+
+/// No override at all.
+pub fn overrides() -> Overrides {
+    Overrides { accel: AccelKind::Auto, integrator: None, spp: None, seed: None, resolution: None, crop: None }
+}
+
+/// Renders pbrt text; warnings are failures.
+pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("scene.pbrt");
+    std::fs::write(&file, text).unwrap();
+    let mut diagnostics = Diagnostics::new(true);
+    let scene = load(&file, overrides, &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}")).scene;
+    let stop = AtomicBool::new(false);
+    let options = RenderOptions { threads, time_limit: None, features: true, stop: &stop, progress: &|_| () };
+    render(&scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture
+}
+
+/// Mean of all pixels.
+pub fn mean(picture: &Picture) -> [f64; 3] {
+    let mut sum = [0.0; 3];
+    for pixel in &picture.radiance {
+        for c in 0..3 {
+            sum[c] += f64::from(pixel[c]) / picture.radiance.len() as f64;
+        }
+    }
+    sum
+}

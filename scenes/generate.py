@@ -1,0 +1,550 @@
+#!/usr/bin/env python3
+"""Writes the scenes of this folder: scene text, meshes, textures and skies, all from this script and `kit.py`.
+
+    python3 scenes/generate.py                                   every scene, into the folder of this script
+    python3 scenes/generate.py skylight --trees 4000             one scene, with other parameters
+    python3 scenes/generate.py many-lights --lights 20000 --seed 7 -o town.pbrt
+
+Needs Python 3.8 and nothing else; the same arguments give the same scene. Everything written is CC0.
+"""
+import argparse
+import math
+import os
+import sys
+
+sys.dont_write_bytecode = True  # the folder holds scenes, no caches
+from kit import (Mesh, Pcg, Text, add, arc, box, cross, dot, emit, fbm, lathe, lattice, lerp, noise, num,  # noqa: E402
+                 nums, panel, ply, points, quad, scale, smoothstep, triangles, unit, write_bytes, write_exr, write_png)
+
+# ------------------------------------------------------------------------------------------------ cornell-box
+
+
+def cornell_box(folder, _):
+    t = Text("cornell-box", "two boxes in a room with coloured walls, one lamp in the ceiling", (0, -4.9, 1.15),
+             (0, 0, 1.15), 34, 512, 512, 256, 8)
+    w, h = 1.2, 2.3
+    t.diffuse(plaster=(0.74, 0.72, 0.68), clay=(0.62, 0.13, 0.07), sea=(0.1, 0.32, 0.42), black=(0, 0, 0))
+    shell = quad((-w, -w, 0), (w, -w, 0), (w, w, 0), (-w, w, 0))
+    shell.join(quad((-w, -w, h), (-w, w, h), (w, w, h), (w, -w, h)))
+    shell.join(quad((-w, w, 0), (w, w, 0), (w, w, h), (-w, w, h)))
+    shell.join(box((-0.85, 0.05, 0), (-0.13, 0.77, 1.42), 19))
+    shell.join(box((0.15, -0.75, 0), (0.83, -0.07, 0.62), -17))
+    t.mesh("plaster", shell)
+    t.mesh("clay", quad((-w, -w, 0), (-w, w, 0), (-w, w, h), (-w, -w, h)))
+    t.mesh("sea", quad((w, -w, 0), (w, -w, h), (w, w, h), (w, w, 0)))
+    z = h - 0.01
+    lamp = quad((-0.32, -0.26, z), (-0.32, 0.26, z), (0.32, 0.26, z), (0.32, -0.26, z))
+    t.block(emit((23, 19, 14)), 'NamedMaterial "black"', triangles(lamp))
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ materials
+
+
+def pawn():
+    """A chess pawn, 1.32 m tall before scaling, foot on the ground."""
+    body = [(0.13 + 0.21 * (1 - i / 20) ** 2.2, 0.16 + 0.62 * i / 20) for i in range(21)]
+    start = -90 + math.degrees(math.asin(0.15 / 0.26))
+    return lathe([[(0.0, 0.0), (0.4, 0.0)], arc(0.4, 0.08, 0.08, -90, 90, 12), [(0.4, 0.16), (0.34, 0.16)], body,
+                  [(0.13, 0.78), (0.24, 0.8)], arc(0.24, 0.83, 0.03, -90, 90, 8), [(0.24, 0.86), (0.15, 0.86)],
+                  arc(0.0, 1.06, 0.26, start, 90, 24)], 64)
+
+
+def glaze(u, v):
+    """A potter's pattern: bands with wavy edges and a speckle that repeats around."""
+    wave = v + 0.02 * math.sin(2 * math.pi * 9 * u)
+    band = wave * 7 % 1
+    colour = (0.72, 0.66, 0.52) if band < 0.55 else (0.05, 0.16, 0.34) if int(wave * 7) % 2 else (0.55, 0.16, 0.05)
+    return scale(colour, 0.75 + 0.25 * lattice(int(u * 256), int(v * 128)))
+
+
+def holes(u, v):
+    """Opacity with round holes on a staggered grid, equally wide at every latitude; 1 is solid."""
+    row = math.floor(v * 9)
+    ring = max(1, round(18 * math.sin(math.pi * (row + 0.5) / 9)))
+    x, y = (u * ring + 0.5 * (row % 2)) % 1 - 0.5, v * 9 % 1 - 0.5
+    return 0.0 if x * x + y * y < 0.34**2 else 1.0
+
+
+def materials(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    pawn().write_ply(file("pawn.ply.gz"))
+    lathe([arc(0.0, 0.0, 0.45, -90, 90, 32)], 64).write_ply(file("shell.ply"))
+    write_png(file("glaze.png"), [[glaze((x + 0.5) / 256, 1 - (y + 0.5) / 128) for x in range(256)] for y in range(128)])
+    write_png(file("holes.png"), [[holes((x + 0.5) / 512, 1 - (y + 0.5) / 256) for x in range(512)] for y in range(256)])
+
+    eye, target = (0.0, -11.5, 4.0), (0.0, -0.15, 0.78)
+    t = Text("materials", "metals, glass and paint under soft boxes", eye, target, 21.5, 640, 360, 512, 16,
+             ' "float lensradius" [0.05] "float focaldistance" [%s]' % num(math.dist(eye, (0, -1.1, 0.45))))
+    t.put('LightSource "infinite" "rgb L" [0.12 0.13 0.15]', "")
+    t.put('Texture "checks" "float" "checkerboard" "float uscale" [16] "float vscale" [22] "float tex1" [0] "float tex2" [1]',
+          'Texture "chess" "spectrum" "mix" "rgb tex1" [0.75 0.7 0.6] "rgb tex2" [0.09 0.05 0.04] "texture amount" ["checks"]',
+          'Texture "glaze" "spectrum" "imagemap" "string filename" ["glaze.png"] "string filter" ["bilinear"]',
+          'Texture "glazed" "spectrum" "scale" "texture tex" ["glaze"] "float scale" [0.95]',
+          'Texture "holes" "float" "imagemap" "string filename" ["holes.png"] "string encoding" ["linear"]'
+          ' "string filter" ["bilinear"]', "")
+
+    def named(name, kind, *rest):
+        t.put('MakeNamedMaterial "%s" "string type" ["%s"]%s' % (name, kind, "".join(" " + r for r in rest)))
+
+    def metal(name, symbol, au, av):
+        named(name, "conductor", '"spectrum eta" ["metal-%s-eta"] "spectrum k" ["metal-%s-k"]' % (symbol, symbol),
+              '"float uroughness" [%s] "float vroughness" [%s] "bool remaproughness" [false]' % (num(au), num(av)))
+
+    t.diffuse(backdrop=(0.4, 0.42, 0.45), clay=(0.65, 0.16, 0.07), enamel=(0.55, 0.58, 0.62), black=(0, 0, 0))
+    named("chess", "diffuse", '"texture reflectance" ["chess"]')
+    named("glazed", "diffuse", '"texture reflectance" ["glazed"]')
+    metal("silver", "Ag", 0, 0)
+    metal("gold", "Au", 0, 0)
+    metal("satin gold", "Au", 0.2, 0.2)
+    metal("satin copper", "Cu", 0.09, 0.09)
+    metal("brushed aluminium", "Al", 0.04, 0.35)
+    named("glass", "dielectric", '"float eta" [1.5]')
+    named("frosted glass", "dielectric", '"float eta" [1.5] "float roughness" [0.15] "bool remaproughness" [false]')
+    named("bubble", "thindielectric", '"float eta" [1.33]')
+    t.put("")
+
+    # floor and wall in one sweep, with shading normals so that the bend shows no facets
+    profile = [(-14.0, 0.0, 0, 1)]
+    for i in range(17):
+        a = math.radians(90 * i / 16)
+        profile.append((3.0 + 3.0 * math.sin(a), 3.0 - 3.0 * math.cos(a), -math.sin(a), math.cos(a)))
+    profile.append((6.0, 12.0, -1, 0))
+    patches = ["%d %d %d %d" % (2 * i, 2 * i + 1, 2 * i + 2, 2 * i + 3) for i in range(len(profile) - 1)]
+    t.put('NamedMaterial "backdrop"', 'Shape "bilinearmesh" "integer indices" [%s]' % "  ".join(patches),
+          '  "point3 P" [%s]' % points([(x, y, z) for y, z, _, _ in profile for x in (-16, 16)]),
+          '  "normal N" [%s]' % points([(0, ny, nz) for _, _, ny, nz in profile for _ in (0, 1)]), "")
+
+    for i, m in enumerate(("chess", "satin copper", "brushed aluminium", "gold", "glass")):
+        t.block("Translate %s 0.75 0" % num((i - 2) * 1.5), "Rotate %d 0 0 1" % (37 * i), "Scale 1.42 1.42 1.42",
+                'NamedMaterial "%s"' % m, ply("pawn.ply.gz"))
+    for i, m in enumerate(("glazed", "silver", "frosted glass", None, "satin gold", "glass", "bubble")):
+        place = "Translate %s %s 0.4501" % (num((i - 3) * 1.08), num(-1.05 - 0.12 * (i % 2)))
+        if m:
+            t.block(place, "Rotate 20 1 0 0", 'NamedMaterial "%s"' % m, 'Shape "sphere" "float radius" [0.45]')
+        else:
+            t.block(place, "Rotate 24 1 0 0", "Rotate 13 0 1 0", 'NamedMaterial "enamel"',
+                    'Shape "plymesh" "string filename" ["shell.ply"] "texture alpha" ["holes"]',
+                    'NamedMaterial "clay"', 'Shape "sphere" "float radius" [0.27]')
+    t.put("")
+    for centre, width, height, rgb in (((-5.0, -4.0, 5.6), 3.2, 3.2, (13, 12.2, 11)),
+                                       ((5.6, -1.0, 3.6), 1.2, 4.0, (7, 7.4, 8.2)),
+                                       ((0.0, 1.0, 7.0), 6.0, 1.6, (3, 3, 3))):
+        t.block(emit(rgb), 'NamedMaterial "black"', panel(centre, (0.0, 0.05, 0.6), width, height))
+    t.write(file("scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ skylight
+
+SUN = unit((-0.62, -0.34, 0.52))
+
+
+def sky(d):
+    """Radiance from direction `d`: a gradient from horizon to zenith, a glow about the sun, and the sun as a lobe
+    exp(κ(cos γ − 1)) that is some degrees wide and brings an irradiance of about 2.4 across itself."""
+    up, cos_sun = max(0.0, d[2]), dot(d, SUN)
+    colour = lerp((0.86, 0.84, 0.8), (0.16, 0.33, 0.72), up**0.45)
+    colour = lerp((0.17, 0.18, 0.14), colour, smoothstep(-0.03, 0.03, d[2]))
+    glow = 0.45 * math.exp(9 * (cos_sun - 1)) * smoothstep(-0.03, 0.1, d[2])
+    kappa = 1100.0
+    lobe = 2.4 * kappa / (2 * math.pi) * math.exp(kappa * (cos_sun - 1))
+    return add(colour, add(scale((1, 0.85, 0.6), glow), scale((1, 0.88, 0.68), lobe)))
+
+
+def octahedral(n, fn):
+    """n × n image of a function of direction in the equal-area octahedral map of Clarberg 2008, +Z at the centre:
+    |z| = 1 − r² with r the L1 distance from the centre (mirrored past the diagonals), φ linear along each diamond."""
+    rows = []
+    for y in range(n):
+        row = []
+        for x in range(n):
+            u, v = 2 * (x + 0.5) / n - 1, 2 * (y + 0.5) / n - 1
+            fold = 1 - abs(u) - abs(v)
+            r = 1 - abs(fold)
+            phi = ((abs(v) - abs(u)) / r + 1) * math.pi / 4 if r > 0 else 0.0
+            s = r * math.sqrt(max(0.0, 2 - r * r))
+            z = math.copysign(1 - r * r, fold)
+            row.append(fn((math.copysign(math.cos(phi) * s, u), math.copysign(math.sin(phi) * s, v), z)))
+        rows.append(row)
+    return rows
+
+
+TERRAIN = 90.0  # half width of the land
+EYE_XY = (-11.0, -33.0)
+
+
+def height(x, y):
+    """The land: rolling, with a knoll at the origin whose top is level."""
+    knoll = 4.6 * math.exp(-(x * x + y * y) / 300)
+    rolling = 13 * (fbm(x / 46 + 5, y / 46 + 9) - 0.5) * smoothstep(6, 40, math.hypot(x, y))
+    far = 9 * smoothstep(35, 95, y)
+    return (knoll + rolling + far) * (1 - (w := smoothstep(12, 7, math.hypot(x, y)))) + 4.3 * w
+
+
+def smooth_land(n):
+    """The land as a grid of n × n cells with smooth normals and texture coordinates."""
+    mesh = Mesh()
+    for j in range(n + 1):
+        for i in range(n + 1):
+            x, y = (2 * i / n - 1) * TERRAIN, (2 * j / n - 1) * TERRAIN + 30
+            dx, dy = (height(x + 0.1, y) - height(x - 0.1, y)) / 0.2, (height(x, y + 0.1) - height(x, y - 0.1)) / 0.2
+            mesh.p.append((x, y, height(x, y)))
+            mesh.n.append(unit((-dx, -dy, 1.0)))
+            mesh.uv.append((i / n, j / n))
+    for j in range(n):
+        for i in range(n):
+            a, b = j * (n + 1) + i, (j + 1) * (n + 1) + i
+            mesh.f += [(a, a + 1, b + 1), (a, b + 1, b)]
+    return mesh
+
+
+def grass(u, v):
+    """Meadow: two greens and a dry yellow, in patches of several sizes."""
+    a, b = fbm(u * 14, v * 14), fbm(u * 70 + 3, v * 70 + 8, 2)
+    return scale(lerp((0.1, 0.17, 0.04), (0.33, 0.29, 0.1), smoothstep(0.38, 0.68, a)), 0.7 + 0.6 * b)
+
+
+def conifer():
+    """Four skirts, one above the other, 5 m tall, with boughs that stand out."""
+    pieces, z = [], 0.9
+    for k in range(4):
+        r, top = 1.25 * (1 - 0.21 * k), z + 1.75 - 0.2 * k
+        pieces += [[(0.12, z + 0.22), (0.6 * r, z + 0.08), (r, z)],
+                   [(r, z), (0.55 * r, z + 0.42 * (top - z)), (0.22 * r, z + 0.78 * (top - z)), (0.0, top)]]
+        z += 0.95
+    return lathe(pieces, 28, lambda phi, z: 1 + 0.13 * math.sin(7 * phi + 2.1 * math.floor(z)))
+
+
+def broadleaf():
+    """A crown of rounded lumps on a trunk, 4.6 m tall."""
+    return lathe([[(r, z + 2.9) for r, z in arc(0.0, 0.0, 1.7, -90, 90, 24)]], 40,
+                 lambda phi, z: 1 + 0.13 * math.sin(5 * phi + 3 * z) * math.sin(2.9 * z + 1) + 0.08 * math.sin(9 * phi - 4 * z))
+
+
+def pavilion(t, ground):
+    """A round temple: two steps, ten columns (instances), a ring and a dome with a ball on top."""
+    t.put("# the pavilion", 'ObjectBegin "column"', '  NamedMaterial "marble"', "  " + ply("column.ply"), "ObjectEnd")
+    for radius, z in ((4.6, 0.3), (4.2, 0.6)):
+        t.block("Translate 0 0 %s" % num(ground + z), 'NamedMaterial "marble"',
+                'Shape "disk" "float radius" [%s]' % num(radius))
+    for i in range(10):
+        a = 2 * math.pi * (i + 0.3) / 10
+        t.block("Translate %s %s %s" % (num(3.4 * math.cos(a)), num(3.4 * math.sin(a)), num(ground + 0.6)),
+                'ObjectInstance "column"')
+    t.block("Translate 0 0 %s" % num(ground), 'NamedMaterial "marble"', ply("temple.ply"),
+            "Translate 0 0 7.25", 'Shape "sphere" "float radius" [0.32]')
+    t.block("Translate 0 0 %s" % num(ground + 1.5), 'NamedMaterial "terracotta"', 'Shape "sphere" "float radius" [0.9]')
+
+
+def plant(rng, count):
+    """Places for `count` trees: (x, y), apart from each other, clear of the temple and of the view on it."""
+    places, cells, reach = [], {}, 2.2
+    ex, ey = EYE_XY
+    length = math.hypot(ex, ey)
+    tries = 0
+    while len(places) < count:
+        tries += 1
+        if tries % (60 * count) == 0:
+            reach *= 0.8  # too many for the land: let them stand closer
+        x, y = rng.uniform(-TERRAIN + 3, TERRAIN - 3), rng.uniform(-TERRAIN + 33, TERRAIN + 27)
+        along, across = (x * ex + y * ey) / length, abs(x * ey - y * ex) / length
+        view = along > -2 and across < 6.5 + 0.1 * (length - along)
+        if math.hypot(x, y) < 9 or view or math.hypot(x - ex, y - ey) < 12 or fbm(x / 19 + 40, y / 19) < 0.4:
+            continue
+        key = (math.floor(x / reach), math.floor(y / reach))
+        near = [p for i in (-1, 0, 1) for j in (-1, 0, 1) for p in cells.get((reach, key[0] + i, key[1] + j), ())]
+        if all(math.dist(p, (x, y)) > reach for p in near):
+            places.append((x, y))
+            cells.setdefault((reach,) + key, []).append((x, y))
+    return places
+
+
+def skylight(folder, args):
+    file = lambda name: os.path.join(folder, name)
+    write_exr(file("sky.exr"), octahedral(512, sky))
+    write_png(file("grass.png"), [[grass((x + 0.5) / 256, 1 - (y + 0.5) / 256) for x in range(256)] for y in range(256)])
+    smooth_land(100).write_ply(file("land.ply"))
+    conifer().write_ply(file("conifer.ply"))
+    broadleaf().write_ply(file("broadleaf.ply"))
+    lathe([[(0.2, -0.6), (0.15, 0.6), (0.11, 2.0)]], 10).write_ply(file("trunk.ply"))
+    lathe([[(0.42, 0), (0.42, 0.16), (0.36, 0.2)], [(0.3, 0.2), (0.29, 1.4), (0.24, 3.3)], arc(0.24, 3.38, 0.1, -60, 70, 6),
+           [(0.36, 3.46), (0.36, 3.62)]], 24).write_ply(file("column.ply"))
+    lathe([[(4.6, -1.2), (4.6, 0.3)], [(4.2, 0.3), (4.2, 0.6)], [(0.0, 4.22), (3.9, 4.22)], [(3.9, 4.22), (3.9, 4.55)],
+           [(4.05, 4.55), (4.05, 4.75)], [(4.05, 4.75), (3.6, 4.75)], arc(0.0, 4.6, 3.5, 2.5, 90, 24)], 72
+          ).write_ply(file("temple.ply"))
+
+    eye = EYE_XY + (height(*EYE_XY) + 4.2,)
+    t = Text("skylight", "a round temple in a wood of instances, under a sky of our own", eye, (3.4, 0.0, 6.4), 34,
+             640, 400, 128, 6)
+    t.put('LightSource "infinite" "string filename" ["sky.exr"]', "")
+    t.put('Texture "grass" "spectrum" "imagemap" "string filename" ["grass.png"] "string filter" ["bilinear"]',
+          'MakeNamedMaterial "meadow" "string type" ["diffuse"] "texture reflectance" ["grass"]')
+    t.diffuse(marble=(0.72, 0.69, 0.63), terracotta=(0.55, 0.17, 0.08), bark=(0.12, 0.08, 0.055), fir=(0.035, 0.095, 0.045),
+              spruce=(0.055, 0.13, 0.1), oak=(0.13, 0.2, 0.035), maple=(0.42, 0.17, 0.03))
+    t.put("", 'NamedMaterial "meadow"', ply("land.ply"), "")
+    kinds = (("fir", "conifer"), ("spruce", "conifer"), ("oak", "broadleaf"), ("maple", "broadleaf"))
+    for material, crown in kinds:
+        t.put('ObjectBegin "%s"' % material, '  NamedMaterial "bark"', "  " + ply("trunk.ply"),
+              '  NamedMaterial "%s"' % material, "  " + ply(crown + ".ply"), "ObjectEnd")
+    t.put("")
+    pavilion(t, height(0, 0))
+    t.put("", '# the wood', 'Include "wood.pbrt"')
+    t.write(file("scene.pbrt"))
+
+    rng, wood = Pcg(args.seed, 3), []
+    for x, y in plant(rng, args.trees):
+        stand = noise(x / 24 + 70, y / 24) + rng.uniform(-0.22, 0.22)
+        kind = 0 if stand < 0.42 else 1 if stand < 0.58 else 2 if stand < 0.8 else 3
+        size = rng.uniform(0.75, 1.35)
+        wood.append('AttributeBegin Translate %.2f %.2f %.2f Rotate %d 0 0 1 Scale %.2f %.2f %.2f ObjectInstance "%s" AttributeEnd'
+                    % (x, y, height(x, y), rng.below(360), size, size, size * rng.uniform(0.9, 1.2), kinds[kind][0]))
+    write_bytes(file("wood.pbrt"), ("\n".join(wood) + "\n").encode())
+
+
+# ------------------------------------------------------------------------------------------------ many-lights
+
+PITCH, STREET = 12.0, 3.8
+WARM = ((1, 0.62, 0.28), (1, 0.72, 0.4), (1, 0.5, 0.2), (1, 0.82, 0.58), (0.75, 0.85, 1), (1, 0.35, 0.15))
+
+
+def house(x, y, half, eaves, ridge, along_x):
+    """A house with a gable roof: walls and roof, without a floor."""
+    a, b, c, d = ((x + sx * half, y + sy * half) for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
+    low, high = [p + (0.0,) for p in (a, b, c, d)], [p + (eaves,) for p in (a, b, c, d)]
+    walls = Mesh(low + high, [t for i in range(4) for t in ((i, (i + 1) % 4, (i + 1) % 4 + 4), (i, (i + 1) % 4 + 4, i + 4))])
+    if along_x:
+        tops, ends = [(x - half, y, ridge), (x + half, y, ridge)], ((7, 4, 8), (5, 6, 9))
+        slopes = ((high[0], high[1], tops[1], tops[0]), (high[2], high[3], tops[0], tops[1]))
+    else:
+        tops, ends = [(x, y - half, ridge), (x, y + half, ridge)], ((4, 5, 8), (6, 7, 9))
+        slopes = ((high[1], high[2], tops[1], tops[0]), (high[3], high[0], tops[0], tops[1]))
+    walls.p += tops
+    walls.f += ends
+    roof = Mesh()
+    for s in slopes:
+        roof.join(quad(*s))
+    return walls, roof
+
+
+def town(rng):
+    """Houses on a grid of blocks, four to a block, and the places of windows on walls that face a street.
+    Returns walls and roofs by colour index, and windows as (corner, edge right, edge up)."""
+    walls, roofs, windows = [Mesh() for _ in range(4)], [Mesh() for _ in range(2)], []
+    for bx in range(-2, 3):
+        for by in range(-2, 3):
+            for sx, sy in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                half = rng.uniform(1.75, 2.0)
+                x, y = bx * PITCH + 2.05 * sx, by * PITCH + 2.05 * sy
+                eaves = 2 + 1.5 * (1 + rng.below(3)) + rng.uniform(0, 0.4)
+                if (bx, by) == (0, 0):
+                    eaves = 1.6
+                w, r = house(x, y, half, eaves, eaves + rng.uniform(0.9, 1.7), rng.below(2) == 0)
+                walls[rng.below(4)].join(w)
+                roofs[rng.below(2)].join(r)
+                for floor in range(int((eaves - 0.6) / 1.5)):
+                    for k in (-1, 0, 1):
+                        z, o = 0.8 + 1.5 * floor, 0.62 * half * k
+                        windows.append(((x + sx * (half + 0.015), y + o - sx * 0.26, z), (0, sx * 0.52, 0), (0, 0, 0.8)))
+                        windows.append(((x + o + sy * 0.26, y + sy * (half + 0.015), z), (-sy * 0.52, 0, 0), (0, 0, 0.8)))
+    return walls, roofs, windows
+
+
+def panes(windows, count):
+    """The first `count` panes: one per window, or each window in k × k when there are not windows enough."""
+    k = max(1, math.ceil(math.sqrt(count / len(windows))))
+    for i in range(count):
+        (corner, right, up), cell = windows[i // (k * k)], i % (k * k)
+        du, dv = scale(right, 1 / k), scale(up, 1 / k)
+        corner = add(corner, add(scale(du, cell % k + 0.05), scale(dv, cell // k + 0.05)))
+        yield corner, scale(du, 0.9), scale(dv, 0.9)
+
+
+def on_street(rng, reach):
+    """A random place on a street and the direction of the street (0: along x, 1: along y)."""
+    axis, line = rng.below(2), (rng.below(2 * reach) - reach + 0.5) * PITCH
+    along = rng.uniform(-2.4, 2.4) * PITCH
+    return ((along, line) if axis == 0 else (line, along)), axis
+
+
+def many_lights(folder, args):
+    n, rng = args.lights, Pcg(args.seed, 4)
+    lit, bulbs = math.ceil(0.4 * n), 2 * n // 5
+    lamps = n - lit - bulbs
+    t = Text("many-lights", "a town at night with %d lights: %d panes, %d bulbs, %d lanterns (generate.py many-lights "
+             "--lights %d --seed %d)" % (n, lit, bulbs, lamps, n, args.seed), (-17, -40, 27), (-0.5, -4, 0), 35, 640, 400, 128, 4)
+    t.put('LightSource "infinite" "rgb L" [0.045 0.06 0.11]', "")
+    walls, roofs, windows = town(rng)
+    t.diffuse(paving=(0.32, 0.3, 0.29), wall0=(0.62, 0.52, 0.4), wall1=(0.55, 0.3, 0.2), wall2=(0.5, 0.53, 0.55),
+              wall3=(0.66, 0.6, 0.52), roof0=(0.4, 0.16, 0.1), roof1=(0.24, 0.25, 0.29), black=(0, 0, 0))
+    t.mesh("paving", quad((-70, -70, 0), (70, -70, 0), (70, 70, 0), (-70, 70, 0)))
+    for i, m in enumerate(walls):
+        t.mesh("wall%d" % i, m)
+    for i, m in enumerate(roofs):
+        t.mesh("roof%d" % i, m)
+    tower = box((-1.6, -1.6, 0), (1.6, 1.6, 11))
+    tower.join(Mesh([(-1.8, -1.8, 11), (1.8, -1.8, 11), (1.8, 1.8, 11), (-1.8, 1.8, 11), (0, 0, 15)],
+                    [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 2, 1), (0, 3, 2)]))
+    t.mesh("wall3", tower)
+
+    # windows: one bilinear patch is one light; those of one colour share a mesh
+    t.put("", "# %d lit panes" % lit)
+    rng.shuffle(windows)
+    groups = [[] for _ in WARM]
+    area = 0.0
+    for corner, right, up in panes(windows, lit):
+        groups[min(rng.below(9), 5) if rng.below(3) else rng.below(3)].append((corner, right, up))
+        area += abs(dot(cross(right, up), (1, 1, 0)))
+    for colour, group in zip(WARM, groups):
+        if group:
+            ps = [p for c, r, u in group for p in (c, add(c, r), add(c, u), add(add(c, r), u))]
+            t.block(emit(scale(colour, 1300 / area)), 'NamedMaterial "black"',
+                    'Shape "bilinearmesh" "integer indices" [%s] "point3 P" [%s]'
+                    % (" ".join("%d" % i for i in range(len(ps))), "  ".join("%.2f %.2f %.2f" % p for p in ps)))
+
+    # strings of bulbs across the streets, nine to a string
+    t.put("", "# %d bulbs" % bulbs)
+    for i in range(bulbs):
+        if i % 9 == 0:
+            (x, y), axis = on_street(rng, 2)
+            z, colour = rng.uniform(3.1, 3.6), WARM[rng.below(4)]
+        s = (i % 9 - 4) / 4.5
+        across, sag = s * STREET / 2, 0.55 * (s * s - 1)
+        t.block("Translate %.2f %.2f %.2f" % ((x, y + across, z + sag) if axis == 0 else (x + across, y, z + sag)),
+                emit(scale(colour, 200 * 220 / bulbs)), 'NamedMaterial "black"', 'Shape "sphere" "float radius" [0.05]')
+
+    t.put("", "# %d lanterns" % lamps)
+    for i in range(lamps):
+        (x, y), axis = on_street(rng, 3)
+        side = (1 - 2 * rng.below(2)) * (STREET / 2 - 0.35)
+        x, y = (x, y + side) if axis == 0 else (x + side, y)
+        t.put('LightSource "point" "point3 from" [%.2f %.2f %.2f] "rgb I" [%s]'
+              % (x, y, rng.uniform(2.2, 2.8), nums(scale(WARM[rng.below(6)], 200 * 2.2 / lamps))))
+    t.write(args.output or os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ interior
+
+
+HEIGHT, WALL = 2.6, 5.2              # the ceiling, and the wall between the rooms, 0.12 thick
+LEFT, RIGHT, TOP = 2.35, 3.25, 2.05  # the doorway in it
+
+
+def boxes(t, material, *items):
+    """Boxes of one material as one mesh; an item is what `box` takes."""
+    whole = Mesh()
+    for item in items:
+        whole.join(box(*item))
+    t.mesh(material, whole)
+
+
+def legs(lo, hi, turn):
+    """Four legs under the corners of a board from `lo` to `hi`, turned with it."""
+    pivot = ((lo[0] + hi[0]) / 2, (lo[1] + hi[1]) / 2)
+    for x in (lo[0] + 0.03, hi[0] - 0.08):
+        for y in (lo[1] + 0.03, hi[1] - 0.08):
+            yield (x, y, 0), (x + 0.05, y + 0.05, lo[2]), turn, pivot
+
+
+def rooms(t):
+    """Two rooms, the doorway between them with its frame, and the door, hinged at the right."""
+    back = WALL + 0.12
+    boxes(t, "boards", ((-0.1, -0.1, -0.1), (5.4, 8.8, 0)))
+    boxes(t, "plaster", ((-0.1, -0.1, HEIGHT), (5.4, 8.8, HEIGHT + 0.1)),
+          ((-0.1, -0.1, 0), (0, WALL, HEIGHT)), ((4.1, -0.1, 0), (4.2, WALL, HEIGHT)), ((0, -0.1, 0), (4.1, 0, HEIGHT)),
+          ((-0.1, WALL, 0), (LEFT, back, HEIGHT)), ((RIGHT, WALL, 0), (5.4, back, HEIGHT)),
+          ((LEFT, WALL, TOP), (RIGHT, back, HEIGHT)))
+    boxes(t, "next room", ((0.4, back, 0), (0.5, 8.7, HEIGHT)), ((5.2, back, 0), (5.3, 8.7, HEIGHT)),
+          ((0.5, 8.6, 0), (5.2, 8.7, HEIGHT)))
+    front, rear = WALL - 0.03, WALL + 0.15
+    boxes(t, "oak", ((LEFT - 0.08, front, 0), (LEFT, rear, TOP + 0.08)), ((RIGHT, front, 0), (RIGHT + 0.08, rear, TOP + 0.08)),
+          ((LEFT, front, TOP), (RIGHT, rear, TOP + 0.08)), ((0, 0, 0), (0.02, WALL, 0.09)))
+    boxes(t, "door", ((LEFT + 0.02, WALL - 0.02, 0.01), (RIGHT, WALL + 0.02, TOP - 0.02), 46, (RIGHT, WALL)))
+
+
+def furniture(t):
+    """Sofa with cushions, rug, table, chair and pictures."""
+    boxes(t, "sofa", ((0.08, 1.75, 0), (0.95, 3.75, 0.42)), ((0.05, 1.75, 0), (0.28, 3.75, 0.85)),
+          ((0.08, 1.6, 0), (0.95, 1.78, 0.62)), ((0.08, 3.72, 0), (0.95, 3.9, 0.62)))
+    boxes(t, "ochre", ((0.32, 3.05, 0.42), (0.46, 3.55, 0.84), -12), ((1.62, 2.6, 0.45), (1.86, 2.78, 0.485), 25))
+    boxes(t, "cream", ((0.3, 1.95, 0.42), (0.45, 2.4, 0.82), 14))
+    boxes(t, "rug", ((1.1, 1.5, 0), (3.2, 4.0, 0.015), 3))
+    table, seat = ((1.35, 2.45, 0.4), (2.35, 3.05, 0.45), 6), ((3.3, 2.9, 0.42), (3.75, 3.35, 0.46), -20)
+    boxes(t, "oak", table, *legs(*table), seat, *legs(*seat), ((3.3, 2.9, 0.46), (3.34, 3.35, 0.95), -20, (3.525, 3.125)))
+    t.block("Translate 2.1 2.8 0.57", 'NamedMaterial "cream"', 'Shape "sphere" "float radius" [0.12]')
+    left = (((0, 1.9, 1.3), (0.03, 2.6, 1.95)), ((0, 2.9, 1.3), (0.03, 3.6, 1.95)))
+    facing = ((3.45, WALL - 0.03, 1.25), (3.95, WALL, 1.9))
+    boxes(t, "oak", *left, facing)
+    boxes(t, "cream", *((add(lo, (0, 0.05, 0.05)), add(hi, (0.006, -0.05, -0.05))) for lo, hi in left),
+          (add(facing[0], (0.05, -0.006, 0.05)), add(facing[1], (-0.05, 0, -0.05))))
+
+
+def shelf(t, rng):
+    """A shelf along the far wall, and books on it."""
+    x0, x1, front = 0.35, 1.75, WALL - 0.32
+    boards = [0.1, 0.55, 1.0, 1.45, 1.9]
+    boxes(t, "oak", *(((x0, front, z), (x1, WALL, z + 0.035)) for z in boards),
+          ((x0 - 0.04, front - 0.01, 0), (x0, WALL, 1.96)), ((x1, front - 0.01, 0), (x1 + 0.04, WALL, 1.96)))
+    books = {c: [] for c in ("ochre", "moss", "rug", "cream", "sofa")}
+    for z in boards[:4]:
+        x = x0 + 0.03
+        while x < x1 - 0.07:
+            thick, tall, deep = rng.uniform(0.025, 0.06), rng.uniform(0.2, 0.34), rng.uniform(0.22, 0.27)
+            if rng.below(9) == 0:
+                x += 0.12  # a gap
+            else:
+                books[list(books)[rng.below(5)]].append(((x, WALL - deep, z + 0.035), (x + thick, WALL - 0.02, z + 0.035 + tall)))
+                x += thick + 0.004
+    for material, items in books.items():
+        boxes(t, material, *items)
+
+
+def interior(folder, _):
+    t = Text("interior", "a dark room; the only lamp is next door, looks at the ceiling there, and the door is ajar",
+             (1.75, 0.35, 1.45), (1.98, 5.0, 1.02), 52, 480, 384, 512, 12)
+    t.diffuse(plaster=(0.76, 0.73, 0.66), boards=(0.42, 0.27, 0.15), door=(0.66, 0.62, 0.52), oak=(0.38, 0.22, 0.1),
+              sofa=(0.12, 0.24, 0.3), rug=(0.5, 0.13, 0.1), cream=(0.72, 0.66, 0.52), moss=(0.22, 0.3, 0.12),
+              ochre=(0.66, 0.4, 0.09), black=(0, 0, 0), **{"next room": (0.8, 0.75, 0.64)})
+    rooms(t)
+    furniture(t)
+    shelf(t, Pcg(5, 5))
+    # the lamp: the mouth of a bowl that looks up, so that every path into the dark room has bounced next door
+    boxes(t, "oak", ((4.28, 6.68, 0), (4.32, 6.72, 1.3)), ((4.15, 6.55, 0), (4.45, 6.85, 0.03)))
+    t.block("Translate 4.3 6.7 1.32", emit((1150, 1040, 860)), 'NamedMaterial "black"', 'Shape "disk" "float radius" [0.3]')
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ command line
+
+SCENES = {"cornell-box": cornell_box, "materials": materials, "skylight": skylight, "many-lights": many_lights,
+          "interior": interior}
+
+
+def count(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1, is %d" % value)
+    return value
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scene", nargs="*", metavar="SCENE", help="which to write, default all: " + ", ".join(SCENES))
+    parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)),
+                        help="where the scenes' folders go (default: beside this script)")
+    parser.add_argument("--lights", type=count, default=1000, help="many-lights: how many (default 1000)")
+    parser.add_argument("--trees", type=count, default=1500, help="skylight: how many (default 1500)")
+    parser.add_argument("--seed", type=int, default=1, help="many-lights and skylight: seed (default 1)")
+    parser.add_argument("-o", "--output", help="many-lights: scene file to write instead of many-lights/scene.pbrt")
+    args = parser.parse_args()
+    for name in args.scene:
+        if name not in SCENES:
+            parser.error("no scene %r; there are %s" % (name, ", ".join(SCENES)))
+    if args.output and args.scene != ["many-lights"]:
+        parser.error("-o goes with the one scene many-lights; use --folder for the others")
+    for name in args.scene or SCENES:
+        SCENES[name](os.path.join(args.folder, name), args)
+        print("wrote", args.output or os.path.join(args.folder, name))
+
+
+if __name__ == "__main__":
+    main()

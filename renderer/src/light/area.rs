@@ -217,7 +217,7 @@ mod tests {
     const N: u32 = 200_000;
 
     fn primitive(shape: Shape) -> Primitive {
-        Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false, object: 0 }
+        Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false }
     }
 
     /// Faces down; with normals, by those against the winding.

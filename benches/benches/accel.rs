@@ -170,8 +170,7 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
 }
 
 fn scene(meshes: Vec<Mesh>) -> Geometry {
-    let primitive =
-        |mesh| Primitive { shape: Shape::Mesh(mesh), material: 0, first_light: None, alpha: None, flip: false };
+    let primitive = |mesh| Primitive { shape: Shape::Mesh(mesh), material: 0, first_light: None, alpha: None, flip: false };
     let primitives: Vec<_> = meshes.into_iter().map(primitive).collect();
     Geometry { world: 0..primitives.len() as u32, primitives, ..Geometry::default() }
 }

@@ -15,11 +15,7 @@ pub struct Entity {
 }
 
 impl Entity {
-<<<<<<< HEAD
-    /// An error about the entity, at its place.
-=======
     /// An error at the place of its kind.
->>>>>>> scene
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         SceneError::at(&self.location, message)
     }

@@ -2,7 +2,19 @@
 
 mod common;
 
-use common::{mean, overrides, render_text};
+use common::{overrides, render_text};
+use lightbound::film::Picture;
+
+/// Mean of all pixels.
+fn mean(picture: &Picture) -> [f64; 3] {
+    let mut sum = [0.0; 3];
+    for pixel in &picture.radiance {
+        for c in 0..3 {
+            sum[c] += f64::from(pixel[c]) / picture.radiance.len() as f64;
+        }
+    }
+    sum
+}
 
 /// A square picture through a box filter of one pixel.
 fn scene(head: &str, world: &str) -> String {

@@ -24,14 +24,3 @@ pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture
     let options = RenderOptions { threads, time_limit: None, features: true, stop: &stop, progress: &|_| () };
     render(&scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture
 }
-
-/// Mean of all pixels.
-pub fn mean(picture: &Picture) -> [f64; 3] {
-    let mut sum = [0.0; 3];
-    for pixel in &picture.radiance {
-        for c in 0..3 {
-            sum[c] += f64::from(pixel[c]) / picture.radiance.len() as f64;
-        }
-    }
-    sum
-}

@@ -51,10 +51,11 @@ impl Environment {
         if texels.is_empty() || size > 1 << 16 || texels.len() != size * size {
             return Err(LightError::NotSquare { texels: texels.len(), size });
         }
-        let texels: Vec<Vec3> = texels.iter().map(|t| (scale * *t).max(Vec3::ZERO)).collect();
+        let texels: Vec<Vec3> = texels.iter().map(|t| scale * *t).collect();
         if let Some(i) = texels.iter().position(|t| !t.is_finite()) {
             return Err(LightError::NotFinite { x: i % size, y: i / size });
         }
+        let texels: Vec<Vec3> = texels.into_iter().map(|t| t.max(Vec3::ZERO)).collect();
         let mean = texels.iter().map(|t| t.as_dvec3()).sum::<glam::DVec3>() / texels.len() as f64;
         let weights: Vec<f32> = texels.iter().map(|&t| weight(t)).collect();
         let image = Image {

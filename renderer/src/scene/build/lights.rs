@@ -36,12 +36,22 @@ impl Builder<'_> {
         Ok(lights)
     }
 
-    /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value of `target` (pbrt-v4's `power`
+    /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value of the target (pbrt-v4's `power`
     /// or `illuminance`), where that is given: a unit light has `unit` of it.
-    pub(super) fn scale(&mut self, entity: &Entity, target: &str, unit: f32) -> Result<f32, SceneError> {
+    pub(super) fn scale(&mut self, entity: &Entity, target_name: &str, unit: f32) -> Result<f32, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
-        let target = entity.params.float(target)?.filter(|&x| x > 0.0);
-        Ok(target.map_or(scale, |x| scale * x / unit))
+        let target = entity.params.float(target_name)?.filter(|&x| x > 0.0);
+        let scale = match target {
+            // What has no size, or only black texels, does not shine however strong it should be.
+            Some(_) if unit <= 0.0 => 0.0,
+            Some(x) => scale * (x / unit),
+            None => scale,
+        };
+        if scale.is_finite() {
+            return Ok(scale);
+        }
+        let error = entity.error(format!("\"scale\" and \"{target_name}\" make this light brighter than numbers can tell"));
+        Err(error.help("give smaller ones"))
     }
 
     fn point(&mut self, entity: &Entity, place: &Transform) -> Result<AnyLight, SceneError> {
@@ -94,7 +104,8 @@ impl Builder<'_> {
         let texels: Vec<Vec3> = image.pixels().data.into_iter().map(Vec3::from).collect();
         let size = image.width() as usize;
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
-        Environment::image(&texels, size, place, scale).map_err(|e| entity.error(format!("{}: {e}", path.display())))
+        Environment::image(&texels, size, place, scale)
+            .map_err(|e| entity.error(format!("{}: {e}", path.display())).help("mend the image, or give a smaller \"scale\""))
     }
 }
 

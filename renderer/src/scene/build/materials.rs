@@ -5,7 +5,7 @@ use crate::material::{Material, Metal, Roughness};
 use crate::math::Vec3;
 use crate::scene::describe::Description;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
-use crate::scene::file::params::{FloatOrTexture, ParamType, SpectrumParam};
+use crate::scene::file::params::{ParamType, SpectrumParam};
 use crate::scene::file::parse::Entity;
 use crate::spectrum::HELIUM_D;
 use crate::texture::Param;
@@ -24,24 +24,61 @@ impl Builder<'_> {
     pub(super) fn materials(&mut self, d: &Description) -> Result<Materials, SceneError> {
         let mut all = Materials { materials: Vec::new(), names: Vec::new(), index: Vec::new() };
         for m in &d.materials {
-            let material = self.material(&m.entity, d)?;
+            let material = if m.entity.name == "mix" { None } else { self.material(&m.entity)? };
             all.index.push(material.is_some().then_some(all.materials.len() as u32));
             if let Some(material) = material {
                 all.materials.push(material);
                 all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
             }
         }
+        // A mix may name materials that come later, other mixes among them.
+        let chosen = d.materials.iter().map(|m| self.mix(&m.entity, d)).collect::<Result<Vec<_>, _>>()?;
+        for i in 0..chosen.len() {
+            let (mut end, mut steps) = (i, 0);
+            while let Some(next) = chosen[end] {
+                (end, steps) = (next, steps + 1);
+                if steps > chosen.len() {
+                    let error = d.materials[i].entity.error("this \"mix\" leads to itself");
+                    return Err(error.help("mixes may name each other, but not in a circle"));
+                }
+            }
+            all.index[i] = all.index[end];
+        }
         Ok(all)
     }
 
+    /// The index of the material that stands in for a mix; `None` for other materials.
+    fn mix(&mut self, entity: &Entity, d: &Description) -> Result<Option<usize>, SceneError> {
+        if entity.name != "mix" {
+            return Ok(None);
+        }
+        self.warn(entity, "material \"mix\" is not supported", "the one of its materials with the larger weight")?;
+        let Some([a, b]) = entity.params.strings("materials")? else {
+            return Err(entity.error("\"mix\" takes two materials").help("give \"string materials\" [\"a\" \"b\"]"));
+        };
+        let amount = match self.float(entity, "amount", 0.5)? {
+            Param::Constant(amount) => amount.x,
+            Param::Texture(_) => 0.5,
+        };
+        entity.params.mark_all_used();
+        let find = |name: &String| {
+            d.material(name).ok_or_else(|| {
+                let all = d.materials.iter().filter_map(|m| m.name.as_deref());
+                let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
+                entity.error(format!("no material is named \"{name}\"")).help(help)
+            })
+        };
+        let (a, b) = (find(a)?, find(b)?);
+        Ok(Some(if amount > 0.5 { b } else { a }))
+    }
+
     /// One material; `None` for an interface between media, which without media is nothing.
-    fn material(&mut self, entity: &Entity, d: &Description) -> Result<Option<Material>, SceneError> {
+    fn material(&mut self, entity: &Entity) -> Result<Option<Material>, SceneError> {
         let fallback = |name: &str| {
             Some(match name {
                 "coateddiffuse" => "\"diffuse\" with its reflectance, without the coat",
                 "coatedconductor" => "\"conductor\" without the coat",
                 "diffusetransmission" => "\"diffuse\" with its reflectance; nothing is transmitted",
-                "mix" => "the one of its materials with the larger weight",
                 "subsurface" => "\"diffuse\"",
                 "hair" | "measured" => "\"diffuse\" of 0.5",
                 _ => return None,
@@ -55,9 +92,9 @@ impl Builder<'_> {
             }
         }
         if !supported {
-            let material = self.stand_in(entity, d);
+            let material = self.stand_in(entity)?;
             entity.params.mark_all_used();
-            return material;
+            return Ok(Some(material));
         }
         let material = match entity.name.as_str() {
             "diffuse" => Material::Diffuse { reflectance: self.colour(entity, "reflectance", 0.5)? },
@@ -73,35 +110,14 @@ impl Builder<'_> {
     }
 
     /// What is used for a material that is not supported.
-    fn stand_in(&mut self, entity: &Entity, d: &Description) -> Result<Option<Material>, SceneError> {
-        Ok(Some(match entity.name.as_str() {
+    fn stand_in(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        Ok(match entity.name.as_str() {
             "coateddiffuse" => Material::Diffuse { reflectance: self.colour(entity, "reflectance", 0.5)? },
             "diffusetransmission" => Material::Diffuse { reflectance: self.colour(entity, "reflectance", 0.25)? },
-            "coatedconductor" => self.conductor(entity, "conductor.", 0.3)?,
+            "coatedconductor" => self.conductor(entity, "conductor.", 0.0)?,
             "subsurface" => Material::Diffuse { reflectance: self.colour(entity, "reflectance", 0.5)? },
-            "mix" => {
-                let names = entity.params.strings("materials")?.unwrap_or_default();
-                let &[a, b] = &names.iter().collect::<Vec<_>>()[..] else {
-                    return Err(entity.error("\"mix\" takes two materials").help("give \"string materials\" [\"a\" \"b\"]"));
-                };
-                let amount = match entity.params.float_or_texture("amount")? {
-                    Some(FloatOrTexture::Float(x)) => x,
-                    _ => 0.5,
-                };
-                let name = if amount > 0.5 { b } else { a };
-                let Some(index) = d.material(name) else {
-                    let all = d.materials.iter().filter_map(|m| m.name.as_deref());
-                    let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
-                    return Err(entity.error(format!("no material is named \"{name}\"")).help(help));
-                };
-                let chosen = &d.materials[index].entity;
-                if chosen.name == "mix" {
-                    return Ok(Some(Material::diffuse(Vec3::splat(0.5))));
-                }
-                return self.material(chosen, d);
-            }
             _ => Material::diffuse(Vec3::splat(0.5)),
-        }))
+        })
     }
 
     /// A metal whose `eta`, `k` and roughness carry `prefix`; copper where nothing is said, as in pbrt-v4.
@@ -135,20 +151,17 @@ impl Builder<'_> {
 
     /// An index of refraction: a number, or a spectrum, of which the value at the helium d line is taken.
     fn refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
-        let eta = match entity.params.kind(name) {
-            None => 1.5,
-            Some(ParamType::Spectrum) => {
-                let param = entity.params.spectrum(name)?.expect("it is there");
-                match self.spectrum(entity, &param)? {
-                    Some(s) => s.at(HELIUM_D),
-                    None => unreachable!("parameters of type spectrum are spectra"),
-                }
-            }
-            Some(_) => entity.params.float(name)?.unwrap_or(1.5),
-        };
-        if eta > 0.0 && eta.is_finite() {
-            return Ok(eta);
+        let good = |eta: f32| eta > 0.0 && eta.is_finite();
+        if entity.params.kind(name) != Some(ParamType::Spectrum) {
+            let eta = entity.params.float(name)?.unwrap_or(1.5);
+            let error = || entity.error(format!("the index of refraction is {eta}"));
+            return good(eta).then_some(eta).ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
         }
-        Err(entity.error(format!("the index of refraction is {eta}")).help("give a number above 0, such as 1.5 for glass"))
+        let param = entity.params.spectrum(name)?.expect("it is there");
+        let eta = self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra").at(HELIUM_D);
+        good(eta).then_some(eta).ok_or_else(|| {
+            let error = entity.error(format!("the spectrum \"{name}\" is {eta} at {HELIUM_D} nm, where its index is taken"));
+            error.help("give a spectrum that covers visible light, or a \"float\"")
+        })
     }
 }

@@ -7,7 +7,7 @@ mod shapes;
 mod textures;
 
 use super::Scene;
-use super::describe::describe;
+use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
@@ -65,6 +65,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
     let filter = builder.filter(&description)?;
     let sampling = builder.sampler(&description, overrides)?;
     let integrator = builder.integrator(&description, overrides)?;
+    builder.media(&description)?;
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
@@ -142,6 +143,21 @@ impl Builder<'_> {
                 Err(entity.error(format!("unknown {what} \"{}\"", entity.name)).help(help))
             }
         }
+    }
+
+    /// Media are left out: one warning for each kind.
+    fn media(&mut self, d: &Description) -> Result<(), SceneError> {
+        const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
+        for medium in &d.media {
+            let entity = &medium.entity;
+            if MEDIA.contains(&entity.name.as_str()) {
+                self.warn(entity, format!("participating medium \"{}\" is not supported", entity.name), "empty space")?;
+            } else {
+                self.choose("medium", entity, &MEDIA, |_| None)?;
+            }
+            entity.params.mark_all_used();
+        }
+        Ok(())
     }
 
     /// A file that the scene names.

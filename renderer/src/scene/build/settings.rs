@@ -4,6 +4,7 @@ use super::{Builder, Overrides};
 use crate::camera::{Camera, Projection, ScreenWindow};
 use crate::film::Window;
 use crate::filter::{Filter, FilterKind};
+use crate::image::MAX_PIXELS;
 use crate::math::{Transform, vec2};
 use crate::sampling::SamplerKind;
 use crate::scene::describe::Description;
@@ -21,7 +22,7 @@ impl Builder<'_> {
         let default = self.default_entity("rgb");
         let film = d.film.as_ref().unwrap_or(&default);
         let p = &film.params;
-        self.choose("film", film, &["rgb"], |name| {
+        let supported = self.choose("film", film, &["rgb"], |name| {
             matches!(name, "gbuffer" | "spectral").then_some("film \"rgb\"; features go into every EXR file")
         })?;
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
@@ -44,6 +45,11 @@ impl Builder<'_> {
                 .help("\"shutterclose\" must be after \"shutteropen\""));
         }
         let iso = p.float("iso")?.unwrap_or(100.0);
+        let gain = time * iso / 100.0;
+        if !(gain > 0.0 && gain.is_finite()) {
+            let error = film.error(format!("\"iso\" of {iso} multiplies the picture by {gain}"));
+            return Err(error.help("give a number above 0, such as 100"));
+        }
         if let Some(sensor) = p.string("sensor")?
             && sensor != "cie1931"
         {
@@ -58,8 +64,10 @@ impl Builder<'_> {
         // 32-bit floats hold what 16-bit ones can; the diagonal matters to realistic cameras alone.
         p.bool("savefp16")?;
         p.float("diagonal")?;
-        self.warn_unused(film)?;
-        Ok(FilmSettings { resolution, window, gain: time * iso / 100.0, filename })
+        if supported {
+            self.warn_unused(film)?;
+        }
+        Ok(FilmSettings { resolution, window, gain, filename })
     }
 
     /// The part of the image to render: the command line's crop, else the file's crop window or pixel bounds.
@@ -96,6 +104,11 @@ impl Builder<'_> {
             };
             return Err(what.help(format!("the image has {w} × {h} pixels; choose a larger part")));
         }
+        let pixels = u64::from(window.width()) * u64::from(window.height());
+        if pixels > MAX_PIXELS {
+            let error = film.error(format!("{} × {} pixels are more than {MAX_PIXELS}", window.width(), window.height()));
+            return Err(error.help("lower the resolution, or render parts by \"cropwindow\""));
+        }
         Ok(window)
     }
 
@@ -104,7 +117,7 @@ impl Builder<'_> {
         let default = self.default_entity("perspective");
         let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
         let p = &camera.params;
-        self.choose("camera", camera, &["perspective", "orthographic"], |name| {
+        let supported = self.choose("camera", camera, &["perspective", "orthographic"], |name| {
             matches!(name, "realistic" | "spherical").then_some("a perspective camera")
         })?;
         let positive = |name: &str, default: f32| match p.float(name)?.unwrap_or(default) {
@@ -117,9 +130,8 @@ impl Builder<'_> {
             None => (),
             Some(&[x0, x1, y0, y1]) if x0 < x1 && y0 < y1 => screen = ScreenWindow { min: vec2(x0, y0), max: vec2(x1, y1) },
             Some(_) => {
-                return Err(camera
-                    .error("\"screenwindow\" is no rectangle")
-                    .help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
+                let error = camera.error("\"screenwindow\" is no rectangle");
+                return Err(error.help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
             }
         }
         let projection = match camera.name.as_str() {
@@ -137,7 +149,9 @@ impl Builder<'_> {
             return Err(camera.error(format!("\"lensradius\" is {lens_radius}")).help("give 0 or a number above"));
         }
         let focal_distance = positive("focaldistance", 1e6)?;
-        self.warn_unused(camera)?;
+        if supported {
+            self.warn_unused(camera)?;
+        }
         let camera_from_world = d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
         let to_world = Transform::new(camera_from_world.inverse())
             .ok_or_else(|| camera.error("the transform of the camera cannot be inverted").help("look for a scale of 0"))?;
@@ -172,7 +186,14 @@ impl Builder<'_> {
         self.choose("sampler", sampler, &[&low_discrepancy[..], &["independent"]].concat(), |_| None)?;
         let spp = match (p.int("pixelsamples")?, sampler.name.as_str()) {
             (Some(n), _) => n,
-            (None, "stratified") => p.int("xsamples")?.unwrap_or(4).saturating_mul(p.int("ysamples")?.unwrap_or(4)),
+            (None, "stratified") => {
+                let (x, y) = (p.int("xsamples")?.unwrap_or(4), p.int("ysamples")?.unwrap_or(4));
+                if x.min(y) < 1 {
+                    return Err(sampler.error(format!("{x} × {y} samples per pixel")).help("give 1 or more of each"));
+                }
+                x.saturating_mul(y)
+            }
+            (None, "independent") => 4,
             (None, _) => 16,
         };
         if spp < 1 {
@@ -191,7 +212,7 @@ impl Builder<'_> {
     fn options(&mut self, d: &Description) -> Result<Option<u32>, SceneError> {
         let mut seed = None;
         for option in &d.options {
-            match (option.name.as_str(), option.value.parse::<i32>()) {
+            match (option.name.as_str(), option.value.parse::<i64>()) {
                 ("seed", Ok(value)) => seed = Some(value as u32),
                 ("seed", Err(_)) => {
                     let error = SceneError::at(&option.location, format!("the seed \"{}\" is no integer", option.value));
@@ -235,6 +256,8 @@ impl Builder<'_> {
             self.warn_unused(integrator)?;
         }
         if let Some(accelerator) = &d.accelerator {
+            // Which one is built is the command line's choice; it does not change the picture.
+            self.choose("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
             accelerator.params.mark_all_used();
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32 })

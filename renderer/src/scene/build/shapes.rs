@@ -69,9 +69,6 @@ impl Builder<'_> {
             _ => None,
         };
         self.choose("shape", entity, &SHAPES, fallback)?;
-        if s.media.is_some() {
-            self.warn(entity, "participating media are not supported", "empty space")?;
-        }
         let place = transform(entity, s.ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
@@ -97,7 +94,8 @@ impl Builder<'_> {
             }
             return Ok(());
         };
-        let Some(alpha) = alpha else { return Ok(()) };
+        // Nothing ever meets a surface of no opacity; but as in pbrt-v4 it shines where it is a light.
+        let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
             let mut primitive =
                 Primitive { shape, material, first_light: None, alpha: alpha.clone(), flip: s.reverse_orientation };
@@ -105,19 +103,18 @@ impl Builder<'_> {
                 primitive.first_light = Some(lights.len() as u32);
                 self.area_light(&d.area_lights[light], &primitive, lights)?;
             }
-            geometry.primitives.push(primitive);
+            if !invisible {
+                geometry.primitives.push(primitive);
+            }
         }
         Ok(())
     }
 
-    /// Opacity: `Some(None)` is opaque, `None` cannot be seen at all.
-    #[allow(clippy::option_option, reason = "absent, opaque and textured are three different things")]
-    fn alpha(&mut self, entity: &Entity) -> Result<Option<Option<Param>>, SceneError> {
+    /// Opacity where it is not full.
+    fn alpha(&mut self, entity: &Entity) -> Result<Option<Param>, SceneError> {
         Ok(match self.optional_float(entity, "alpha")? {
-            Some(Param::Constant(a)) if a.x <= 0.0 => None,
-            Some(Param::Constant(a)) if a.x < 1.0 => Some(Some(Param::Constant(a))),
-            Some(texture @ Param::Texture(_)) => Some(Some(texture)),
-            _ => Some(None),
+            Some(Param::Constant(a)) if a.x >= 1.0 => None,
+            alpha => alpha,
         })
     }
 
@@ -142,9 +139,9 @@ impl Builder<'_> {
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
         };
-        if entity.params.find("displacement").is_some() {
-            entity.params.texture("displacement").ok();
-            entity.params.float("edgelength").ok();
+        // How finely a displaced mesh is diced.
+        entity.params.float("edgelength")?;
+        if entity.params.texture("displacement")?.is_some() {
             self.warn(entity, "displacement is not supported", "the mesh as it is")?;
         }
         let path = self.path(name);

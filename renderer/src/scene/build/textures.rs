@@ -174,8 +174,8 @@ fn find(all: &HashMap<String, Arc<Texture>>, entity: &Entity, name: &str, kind: 
     match all.get(name) {
         Some(t) => Ok(Param::Texture(t.clone())),
         None => {
-            let help = did_you_mean(name, all.keys().map(String::as_str), "define it with Texture before it is used");
-            Err(entity.error(format!("no {kind} texture is named \"{name}\"")).help(help))
+            let help = did_you_mean(name, all.keys().map(String::as_str), &format!("define it with Texture as a {kind}"));
+            Err(entity.error(format!("no texture of type {kind} is named \"{name}\"")).help(help))
         }
     }
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{draw, overrides};
-use lightbound::image::write::{write_pfm, write_png};
+use common::{draw, overrides, write_files};
+use lightbound::image::write::write_pfm;
 use lightbound::scene::build::{Loaded, Overrides, load};
 use lightbound::scene::diagnostics::{Diagnostics, SceneError};
 use std::io::Write;
@@ -93,6 +93,7 @@ LightSource "spot" "float coneangle" 0 => "coneangle" is 0; above 0
 LightSource "spot" "float coneangle" 10 "float conedeltaangle" 11 => "conedeltaangle" is 11; 0 to coneangle
 Scale 1e-60 1e-60 1e-60 LightSource "point" => "point"; cannot be inverted; scale
 AreaLightSource "difuse" Shape "sphere" => unknown area light; did you mean "diffuse"
+AreaLightSource "diffuse" "rgb L" [1 1 1] "string filename" "good.png" Shape "sphere" => both "L" and "filename"; remove
 AreaLightSource "diffuse" "rgb twosided" [1 1 1] Shape "sphere" => rgb twosided; "bool twosided"
 # Shapes.
 Shape "shpere" => unknown shape; did you mean "sphere"
@@ -208,34 +209,29 @@ impl Place {
     fn new() -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
         let file = |name: &str| place.path(name);
-        let header = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
-                      element face 1\nproperty list uchar int vertex_indices\nend_header\n";
-        let ply = format!("{header}-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n");
-        place.write("good.ply", ply.as_bytes());
+        write_files(place.folder.path());
+        let ply = std::fs::read_to_string(file("good.ply")).unwrap();
         place.write("cut.ply", &ply.as_bytes()[..ply.len() - 12]);
         place.write("index.ply", ply.replace("3 0 1 2", "3 0 1 7").as_bytes());
         place.write("nan.ply", ply.replace("0 1 3", "0 nan 3").as_bytes());
         place.write("flat.ply", ply.replace("0 1 3", "1 -1 3").as_bytes());
-        place.write("noface.ply", format!("{}-1 -1 3\n1 -1 3\n0 1 3\n", header.replace("face 1", "face 0")).as_bytes());
+        let no_face = ply.replace("face 1", "face 0").replace("3 0 1 2\n", "");
+        place.write("noface.ply", no_face.as_bytes());
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         gzip.write_all(ply.as_bytes()).unwrap();
         let gzip = gzip.finish().unwrap();
         place.write("good.ply.gz", &gzip);
         place.write("cut.ply.gz", &gzip[..gzip.len() / 2]);
         place.write("cut.pbrt.gz", &gzip[..gzip.len() / 2]);
-        let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
-        write_png(&file("good.png"), 8, 8, &grey(64), 0.0).unwrap();
         place.cut("good.png", "cut.png");
-        write_pfm(&file("good.pfm"), 4, 4, &grey(16)).unwrap();
         place.cut("good.pfm", "cut.pfm");
-        write_pfm(&file("wide.pfm"), 4, 2, &grey(8)).unwrap();
+        write_pfm(&file("wide.pfm"), 4, 2, &[[1.0; 3]; 8]).unwrap();
         write_pfm(&file("black.pfm"), 2, 2, &[[0.0; 3]; 4]).unwrap();
         write_pfm(&file("nan.pfm"), 2, 2, &[[1.0; 3], [1.0; 3], [1.0; 3], [1.0, f32::NAN, 1.0]]).unwrap();
         exr::prelude::write_rgb_file(file("good.exr"), 4, 4, |x, y| (x as f32, y as f32, 1.0)).unwrap();
         place.cut("good.exr", "cut.exr");
         place.write("junk.bin", b"neither this nor that");
         place.write("empty", b"");
-        place.write("good.spd", b"# a glass\n400 1.6\n700 1.5\n");
         place.write("blue.spd", b"400 1.6\n500 1.5\n");
         place.write("odd.spd", b"400 1.6 500\n");
         place.write("word.spd", b"400 1.6\n500 green\n");

@@ -3,8 +3,7 @@
 
 mod common;
 
-use common::{draw, overrides};
-use lightbound::image::write::{write_pfm, write_png};
+use common::{draw, overrides, write_files};
 use lightbound::scene::build::{Loaded, Overrides, load};
 use lightbound::scene::diagnostics::{Diagnostics, SceneError, Warning};
 use std::path::{Path, PathBuf};
@@ -77,7 +76,7 @@ Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "floa
 LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniometric"; point light
 LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
-AreaLightSource "diffuse" "string filename" "good.png" Shape "sphere" Shape "disk" => emission images; everywhere
+AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; everywhere
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is left out
 AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => shutter; without motion blur
@@ -157,7 +156,7 @@ MakeNamedMaterial "n" "string type" "conductor" "rgb eta" [1 2 3] "rgb k" [1 2 3
 MakeNamedMaterial "r" "string type" "conductor" "texture reflectance" "tube" "float roughness" 0.3
 MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" "glass-BK7" "float uroughness" 0.1 "float vroughness" 0.2 "bool remaproughness" true
 MakeNamedMaterial "h" "string type" "dielectric" "float eta" 1.3 "float roughness" 0
-MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "glass.spd"
+MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
 MakeNamedMaterial "i" "string type" "interface"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
@@ -213,13 +212,7 @@ const COMMON: &str = r#"LightSource "infinite" Texture "grey" "float" "constant"
 impl Place {
     fn new() -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
-        let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
-        write_png(&place.path("good.png"), 8, 8, &grey(64), 0.0).unwrap();
-        write_pfm(&place.path("good.pfm"), 4, 4, &grey(16)).unwrap();
-        let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
-                   element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
-        std::fs::write(place.path("good.ply"), ply).unwrap();
-        std::fs::write(place.path("glass.spd"), "300 1.6 900 1.5").unwrap();
+        write_files(place.folder.path());
         place
     }
 
@@ -314,4 +307,44 @@ fn what_is_supported_gives_no_warning() {
             assert_eq!(scene.film.filename, Path::new("out.exr"));
         }
     }
+}
+
+/// Start and end of every number of a text.
+fn numbers(text: &str) -> Vec<(usize, usize)> {
+    let breaks = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"');
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (end, c) in text.char_indices().filter(|&(_, c)| breaks(c)) {
+        if text[start..end].parse::<f32>().is_ok() {
+            found.push((start, end));
+        }
+        start = end + c.len_utf8();
+    }
+    found
+}
+
+#[test]
+fn any_number_may_be_odd() {
+    let place = Place::new();
+    let all = |text: String, (slot, variants): (&str, &str)| text.replace(slot, variants.lines().next().unwrap());
+    let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), all);
+    let mut rendered = 0;
+    for (start, end) in numbers(&text) {
+        for odd in ["0", "-1", "1000000", "1e30", "-1e-30"] {
+            let changed = format!("{}{odd}{}", &text[..start], &text[end..]);
+            // The time this takes should not hang on the number.
+            let changed = changed.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
+            let shown = &changed[start.saturating_sub(60)..(start + 20).min(changed.len())];
+            match place.load(&changed, false).0 {
+                Err(e) => assert!(!e.message().is_empty() && e.location().is_some(), "{shown}: {e}"),
+                Ok(loaded) => {
+                    let picture = draw(&loaded.scene, 1);
+                    assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{shown}");
+                    assert!(odd == "1e30" || picture.invalid_samples == 0, "{shown}");
+                    rendered += 1;
+                }
+            }
+        }
+    }
+    assert!(rendered > 500, "{rendered}");
 }

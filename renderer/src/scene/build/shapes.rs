@@ -124,6 +124,9 @@ impl Builder<'_> {
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
         if p.string("filename")?.is_some() {
+            if p.find("L").is_some() {
+                return Err(entity.error("both \"L\" and \"filename\" are given").help("remove one of them"));
+            }
             self.warn(entity, "emission images of area lights are not supported", "the same radiance everywhere")?;
         }
         let le = self.emission(entity, "L")?;

@@ -235,6 +235,8 @@ mod tests {
         assert_eq!(make(&texels, 2), Ok(()), "negative is black");
         texels[3].y = f32::INFINITY;
         assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
+        texels[3].y = f32::NAN;
+        assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
         let black = Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap();
         assert!(black.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
         assert_eq!((black.pdf_li(Vec3::Z), black.power(1.0)), (0.0, 0.0));

@@ -69,6 +69,7 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
     let totals = Mutex::new((RayCounts::default(), 0u64));
     let (start, cpu_start) = (Instant::now(), cpu_time());
     let work = || {
+        let mut worker = integrator.worker(scene);
         let (mut counts, mut camera_samples) = (RayCounts::default(), 0);
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
@@ -78,7 +79,7 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
                 break;
             }
             let mut tile = tiles[job % tiles.len()].lock().expect("no thread panics while it holds a tile");
-            counts += integrator.render_tile(scene, samples.clone(), &mut tile);
+            counts += worker.render_tile(samples.clone(), &mut tile);
             let taken = u64::from(tile.window().width() * tile.window().height()) * samples.len() as u64;
             camera_samples += taken;
             (options.progress)(taken);

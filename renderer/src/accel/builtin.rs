@@ -56,18 +56,23 @@ impl Builtin {
             return;
         }
         // From here on the end belongs to the segment, so that of equally near hits all are seen.
-        let ray = &Ray { tmax: ray.tmax.next_down(), ..*ray };
-        let end = self.world.candidates(&self.geometry, ray, Hit::NONE, &mut offer);
-        if self.geometry.instances.is_empty() || end < ray.tmin {
-            return;
+        let end = ray.tmax.next_down();
+        let end = self.world.candidates(&self.geometry, ray, end, Hit::NONE, &mut offer);
+        if !self.geometry.instances.is_empty() && end >= ray.tmin {
+            self.instance_candidates(ray, end, &mut offer);
         }
-        self.instances.traverse(&Ray { tmax: end, ..*ray }, |index, tmax| {
+    }
+
+    /// The part of [`Builtin::candidates`] that lies in instances; apart, to keep the common way short.
+    #[inline(never)]
+    fn instance_candidates(&self, ray: &Ray, end: f32, offer: &mut impl FnMut(Hit) -> f32) {
+        self.instances.traverse(ray, end, |index, end| {
             let instance = &self.geometry.instances[index as usize];
-            let local = Ray { tmax, ..to_local(ray, &instance.transform) };
+            let local = to_local(ray, &instance.transform);
             if !super::is_traceable(&local) {
-                return tmax;
+                return end;
             }
-            self.groups[instance.group as usize].candidates(&self.geometry, &local, index, &mut offer)
+            self.groups[instance.group as usize].candidates(&self.geometry, &local, end, index, offer)
         });
     }
 }
@@ -123,12 +128,18 @@ impl Group {
             + self.elements.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Offers what lies on the segment of a ray in the group's space; returns the segment's end as `offer` last said.
+    /// Offers what lies between `ray.tmin` and `end` on a ray in the group's space; returns the end as `offer` last said.
     #[inline(always)]
-    fn candidates(&self, geometry: &Geometry, ray: &Ray, instance: u32, offer: &mut impl FnMut(Hit) -> f32) -> f32 {
+    fn candidates(
+        &self,
+        geometry: &Geometry,
+        ray: &Ray,
+        mut end: f32,
+        instance: u32,
+        offer: &mut impl FnMut(Hit) -> f32,
+    ) -> f32 {
         let shear = Shear::new(ray);
-        let mut end = ray.tmax;
-        self.triangles.traverse(ray, |index, tmax| {
+        self.triangles.traverse(ray, end, |index, tmax| {
             let block = &self.blocks[index as usize];
             let hits = shear.intersect(block, tmax);
             let mut mask = hits.mask;
@@ -146,7 +157,20 @@ impl Group {
         if self.elements.is_empty() || end < ray.tmin {
             return end;
         }
-        self.shapes.traverse(&Ray { tmax: end, ..*ray }, |index, tmax| {
+        self.shape_candidates(geometry, ray, end, instance, offer)
+    }
+
+    /// The part of [`Group::candidates`] that is no triangle.
+    #[inline(never)]
+    fn shape_candidates(
+        &self,
+        geometry: &Geometry,
+        ray: &Ray,
+        mut end: f32,
+        instance: u32,
+        offer: &mut impl FnMut(Hit) -> f32,
+    ) -> f32 {
+        self.shapes.traverse(ray, end, |index, tmax| {
             let (primitive, element) = self.elements[index as usize];
             if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray }) {
                 end = offer(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });

@@ -97,10 +97,11 @@ impl Tree {
         self.nodes.capacity() * size_of::<Node>()
     }
 
-    /// Calls `leaf` with the numbers of the leaves that the ray meets, near ones first, and the end of the segment so far.
-    /// `leaf` returns the new end; one before `ray.tmin` ends the traversal. The ray must be finite, its direction not zero.
+    /// Calls `leaf` with the numbers of the leaves that the ray meets between `ray.tmin` and `end`, near ones first, and the end
+    /// of the segment so far. `leaf` returns the new end; one before `ray.tmin` ends the traversal. The ray must be finite, its
+    /// direction not zero.
     #[inline(always)]
-    pub(super) fn traverse(&self, ray: &Ray, mut leaf: impl FnMut(u32, f32) -> f32) {
+    pub(super) fn traverse(&self, ray: &Ray, end: f32, mut leaf: impl FnMut(u32, f32) -> f32) {
         if self.nodes.is_empty() {
             return;
         }
@@ -113,7 +114,7 @@ impl Tree {
             &mut large
         };
         let slab = Slab::new(ray);
-        let mut tmax = ray.tmax;
+        let mut tmax = end;
         let mut top = 0;
         let mut current = 0;
         loop {
@@ -270,7 +271,7 @@ mod tests {
 
     fn met(tree: &Tree, ray: &Ray) -> Vec<u32> {
         let mut leaves = Vec::new();
-        tree.traverse(ray, |leaf, tmax| {
+        tree.traverse(ray, ray.tmax, |leaf, tmax| {
             leaves.push(leaf);
             tmax
         });

@@ -73,16 +73,23 @@ impl Shear {
         }
     }
 
+    /// Moves and shears four vertices into the ray's frame.
+    #[inline(always)]
+    fn place(&self, vertex: &[Vec4; 3]) -> [Vec4; 3] {
+        let [x, y, z] = self.axes;
+        let z = vertex[z] - self.origin[2];
+        let x = vertex[x] - self.origin[0] - self.shear[0] * z;
+        let y = vertex[y] - self.origin[1] - self.shear[1] * z;
+        [x, y, self.shear[2] * z]
+    }
+
     /// Tests the four triangles against the segment from `tmin` to `tmax`; both ends belong to it.
     #[inline(always)]
     pub(super) fn intersect(&self, block: &Block, tmax: f32) -> BlockHits {
-        let [sx, sy, sz] = self.shear;
-        let [a, b, c] = block.vertices.each_ref().map(|vertex| {
-            let [x, y, z] = [0, 1, 2].map(|i| vertex[self.axes[i]] - self.origin[i]);
-            [x - sx * z, y - sy * z, sz * z]
-        });
+        let (a, b, c) = (self.place(&block.vertices[0]), self.place(&block.vertices[1]), self.place(&block.vertices[2]));
         let mut weights = [edge(&b, &c), edge(&c, &a), edge(&a, &b)];
-        let zero = weights.map(|w| w.cmpeq(Vec4::ZERO).bitmask()).into_iter().fold(0, |m, z| m | z);
+        let [u, v, w] = weights;
+        let zero = (u.cmpeq(Vec4::ZERO) | v.cmpeq(Vec4::ZERO) | w.cmpeq(Vec4::ZERO)).bitmask();
         if zero != 0 {
             settle(&mut weights, zero, &a, &b, &c);
         }

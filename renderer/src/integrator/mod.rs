@@ -29,7 +29,13 @@ pub trait Integrator: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
+    /// What a thread works with; it keeps its buffers from tile to tile.
+    fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a>;
+}
+
+/// An integrator at work on one thread.
+pub trait Worker {
     /// Adds samples number `samples` of every pixel of the tile. What is added for a pixel's sample depends on nothing but the
     /// scene, the pixel and the sample's number.
-    fn render_tile(&self, scene: &Scene, samples: Range<u32>, tile: &mut Tile) -> RayCounts;
+    fn render_tile(&mut self, samples: Range<u32>, tile: &mut Tile) -> RayCounts;
 }

@@ -6,7 +6,8 @@
 //! environment maps.
 
 use crate::math::{Vec2, Vec3, vec2};
-use std::f32::consts::{FRAC_2_PI, FRAC_PI_4};
+use crate::sampling::warp;
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
 /// The unit direction at `p` of the unit square; its middle is +z, its corners −z.
 pub fn square_to_sphere(p: Vec2) -> Vec3 {
@@ -15,8 +16,9 @@ pub fn square_to_sphere(p: Vec2) -> Vec3 {
     // Signed distance from the diamond between the hemispheres, and distance from the pole.
     let signed = 1.0 - (a.x + a.y);
     let r = 1.0 - signed.abs();
-    let phi = if r == 0.0 { 0.0 } else { FRAC_PI_4 * ((a.y - a.x) / r + 1.0) };
-    let (sin, cos) = phi.sin_cos();
+    // Within the quadrant φ = π/4 (1 + t).
+    let (s, c) = warp::sin_cos_eighth(if r == 0.0 { -1.0 } else { (a.y - a.x) / r });
+    let (sin, cos) = (FRAC_1_SQRT_2 * (c + s), FRAC_1_SQRT_2 * (c - s));
     let sin_theta = r * (2.0 - r * r).max(0.0).sqrt();
     let z = (1.0 - r * r).copysign(signed);
     Vec3::new((cos * sin_theta).copysign(q.x), (sin * sin_theta).copysign(q.y), z)

@@ -1,8 +1,9 @@
 //! Lambertian reflection: the same radiance in all directions, f = ρ/π, on the side that `wo` is on.
 
 use super::{Bsdf, BsdfSample};
-use crate::math::{Vec2, Vec3, vec2, vec3};
-use std::f32::consts::{FRAC_1_PI, FRAC_PI_2, FRAC_PI_4};
+use crate::math::{Vec2, Vec3};
+use crate::sampling::warp;
+use std::f32::consts::FRAC_1_PI;
 
 /// A diffuse reflector, alike on both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,11 +32,10 @@ impl Bsdf for Diffuse {
 
     #[inline]
     fn sample(&self, _lobe: f32, u: Vec2, wo: Vec3) -> Option<BsdfSample> {
-        let d = disk(u);
-        let z = (1.0 - d.length_squared()).max(0.0).sqrt().copysign(wo.z);
-        let pdf = z.abs() * FRAC_1_PI;
-        let sample = BsdfSample { wi: vec3(d.x, d.y, z), weight: self.reflectance, pdf, delta: false, eta: 1.0 };
-        (z * wo.z > 0.0).then_some(sample)
+        let up = warp::cosine_hemisphere(u);
+        let wi = up.with_z(up.z.copysign(wo.z));
+        let pdf = warp::cosine_hemisphere_pdf(up.z);
+        (wi.z * wo.z > 0.0).then_some(BsdfSample { wi, weight: self.reflectance, pdf, delta: false, eta: 1.0 })
     }
 
     fn is_delta(&self) -> bool {
@@ -45,21 +45,4 @@ impl Bsdf for Diffuse {
     fn albedo(&self, _wo: Vec3) -> Vec3 {
         self.reflectance
     }
-}
-
-/// A point of the unit disk, uniform by area; projected up, it is distributed like the cosine.
-///
-/// Squares around the centre become circles (Shirley & Chiu 1997), which keeps stratification.
-#[inline]
-fn disk(u: Vec2) -> Vec2 {
-    let p = 2.0 * u - Vec2::ONE;
-    let (r, angle) = if p.x.abs() > p.y.abs() {
-        (p.x, FRAC_PI_4 * (p.y / p.x))
-    } else if p.y != 0.0 {
-        (p.y, FRAC_PI_2 - FRAC_PI_4 * (p.x / p.y))
-    } else {
-        return Vec2::ZERO;
-    };
-    let (sin, cos) = angle.sin_cos();
-    r * vec2(cos, sin)
 }

@@ -9,7 +9,8 @@
 //! All functions want `wo` and the facet normal `m` in the upper hemisphere; the sign of `wi.z` does not matter.
 
 use crate::math::{Vec2, Vec3, vec3};
-use std::f32::consts::{FRAC_1_PI, TAU};
+use crate::sampling::warp;
+use std::f32::consts::FRAC_1_PI;
 
 /// The distribution, given by the roughness along x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,10 +83,7 @@ impl TrowbridgeReitz {
     #[inline]
     pub fn sample(&self, wo: Vec3, u: Vec2) -> Vec3 {
         let w = vec3(self.alpha.x * wo.x, self.alpha.y * wo.y, wo.z).normalize_or(Vec3::Z);
-        let (sin_phi, cos_phi) = (TAU * u.x).sin_cos();
-        let z = (1.0 - u.y) * (1.0 + w.z) - w.z;
-        let sin = (1.0 - z * z).max(0.0).sqrt();
-        let h = w + vec3(sin * cos_phi, sin * sin_phi, z);
+        let h = w + warp::uniform_cone(u, 1.0 + w.z);
         vec3(self.alpha.x * h.x, self.alpha.y * h.y, h.z.max(0.0)).normalize_or(Vec3::Z)
     }
 }

@@ -35,7 +35,7 @@ pub fn uniform_disk(u: Vec2) -> Vec2 {
 ///
 /// Polynomials in t² through Chebyshev nodes. Unlike the platform's `sin` they give the same bits on every machine.
 #[inline]
-fn sin_cos_eighth(t: f32) -> (f32, f32) {
+pub(crate) fn sin_cos_eighth(t: f32) -> (f32, f32) {
     let s = t * t;
     let sin = t * (FRAC_PI_4 + s * (-0.080_745_43 + s * (0.002_490_007 + s * -3.595_44e-5)));
     let cos = 1.0 + s * (-0.308_425_14 + s * (0.015_854_325 + s * (-3.259_386e-4 + s * 3.529_804_3e-6)));

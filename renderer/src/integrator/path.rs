@@ -78,6 +78,9 @@ const CAMERA_SET: u32 = 0;
 /// 0.65 times the variance on a Cornell box, 0.5 times in a room lit through a door.
 const ROULETTE_DEPTH: u32 = 3;
 
+/// Greatest chance of survival, so that paths end even between perfect mirrors.
+const MAX_SURVIVAL: f32 = 0.99;
+
 impl Integrator for PathTracer {
     fn name(&self) -> &'static str {
         "path"
@@ -226,8 +229,8 @@ impl Wave<'_> {
         let eta_scale = path.eta_scale * s.eta * s.eta;
         let mut throughput = path.throughput * s.weight;
         // Russian roulette on the throughput that the path has left, free of the η² that a later refraction gives back.
-        let survival = (throughput * eta_scale).max_element().max(0.0).sqrt();
-        if survival < 1.0 && depth >= ROULETTE_DEPTH {
+        if depth >= ROULETTE_DEPTH {
+            let survival = (throughput * eta_scale).max_element().max(0.0).sqrt().min(MAX_SURVIVAL);
             if roulette >= survival {
                 return;
             }

@@ -19,8 +19,11 @@ pub struct PiecewiseConstant2d {
     height: usize,
     /// `height + 1` cumulative probabilities of rows, from 0 to 1.
     rows: Vec<f32>,
+    row_guide: Vec<u32>,
     /// For each row, `width + 1` cumulative probabilities of its columns, from 0 to 1.
     columns: Vec<f32>,
+    /// For each row, `guide_len(width)` numbers of [`guide`].
+    column_guides: Vec<u32>,
 }
 
 impl PiecewiseConstant2d {
@@ -45,14 +48,17 @@ impl PiecewiseConstant2d {
             .collect();
         let mut rows = vec![0.0; height + 1];
         let total = cumulate(sums.into_iter(), &mut rows);
-        (total > 0.0).then_some(PiecewiseConstant2d { width, height, rows, columns })
+        let row_guide = guide(&rows);
+        let column_guides = columns.par_chunks(width + 1).flat_map_iter(guide).collect();
+        (total > 0.0).then_some(PiecewiseConstant2d { width, height, rows, row_guide, columns, column_guides })
     }
 
     /// Draws a point of [0, 1)²; returns it with its density per unit area, which is positive.
     #[inline]
     pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
-        let (row, y, p_row) = draw(&self.rows, u.y);
-        let (_, x, p_column) = draw(self.row(row), u.x);
+        let (row, y, p_row) = draw(&self.rows, &self.row_guide, u.y);
+        let length = guide_len(self.width);
+        let (_, x, p_column) = draw(self.row(row), &self.column_guides[row * length..][..length], u.x);
         (vec2(x, y), self.density(p_row, p_column))
     }
 
@@ -98,12 +104,31 @@ fn cumulate(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 
     sum
 }
 
+/// Entries of the guide of a table of `n` cells: a power of two of equal pieces of [0, 1), about one for four cells, and one more.
+fn guide_len(n: usize) -> usize {
+    n.div_ceil(4).next_power_of_two() + 1
+}
+
+/// Where to look in a cumulative table (Chen & Asau 1974): for the start of each piece, the cell that it falls into.
+fn guide(cdf: &[f32]) -> Vec<u32> {
+    let n = cdf.len() - 1;
+    let pieces = guide_len(n) - 1;
+    (0..=pieces).map(|i| cell_of(&cdf[1..n], i as f32 / pieces as f32) as u32).collect()
+}
+
+/// Number of inner borders at or before u: the cell that holds u. One of no width is followed by another that starts there too.
+fn cell_of(borders: &[f32], u: f32) -> usize {
+    borders.partition_point(|&c| c <= u)
+}
+
 /// Inverts a cumulative table: the cell, a coordinate inside it, in [0, 1) over all cells, and the cell's probability.
 #[inline]
-fn draw(cdf: &[f32], u: f32) -> (usize, f32, f32) {
+fn draw(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
     let n = cdf.len() - 1;
-    // The last cell that starts at or before u; one of no width is followed by another that starts there too.
-    let i = cdf[1..n].partition_point(|&c| c <= u);
+    // Exact, since the number of pieces is a power of two.
+    let piece = (u * (guide.len() - 1) as f32) as usize;
+    let (first, last) = (guide[piece] as usize, guide[piece + 1] as usize);
+    let i = first + cell_of(&cdf[1 + first..1 + last], u);
     let p = cdf[i + 1] - cdf[i];
     let mut x = ((i as f32 + ((u - cdf[i]) / p).min(ONE_MINUS_EPSILON)) / n as f32).min(ONE_MINUS_EPSILON);
     // Rounding may have carried x over the cell's border.

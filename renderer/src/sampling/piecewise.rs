@@ -189,7 +189,7 @@ mod tests {
                 cdf.iter().flat_map(around).chain([ONE_MINUS_EPSILON]).filter(inside).collect()
             };
             for v in edges(&d.rows) {
-                let row = draw(&d.rows, v).0;
+                let row = draw(&d.rows, &d.row_guide, v).0;
                 for u in edges(d.row(row)) {
                     let (p, pdf) = d.sample(vec2(u, v));
                     assert!(pdf > 0.0 && pdf == d.pdf(p) && p.max_element() < 1.0, "{w} × {h} at {u} {v}: {p} {pdf}");

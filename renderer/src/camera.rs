@@ -60,7 +60,7 @@ impl Camera {
         focal_distance: f32,
     ) -> Camera {
         let scale = match projection {
-            Projection::Perspective { fov } => (0.5 * fov.to_radians()).tan(),
+            Projection::Perspective { fov } => libm::tanf(0.5 * fov.to_radians()),
             Projection::Orthographic => 1.0,
         };
         let size = screen.max - screen.min;

@@ -96,7 +96,10 @@ impl FilterKind {
             FilterKind::Box => 1.0,
             FilterKind::Triangle => radius - x,
             FilterKind::Gaussian { sigma } => {
-                let g = |x: f64| (-0.5 * (x / f64::from(sigma)).powi(2)).exp();
+                let g = |x: f64| {
+                    let t = x / f64::from(sigma);
+                    libm::exp(-0.5 * t * t)
+                };
                 g(x) - g(radius)
             }
             FilterKind::Mitchell { b, c } => mitchell(2.0 * x / radius, f64::from(b), f64::from(c)),
@@ -107,7 +110,7 @@ impl FilterKind {
 
 /// sin πx / πx.
 fn sinc(x: f64) -> f64 {
-    if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) }
+    if x == 0.0 { 1.0 } else { libm::sin(PI * x) / (PI * x) }
 }
 
 /// The cubic of Mitchell & Netravali 1988, eq. 8, for x in [0, 2].

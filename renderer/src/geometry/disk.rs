@@ -54,7 +54,7 @@ impl Disk {
             return None;
         }
         let p = o + t * d;
-        let r = p.x.hypot(p.y);
+        let r = p.truncate().length();
         let phi = placement::azimuth(p);
         (r >= self.inner && r <= self.radius && phi <= self.phi_max).then(|| ShapeHit {
             t: t as f32,
@@ -64,7 +64,7 @@ impl Disk {
     }
 
     pub(super) fn point(&self, u: f32, v: f32) -> ShapePoint {
-        let (sin, cos) = (f64::from(u) * self.phi_max).sin_cos();
+        let (sin, cos) = libm::sincos(f64::from(u) * self.phi_max);
         let r = self.radius - f64::from(v) * (self.radius - self.inner);
         let p = self.placement.point(DVec3::new(r * cos, r * sin, self.height));
         let ng = self.normal();
@@ -91,7 +91,7 @@ impl Disk {
         } else {
             let [inner2, outer2] = [self.inner, self.radius].map(|r| r * r);
             let r = (inner2 + f64::from(u.x) * (outer2 - inner2)).sqrt();
-            let (sin, cos) = (f64::from(u.y) * self.phi_max).sin_cos();
+            let (sin, cos) = libm::sincos(f64::from(u.y) * self.phi_max);
             (r * cos, r * sin)
         };
         self.placement.point(DVec3::new(x, y, self.height))

@@ -53,8 +53,8 @@ impl Placement {
     /// The factor of a map that scales all directions alike (within 10⁻⁵), else `None`.
     pub(crate) fn uniform_scale(&self) -> Option<f64> {
         let m = self.forward.matrix3;
-        let s2 = m.determinant().abs().powf(2.0 / 3.0);
         let gram = m.transpose() * m;
+        let s2 = (gram.x_axis.x + gram.y_axis.y + gram.z_axis.z) / 3.0;
         gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
     }
 
@@ -93,6 +93,6 @@ pub(super) fn phi_max(shape: &'static str, degrees: f32) -> Result<f64, ShapeErr
 
 /// The angle of (x, y) in [0, 2π).
 pub(super) fn azimuth(p: DVec3) -> f64 {
-    let phi = p.y.atan2(p.x);
+    let phi = libm::atan2(p.y, p.x);
     if phi < 0.0 { phi + std::f64::consts::TAU } else { phi }
 }

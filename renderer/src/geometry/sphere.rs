@@ -45,7 +45,7 @@ impl Sphere {
         }
         let placement = Placement::new(transform);
         let magnitude = placement.aabb(DVec3::splat(-r), DVec3::splat(r), Some(r)).magnitude();
-        Ok(Sphere { placement, radius: r, z, theta: z.map(|z| (z / r).acos()), phi_max, magnitude })
+        Ok(Sphere { placement, radius: r, z, theta: z.map(|z| libm::acos(z / r)), phi_max, magnitude })
     }
 
     /// The whole sphere.
@@ -75,7 +75,7 @@ impl Sphere {
             }
             let p = o + t * d;
             let phi = placement::azimuth(p);
-            let theta = p.x.hypot(p.y).atan2(p.z);
+            let theta = libm::atan2(p.truncate().length(), p.z);
             let inside = phi <= self.phi_max && theta <= self.theta[0] && theta >= self.theta[1];
             inside.then(|| ShapeHit {
                 t: t as f32,
@@ -86,9 +86,9 @@ impl Sphere {
     }
 
     pub(super) fn point(&self, u: f32, v: f32) -> ShapePoint {
-        let (sin_phi, cos_phi) = (f64::from(u) * self.phi_max).sin_cos();
+        let (sin_phi, cos_phi) = libm::sincos(f64::from(u) * self.phi_max);
         let theta = self.theta[0] + f64::from(v) * (self.theta[1] - self.theta[0]);
-        let (sin_theta, cos_theta) = theta.sin_cos();
+        let (sin_theta, cos_theta) = libm::sincos(theta);
         let n = DVec3::new(cos_phi * sin_theta, sin_phi * sin_theta, cos_theta);
         let p = self.radius * n;
         let ng = self.placement.normal(n);
@@ -119,7 +119,7 @@ impl Sphere {
     /// Direction from the centre that belongs to `u` in the map of equal area from the unit square.
     fn local_at(&self, u: Vec2) -> DVec3 {
         let z = (self.z[0] + f64::from(u.y) * (self.z[1] - self.z[0])) / self.radius;
-        let (sin, cos) = (f64::from(u.x) * self.phi_max).sin_cos();
+        let (sin, cos) = libm::sincos(f64::from(u.x) * self.phi_max);
         let r = (1.0 - z * z).max(0.0).sqrt();
         DVec3::new(r * cos, r * sin, z)
     }

@@ -42,9 +42,9 @@ impl Encoding {
     pub fn decode(self, x: f32) -> f32 {
         match self {
             Encoding::Linear => x,
-            Encoding::Gamma(exponent) => x.powf(exponent),
+            Encoding::Gamma(exponent) => libm::powf(x, exponent),
             Encoding::Srgb if x <= 0.04045 => x / 12.92,
-            Encoding::Srgb => ((x + 0.055) / 1.055).powf(2.4),
+            Encoding::Srgb => libm::powf((x + 0.055) / 1.055, 2.4),
         }
     }
 
@@ -52,9 +52,9 @@ impl Encoding {
     pub fn encode(self, x: f32) -> f32 {
         match self {
             Encoding::Linear => x,
-            Encoding::Gamma(exponent) => x.powf(1.0 / exponent),
+            Encoding::Gamma(exponent) => libm::powf(x, 1.0 / exponent),
             Encoding::Srgb if x <= 0.003_130_8 => x * 12.92,
-            Encoding::Srgb => 1.055 * x.powf(1.0 / 2.4) - 0.055,
+            Encoding::Srgb => 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055,
         }
     }
 }

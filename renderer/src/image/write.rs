@@ -111,7 +111,7 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
 /// If `rgb` is not `width * height` long.
 pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposure: f32) -> Result<(), ImageError> {
     assert_eq!(rgb.len(), width as usize * height as usize);
-    let gain = exposure.exp2();
+    let gain = libm::exp2f(exposure);
     let codes: Vec<u8> = rgb.as_flattened().iter().map(|&x| srgb_code(x * gain)).collect();
     let mut bytes = Vec::new();
     let encoder = image::codecs::png::PngEncoder::new(&mut bytes);

@@ -29,7 +29,7 @@ pub fn sphere_to_square(d: Vec3) -> Vec2 {
     let a = d.abs();
     // r² = 1 − |z|, without cancellation near the poles.
     let r = ((a.x * a.x + a.y * a.y) / (1.0 + a.z)).sqrt();
-    let v = FRAC_2_PI * a.y.atan2(a.x) * r;
+    let v = FRAC_2_PI * libm::atan2f(a.y, a.x) * r;
     let u = r - v;
     let (u, v) = if d.z < 0.0 { (1.0 - v, 1.0 - u) } else { (u, v) };
     0.5 * vec2(u.copysign(d.x) + 1.0, v.copysign(d.y) + 1.0)

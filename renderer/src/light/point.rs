@@ -55,7 +55,7 @@ impl SpotLight {
             return Err(bad("conedeltaangle", delta, "an angle from 0 to coneangle"));
         }
         let axis = axis.try_normalize().ok_or(LightError::Direction { light: "spot" })?;
-        let [cos_start, cos_end] = [cone - delta, cone].map(|a| a.to_radians().cos());
+        let [cos_start, cos_end] = [cone - delta, cone].map(|a| libm::cosf(a.to_radians()));
         Ok(SpotLight { position, axis, intensity, cos_start, cos_end })
     }
 

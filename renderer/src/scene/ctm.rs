@@ -4,7 +4,7 @@
 //! column by column; the camera looks along +z of a left-handed frame.
 
 use super::file::parse::ActiveTransform;
-use glam::{DAffine3, DMat3, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 /// The pair of transforms and which of them directives change.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,8 @@ pub fn matrix(m: &[f64; 16]) -> Result<DAffine3, &'static str> {
 /// *Errors*: the axis has no direction.
 pub fn rotate([angle, x, y, z]: [f64; 4]) -> Result<DAffine3, &'static str> {
     let axis = DVec3::new(x, y, z).try_normalize().ok_or("the axis of the rotation has no direction")?;
-    Ok(DAffine3::from_axis_angle(axis, (angle % 360.0).to_radians()))
+    let (sin, cos) = libm::sincos((0.5 * (angle % 360.0)).to_radians());
+    Ok(DAffine3::from_quat(DQuat::from_vec4((sin * axis).extend(cos))))
 }
 
 /// The camera-from-world map of a camera at `eye`, looking at `target` along +z, with `up` towards +y.

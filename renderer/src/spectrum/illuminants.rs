@@ -7,8 +7,10 @@ use super::Spectrum;
 
 /// Illuminant A: incandescent light, a Planckian radiator at 2848 K with the standard's second radiation constant 1.435·10⁻² m·K.
 pub fn a() -> Spectrum {
-    let planck =
-        |nm: f32| (560.0 / nm).powi(5) * ((1.435e7f32 / (2848.0 * 560.0)).exp_m1() / (1.435e7 / (2848.0 * nm)).exp_m1());
+    let planck = |nm: f32| {
+        let r = 560.0 / nm;
+        r * r * r * r * r * (libm::expm1f(1.435e7 / (2848.0 * 560.0)) / libm::expm1f(1.435e7 / (2848.0 * nm)))
+    };
     Spectrum::tabulate((300..=830).step_by(5).map(|nm| nm as f32), |nm| 100.0 * planck(nm))
 }
 

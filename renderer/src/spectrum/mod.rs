@@ -175,7 +175,8 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     let exponent = |nm: f64| c2 / nm;
     let planck = |nm: f64| {
         let (e, end) = (exponent(nm), exponent(cie::LAST));
-        (cie::LAST / nm).powi(5) * (end - e).exp() * -(-end).exp_m1() / -(-e).exp_m1()
+        let r = cie::LAST / nm;
+        r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
     };
     unit_luminance(wavelengths().map(|nm| cie::matching(f64::from(nm)) * planck(f64::from(nm))).sum())
 }

@@ -53,7 +53,8 @@ fn glass(name: &str) -> Option<Spectrum> {
         _ => return None,
     };
     let index = |nm: f32| {
-        let l2 = f64::from(nm * 1e-3).powi(2);
+        let l = f64::from(nm * 1e-3);
+        let l2 = l * l;
         let n2: f64 = 1.0 + b.iter().zip(c).map(|(b, c): (&f64, f64)| b * l2 / (l2 - c)).sum::<f64>();
         n2.sqrt() as f32
     };

@@ -52,13 +52,13 @@ impl Mapping {
             Mapping::Spherical(texture_from_world) => {
                 let p = texture_from_world.point(at.p);
                 // Without normalisation, so that the origin has coordinates as well.
-                let theta = p.x.hypot(p.y).atan2(p.z);
-                let phi = p.y.atan2(p.x);
+                let theta = libm::atan2f(p.truncate().length(), p.z);
+                let phi = libm::atan2f(p.y, p.x);
                 Vec2::new(theta * FRAC_1_PI, if phi < 0.0 { phi + TAU } else { phi } / TAU)
             }
             Mapping::Cylindrical(texture_from_world) => {
                 let p = texture_from_world.point(at.p);
-                Vec2::new(0.5 + p.y.atan2(p.x) / TAU, p.z)
+                Vec2::new(0.5 + libm::atan2f(p.y, p.x) / TAU, p.z)
             }
         }
     }

@@ -221,7 +221,7 @@ impl Wave<'_> {
         let [pick, light_u, light_v, roulette] = self.sampler.get4(path.key, 2 * depth + 1);
         let [lobe, bsdf_u, bsdf_v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
         if !bsdf.is_delta()
-            && let Some(pick) = scene.lights.pick_fine(pick, fine)
+            && let Some(pick) = scene.lights.pick(pick, fine)
         {
             self.sample_light(&path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
         }

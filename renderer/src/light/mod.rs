@@ -165,14 +165,10 @@ impl Lights {
         })
     }
 
-    /// Picks a light by `u` in [0, 1), with a probability proportional to its power; `None` where nothing shines.
-    pub fn pick(&self, u: f32) -> Option<Pick> {
-        self.picks.as_ref().map(|t| t.sample(u))
-    }
-
-    /// As [`Lights::pick`], with a second uniform number for the digits that one lacks: exact for millions of lights.
-    pub fn pick_fine(&self, u: f32, fine: f32) -> Option<Pick> {
-        self.picks.as_ref().map(|t| t.sample_fine(u, fine))
+    /// Picks a light with a probability proportional to its power; `None` where nothing shines. `u` and `fine` are uniform in [0, 1),
+    /// the latter for the digits that the former lacks: exact for millions of lights.
+    pub fn pick(&self, u: f32, fine: f32) -> Option<Pick> {
+        self.picks.as_ref().map(|t| t.sample(u, fine))
     }
 
     /// Probability with which [`Lights::pick`] picks a light.
@@ -201,16 +197,14 @@ mod tests {
         let sky = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
         let lights = Lights::new(vec![point(1.0), point(0.0), sky, point(3.0)], bounds());
         let n = 100_000;
-        let (mut counts, mut fine) = ([0; 4], [0; 4]);
+        let mut counts = [0; 4];
         for u in points(n, 3) {
-            let pick = lights.pick(u.x).unwrap();
+            let pick = lights.pick(u.x, u.y).unwrap();
             assert_eq!(pick.pmf, lights.pmf(pick.index as u32));
             counts[pick.index] += 1;
-            fine[lights.pick_fine(u.x, u.y).unwrap().index] += 1;
         }
         let expected: Vec<f64> = (0..4).map(|i| f64::from(lights.pmf(i)) * f64::from(n)).collect();
         assert_chi_square(&counts, &expected, "picks");
-        assert_chi_square(&fine, &expected, "fine picks");
         assert!((lights.pmf(3) / lights.pmf(0) - 3.0).abs() < 1e-5);
         let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
         assert_eq!(environments, [2]);
@@ -220,7 +214,7 @@ mod tests {
     #[test]
     fn no_light_and_strange_light() {
         for lights in [vec![], vec![AnyLight::Environment(Environment::constant(Vec3::ZERO))]] {
-            assert_eq!(Lights::new(lights, Aabb::EMPTY).pick(0.5), None);
+            assert_eq!(Lights::new(lights, Aabb::EMPTY).pick(0.5, 0.5), None);
         }
         // A colour out of gamut whose luminance is negative still shines in red; one too bright for a float is picked.
         let odd = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::new(1.0, -1.0, 0.0)));

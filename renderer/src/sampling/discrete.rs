@@ -3,8 +3,6 @@
 //! The n entries share n bins of equal width; a bin holds a part of its own entry and, above it, a part of one other. Sums are taken
 //! in double precision, and an entry is drawn only where its stored probability is positive.
 
-use super::ONE_MINUS_EPSILON;
-
 /// A discrete distribution proportional to given weights.
 #[derive(Clone, Debug)]
 pub struct AliasTable {
@@ -26,8 +24,6 @@ pub struct Pick {
     pub index: usize,
     /// Its probability, above 0.
     pub pmf: f32,
-    /// A fresh uniform number in [0, 1), from the bits of `u` that the choice left over.
-    pub u: f32,
 }
 
 impl AliasTable {
@@ -71,48 +67,22 @@ impl AliasTable {
         Some(AliasTable { bins })
     }
 
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        self.bins.len()
-    }
-
-    /// Never: a table has an entry of positive weight.
-    pub fn is_empty(&self) -> bool {
-        self.bins.is_empty()
-    }
-
     /// Probability of an entry.
     pub fn pmf(&self, index: usize) -> f32 {
         self.bins[index].pmf
     }
 
-    /// Draws an entry by `u` in [0, 1).
+    /// Draws an entry by the first 23 bits of `u` followed by those of `fine`, both in [0, 1).
     ///
-    /// A number of 2⁻²³ steps leaves 2²³/n of them to a bin, to which probabilities are rounded; long tables want [`Self::sample_fine`].
+    /// One number of 2²³ steps would leave 2²³/n of them to a bin, to which probabilities were rounded; two are exact for tables of
+    /// millions.
     #[inline]
-    pub fn sample(&self, u: f32) -> Pick {
-        self.pick(f64::from(u))
-    }
-
-    /// Draws an entry by the first 23 bits of `u` followed by those of `fine`, both in [0, 1): exact for tables of millions.
-    #[inline]
-    pub fn sample_fine(&self, u: f32, fine: f32) -> Pick {
+    pub fn sample(&self, u: f32, fine: f32) -> Pick {
         const STEPS: f64 = (1 << 23) as f64;
-        self.pick(((f64::from(u) * STEPS).floor() + f64::from(fine)) / STEPS)
-    }
-
-    #[inline]
-    fn pick(&self, u: f64) -> Pick {
-        let x = u * self.bins.len() as f64;
-        let bin_index = (x as usize).min(self.bins.len() - 1);
-        let bin = self.bins[bin_index];
-        let (f, q) = ((x - bin_index as f64) as f32, bin.threshold);
-        if f < q {
-            Pick { index: bin_index, pmf: bin.pmf, u: (f / q).min(ONE_MINUS_EPSILON) }
-        } else {
-            let index = bin.alias as usize;
-            Pick { index, pmf: self.bins[index].pmf, u: ((f - q) / (1.0 - q)).min(ONE_MINUS_EPSILON) }
-        }
+        let x = ((f64::from(u) * STEPS).floor() + f64::from(fine)) / STEPS * self.bins.len() as f64;
+        let i = (x as usize).min(self.bins.len() - 1);
+        let index = if ((x - i as f64) as f32) < self.bins[i].threshold { i } else { self.bins[i].alias as usize };
+        Pick { index, pmf: self.bins[index].pmf }
     }
 }
 
@@ -133,20 +103,17 @@ mod tests {
         ];
         for weights in tables {
             let t = AliasTable::new(weights).unwrap();
-            let sum: f64 = (0..t.len()).map(|i| f64::from(t.pmf(i))).sum();
+            let sum: f64 = (0..weights.len()).map(|i| f64::from(t.pmf(i))).sum();
             assert!((sum - 1.0).abs() < 1e-6, "{sum}");
             let n = 200_000;
-            let mut counts = vec![0; t.len()];
-            let mut remapped = [0; 64];
+            let mut counts = vec![0; weights.len()];
             for p in points(n, 3) {
-                let pick = t.sample(p.x);
+                let pick = t.sample(p.x, p.y);
                 assert_eq!(pick.pmf, t.pmf(pick.index));
                 counts[pick.index] += 1;
-                remapped[(pick.u * 64.0) as usize] += 1;
             }
-            let expected: Vec<f64> = (0..t.len()).map(|i| f64::from(t.pmf(i)) * f64::from(n)).collect();
+            let expected: Vec<f64> = (0..weights.len()).map(|i| f64::from(t.pmf(i)) * f64::from(n)).collect();
             assert_chi_square(&counts, &expected, "picks");
-            assert_chi_square(&remapped, &[f64::from(n) / 64.0; 64], "remapped numbers");
         }
     }
 
@@ -155,24 +122,24 @@ mod tests {
         // Including sums that rounding leaves uneven.
         let weights: Vec<f32> = (0..777).map(|i| if i % 5 == 0 { 0.0 } else { 0.1 + (i as f32).sin().abs() }).collect();
         let t = AliasTable::new(&weights).unwrap();
-        let mut mass = vec![0.0; t.len()];
+        let mut mass = vec![0.0; weights.len()];
         for (i, b) in t.bins.iter().enumerate() {
             mass[i] += f64::from(b.threshold);
             mass[b.alias as usize] += 1.0 - f64::from(b.threshold);
         }
         for (i, m) in mass.iter().enumerate() {
             let p = f64::from(t.pmf(i));
-            assert!((m / t.len() as f64 - p).abs() <= 1e-6 * p, "{i}");
+            assert!((m / weights.len() as f64 - p).abs() <= 1e-6 * p, "{i}");
         }
     }
 
     #[test]
-    fn long_tables_are_exact_with_fine_numbers() {
-        // Two million entries: a plain number sees four steps of each bin, and could not tell the weights 1 and 3 apart.
+    fn long_tables_are_exact() {
+        // Two million entries: one number sees four steps of each bin, and could not tell the weights 1 and 3 apart.
         let weights: Vec<f32> = (0..1 << 21).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 }).collect();
         let t = AliasTable::new(&weights).unwrap();
         let n = 100_000;
-        let odd = points(n, 8).filter(|p| t.sample_fine(p.x, p.y).index % 2 == 1).count() as u32;
+        let odd = points(n, 8).filter(|p| t.sample(p.x, p.y).index % 2 == 1).count() as u32;
         assert_chi_square(&[n - odd, odd], &[f64::from(n) * 0.25, f64::from(n) * 0.75], "odd entries");
     }
 

@@ -4,7 +4,7 @@
 //! sample then counts with the constant weight ±∫|f| / ∫f, the sign being that of f. So E[weight · L] = ∫ f L / ∫ f while every
 //! sample belongs to one pixel. All filters are products of an even function of x and one of y. Box and triangle are inverted exactly;
 //! the others through a table of a few hundred cells that have their true mass and are flat inside, cut where f changes sign: weighted
-//! means differ from the true filter's by some 10⁻⁵. Shapes and defaults are those of pbrt-v4 (filters.h, filters.cpp).
+//! means differ from the true filter's by some 10⁻⁵. Shapes are those of pbrt-v4 (filters.h, filters.cpp).
 
 use crate::math::{Vec2, vec2};
 use std::f64::consts::PI;
@@ -68,28 +68,6 @@ pub enum FilterError {
 }
 
 impl FilterKind {
-    /// The filter of this name in scene files with pbrt-v4's default parameters.
-    pub fn by_name(name: &str) -> Option<FilterKind> {
-        match name {
-            "box" => Some(FilterKind::Box),
-            "triangle" => Some(FilterKind::Triangle),
-            "gaussian" => Some(FilterKind::Gaussian { sigma: 0.5 }),
-            "mitchell" => Some(FilterKind::Mitchell { b: 1.0 / 3.0, c: 1.0 / 3.0 }),
-            "sinc" => Some(FilterKind::Sinc { tau: 3.0 }),
-            _ => None,
-        }
-    }
-
-    /// The radius pbrt-v4 gives this filter where a scene does not, pixels.
-    pub fn default_radius(&self) -> Vec2 {
-        Vec2::splat(match self {
-            FilterKind::Box => 0.5,
-            FilterKind::Triangle | FilterKind::Mitchell { .. } => 2.0,
-            FilterKind::Gaussian { .. } => 1.5,
-            FilterKind::Sinc { .. } => 4.0,
-        })
-    }
-
     /// The factor of one axis at distance x ≥ 0 from the centre; not normalised.
     fn eval(&self, x: f64, radius: f64) -> f64 {
         match *self {
@@ -126,7 +104,6 @@ fn mitchell(x: f64, b: f64, c: f64) -> f64 {
 /// A filter ready to be drawn from.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    radius: Vec2,
     x: Axis,
     y: Axis,
     /// ∫|f| / ∫f.
@@ -159,15 +136,10 @@ impl Filter {
         }
         let (x, x_weight) = Axis::new(kind, radius.x).ok_or(FilterError::NoMass { kind })?;
         let (y, y_weight) = Axis::new(kind, radius.y).ok_or(FilterError::NoMass { kind })?;
-        Ok(Filter { radius, x, y, weight: (x_weight * y_weight) as f32 })
+        Ok(Filter { x, y, weight: (x_weight * y_weight) as f32 })
     }
 
-    /// Half the width and height, pixels; no offset is longer.
-    pub fn radius(&self) -> Vec2 {
-        self.radius
-    }
-
-    /// Draws an offset from the pixel's centre, pixels, and the weight of the sample there; weights average 1.
+    /// Draws an offset from the pixel's centre, within the radius, pixels, and the weight of the sample there; weights average 1.
     #[inline]
     pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
         let (x, x_sign) = self.x.sample(u.x);
@@ -289,11 +261,16 @@ mod tests {
     use super::*;
     use crate::sampling::testing::{assert_chi_square, points};
 
-    const NAMES: [&str; 5] = ["box", "triangle", "gaussian", "mitchell", "sinc"];
-
+    /// Each shape with pbrt-v4's defaults, and with odd radii.
     fn filters() -> impl Iterator<Item = (FilterKind, Vec2)> {
-        let kinds = NAMES.into_iter().map(|name| FilterKind::by_name(name).unwrap());
-        kinds.flat_map(|k| [(k, k.default_radius()), (k, vec2(1.0, 3.0)), (k, vec2(20.0, 0.1))])
+        let kinds = [
+            (FilterKind::Box, 0.5),
+            (FilterKind::Triangle, 2.0),
+            (FilterKind::Gaussian { sigma: 0.5 }, 1.5),
+            (FilterKind::Mitchell { b: 1.0 / 3.0, c: 1.0 / 3.0 }, 2.0),
+            (FilterKind::Sinc { tau: 3.0 }, 4.0),
+        ];
+        kinds.into_iter().flat_map(|(k, r)| [(k, Vec2::splat(r)), (k, vec2(1.0, 3.0)), (k, vec2(20.0, 0.1))])
     }
 
     /// ∫ g(x) f(x) dx over the whole width by the midpoint rule, on the true filter.
@@ -398,6 +375,5 @@ mod tests {
         assert!(message(FilterKind::Mitchell { b: f32::INFINITY, c: 0.0 }, Vec2::ONE).contains("B is inf"));
         assert!(message(FilterKind::Mitchell { b: -1e6, c: 1e9 }, Vec2::ONE).contains("Mitchell"));
         assert!(message(FilterKind::Gaussian { sigma: 1e30 }, Vec2::ONE).contains("Gaussian"));
-        assert_eq!(FilterKind::by_name("lanczos"), None);
     }
 }

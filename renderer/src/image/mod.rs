@@ -102,17 +102,6 @@ enum Samples {
     U8 { codes: Vec<u8>, decode: Box<[f32; 256]> },
 }
 
-/// Linear RGB pixels, row by row from the top.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pixels {
-    /// Pixels along x.
-    pub width: u32,
-    /// Pixels along y.
-    pub height: u32,
-    /// `width * height` colours.
-    pub data: Vec<[f32; 3]>,
-}
-
 impl Image {
     /// An image of linear samples.
     ///
@@ -179,11 +168,9 @@ impl Image {
         }
     }
 
-    /// All colours, for those who need no compact form.
-    pub fn pixels(&self) -> Pixels {
-        let positions = (0..self.height).flat_map(|y| (0..self.width).map(move |x| (x, y)));
-        let data = positions.map(|(x, y)| self.rgb(x, y).to_array()).collect();
-        Pixels { width: self.width, height: self.height, data }
+    /// Linear colours of all pixels, row by row from the top.
+    pub fn pixels(&self) -> impl Iterator<Item = Vec3> {
+        (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
     }
 
     /// Memory of the samples.
@@ -215,7 +202,7 @@ mod tests {
         assert_eq!((grey.rgb(1, 0), grey.float(1, 0)), (Vec3::splat(3.0), 3.0));
         let rgb = Image::from_f32(1, 2, Channels::Rgb, vec![0.0, 0.0, 0.0, 1.0, 2.0, 6.0]);
         assert_eq!((rgb.rgb(0, 1), rgb.float(0, 1)), (Vec3::new(1.0, 2.0, 6.0), 3.0));
-        assert_eq!(rgb.pixels().data, [[0.0; 3], [1.0, 2.0, 6.0]]);
+        assert!(rgb.pixels().eq([Vec3::ZERO, Vec3::new(1.0, 2.0, 6.0)]));
         let rgba = Image::from_u8(1, 1, Channels::Rgba, vec![0, 128, 255, 51], Encoding::Srgb);
         assert_eq!(rgba.rgb(0, 0), Vec3::new(0.0, Encoding::Srgb.decode(128.0 / 255.0), 1.0));
         assert_eq!(rgba.float(0, 0), 0.2);

@@ -101,7 +101,7 @@ impl Builder<'_> {
                 "environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them",
             ));
         }
-        let texels: Vec<Vec3> = image.pixels().data.into_iter().map(Vec3::from).collect();
+        let texels: Vec<Vec3> = image.pixels().collect();
         let size = image.width() as usize;
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
         Environment::image(&texels, size, place, scale)

@@ -49,7 +49,8 @@ impl Sphere {
     }
 
     /// The whole sphere.
-    pub fn full(transform: &Transform, radius: f32) -> Result<Sphere, ShapeError> {
+    #[cfg(test)]
+    pub(crate) fn full(transform: &Transform, radius: f32) -> Result<Sphere, ShapeError> {
         Sphere::new(transform, radius, -radius, radius, 360.0)
     }
 

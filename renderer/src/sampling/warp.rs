@@ -7,9 +7,6 @@
 use crate::math::{Vec2, Vec3, vec2};
 use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 
-/// Density of [`uniform_disk`] per unit area.
-pub const UNIFORM_DISK_PDF: f32 = FRAC_1_PI;
-
 /// Density of [`uniform_sphere`] per steradian.
 pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
 

@@ -184,7 +184,8 @@ pub fn describe(file: &Path, diagnostics: &mut Diagnostics) -> Result<Descriptio
 }
 
 /// [`describe`] for text in memory, whose includes are relative to the current folder.
-pub fn describe_text(name: &str, text: &str, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
+#[cfg(test)]
+fn describe_text(name: &str, text: &str, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
     interpret::interpret(Source::memory(name, text), diagnostics)
 }
 

@@ -317,19 +317,9 @@ impl ParamSet {
         self.slice(name, ParamType::Float)
     }
 
-    /// One `point2`.
-    pub fn point2(&self, name: &str) -> Found<Vec2> {
-        self.one(name, ParamType::Point2)
-    }
-
     /// Many `point2`s, at least one.
     pub fn point2s(&self, name: &str) -> Found<&[Vec2]> {
         self.slice(name, ParamType::Point2)
-    }
-
-    /// One `vector2`.
-    pub fn vector2(&self, name: &str) -> Found<Vec2> {
-        self.one(name, ParamType::Vector2)
     }
 
     /// One `point3`.
@@ -345,11 +335,6 @@ impl ParamSet {
     /// One `vector3`.
     pub fn vector3(&self, name: &str) -> Found<Vec3> {
         self.one(name, ParamType::Vector3)
-    }
-
-    /// Many `vector3`s, at least one.
-    pub fn vector3s(&self, name: &str) -> Found<&[Vec3]> {
-        self.slice(name, ParamType::Vector3)
     }
 
     /// Many `normal`s, at least one.
@@ -445,7 +430,7 @@ mod tests {
     fn values_come_back_in_their_type() {
         let p = params(
             r#""float a" 1.5 "float b" [1 2 3] "integer c" [-7] "bool d" true "bool e" ["false"] "string f" "x" "string g" ["x" "y"]
-            "point2 h" [1 2 3 4] "point3 i" [1 2 3 4 5 6] "vector3 j" [0 0 1] "normal k" [0 1 0] "texture l" "wood" "vector2 m" [3 4]"#,
+            "point2 h" [1 2 3 4] "point3 i" [1 2 3 4 5 6] "vector3 j" [0 0 1] "normal k" [0 1 0] "texture l" "wood""#,
         );
         assert_eq!(p.float("a").unwrap(), Some(1.5));
         assert_eq!(p.floats("b").unwrap(), Some(&[1.0, 2.0, 3.0][..]));
@@ -455,7 +440,7 @@ mod tests {
         assert_eq!(p.point2s("h").unwrap(), Some(&[Vec2::new(1.0, 2.0), Vec2::new(3.0, 4.0)][..]));
         assert_eq!(p.point3s("i").unwrap(), Some(&[Vec3::new(1.0, 2.0, 3.0), Vec3::new(4.0, 5.0, 6.0)][..]));
         assert_eq!((p.vector3("j").unwrap(), p.normals("k").unwrap()), (Some(Vec3::Z), Some(&[Vec3::Y][..])));
-        assert_eq!((p.texture("l").unwrap(), p.vector2("m").unwrap()), (Some("wood"), Some(Vec2::new(3.0, 4.0))));
+        assert_eq!(p.texture("l").unwrap(), Some("wood"));
         assert_eq!(p.float("absent").unwrap(), None);
         assert_eq!(p.unused().count(), 0);
     }

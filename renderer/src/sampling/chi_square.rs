@@ -87,8 +87,7 @@ fn goodness_of_fit(
     }
     cells.push(Cell { observed: n * (1.0 - accepted), expected: n * (1.0 - total).max(0.0), ..sphere });
 
-    let (statistic, freedom) = statistic(&cells);
-    let p = chi_square_p(statistic, freedom);
+    let (statistic, freedom, p) = pearson(cells.iter().map(|c| (c.observed, c.expected)).collect());
     let threshold = 1.0 - (1.0 - SIGNIFICANCE).powf(1.0 / tests.max(1) as f64);
     if p >= threshold {
         return Ok(());
@@ -180,9 +179,8 @@ impl<F: Fn(Vec3) -> f32> Integral<'_, F> {
     }
 }
 
-/// The statistic and its degrees of freedom, small cells pooled.
-fn statistic(cells: &[Cell]) -> (f64, usize) {
-    let mut pairs: Vec<(f64, f64)> = cells.iter().map(|c| (c.observed, c.expected)).collect();
+/// Pearson's test of pairs of observed and expected counts, small ones pooled: the statistic, its degrees of freedom, and p.
+pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut pooled: Vec<(f64, f64)> = Vec::new();
     for (observed, expected) in pairs {
@@ -191,8 +189,9 @@ fn statistic(cells: &[Cell]) -> (f64, usize) {
             _ => pooled.push((observed, expected)),
         }
     }
-    let sum = pooled.iter().map(|&(o, e)| (o - e).powi(2) / e.max(1e-9)).sum();
-    (sum, pooled.len() - 1)
+    let statistic = pooled.iter().map(|&(o, e)| (o - e).powi(2) / e.max(1e-9)).sum();
+    let freedom = pooled.len() - 1;
+    (statistic, freedom, chi_square_p(statistic, freedom))
 }
 
 /// Probability that a χ² variable with `freedom` degrees of freedom exceeds `statistic`: Q(freedom/2, statistic/2).

@@ -37,7 +37,7 @@ pub fn unit_float(bits: u32) -> f32 {
 /// What the tests of this crate's samplers share.
 #[cfg(test)]
 pub(crate) mod testing {
-    use super::{Sampler, SamplerKind};
+    use super::{Sampler, SamplerKind, chi_square};
     use crate::math::{Vec2, vec2};
 
     /// `n` independent points of the unit square, the same in every run.
@@ -49,31 +49,12 @@ pub(crate) mod testing {
         })
     }
 
-    /// Pearson's χ² test of counts against expectations; cells that expect fewer than five are pooled.
-    ///
-    /// Panics past the 1 − 3·10⁻⁵ quantile (Wilson & Hilferty 1931), or where a cell that expects nothing holds something.
+    /// Pearson's χ² test of counts against expectations; panics below p = 3·10⁻⁵, or where a cell that expects nothing holds something.
     pub fn assert_chi_square(observed: &[u32], expected: &[f64], what: &str) {
-        let (mut statistic, mut cells, mut pool) = (0.0, 0.0, (0.0, 0.0));
-        for (&o, &e) in observed.iter().zip(expected) {
-            assert!(e > 0.0 || o == 0, "{what}: {o} samples where none may fall");
-            if e >= 5.0 {
-                statistic += (f64::from(o) - e).powi(2) / e;
-                cells += 1.0;
-            } else {
-                pool = (pool.0 + f64::from(o), pool.1 + e);
-            }
-        }
-        if pool.1 >= 5.0 {
-            statistic += (pool.0 - pool.1) * (pool.0 - pool.1) / pool.1;
-            cells += 1.0;
-        }
-        let dof: f64 = cells - 1.0;
-        if dof < 1.0 {
-            return;
-        }
-        let spread = 2.0 / (9.0 * dof);
-        let limit = dof * (1.0 - spread + 4.0 * spread.sqrt()).powi(3);
-        assert!(statistic < limit, "{what}: χ² = {statistic} with {dof} degrees of freedom, at most {limit}");
+        let pairs: Vec<(f64, f64)> = observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();
+        assert!(pairs.iter().all(|&(o, e)| e > 0.0 || o == 0.0), "{what}: samples where none may fall");
+        let (statistic, freedom, p) = chi_square::pearson(pairs);
+        assert!(p > 3e-5, "{what}: χ² = {statistic} with {freedom} degrees of freedom, p = {p:.1e}");
     }
 }
 

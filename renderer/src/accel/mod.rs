@@ -4,8 +4,8 @@
 //! whose opacity texture lets a ray through ([`Geometry::accepts`]) do not count as met.
 //!
 //! Both count `t` in [tmin, tmax), as shapes do: a hit at the start of the segment is one, at its end it is none. Rays that are
-//! not finite or have no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles without area do not
-//! get here, see [`crate::geometry::Mesh::new`].
+//! not finite or have no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles
+//! without area do not get here, see [`crate::geometry::Mesh::new`].
 
 mod builtin;
 #[cfg(feature = "embree")]

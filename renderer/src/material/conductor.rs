@@ -23,7 +23,8 @@ const MAX_INDEX: Vec3 = Vec3::splat(1e4);
 const MAX_REFLECTANCE: Vec3 = Vec3::splat(0.9999);
 
 impl Conductor {
-    /// The metal with the index of refraction `eta` − i `k`, the former limited to [10⁻⁴, 10⁴], the latter to [0, 10⁴], and roughness `alpha` along x and y.
+    /// The metal with the index of refraction `eta` − i `k`, the former limited to [10⁻⁴, 10⁴], the latter to [0, 10⁴], and roughness
+    /// `alpha` along x and y.
     #[inline]
     pub fn new(eta: Vec3, k: Vec3, alpha: Vec2) -> Conductor {
         let (eta, k) = (eta.clamp(MIN_INDEX, MAX_INDEX), k.clamp(Vec3::ZERO, MAX_INDEX));

@@ -3,7 +3,8 @@
 //! A file is encoded in memory, written beside its target under a temporary name and renamed at last ([`save`]), so that a full
 //! disk or an interruption leaves the earlier file as it was and never a half one.
 
-use super::{Encoding, ImageError, Problem};
+use super::encoding::srgb;
+use super::{ImageError, Problem};
 use exr::prelude::{AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Write};
@@ -123,7 +124,7 @@ pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposur
 /// The nearest of the 256 codes.
 fn srgb_code(linear: f32) -> u8 {
     // NaN passes all this and becomes 0 in the cast.
-    (Encoding::Srgb.encode(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
+    (srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
 /// Writes a little-endian PFM of linear colours, row by row from the top.
@@ -186,7 +187,7 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Channels, read::read};
+    use super::super::{Channels, Encoding, read::read};
     use super::*;
 
     fn values(n: usize) -> Vec<f32> {

@@ -112,7 +112,7 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         (min_and_median(renders), min_and_median(closest), min_and_median(any));
     println!(
         "{:<28} {:<8} {:>7.3} {:>7.3} {:>9.2} {:>9.2} {:>9.1} {:>9.1} {:>9.1}%",
-        path.file_stem().unwrap_or_default().to_string_lossy(),
+        path.parent().and_then(Path::file_name).unwrap_or(path.as_os_str()).to_string_lossy(),
         inner.name(),
         samples / render * 1e-6,
         samples / render_median * 1e-6,
@@ -144,7 +144,7 @@ fn main() {
     println!("one thread, {resolution}² pixels, {spp} samples per pixel, {ROUNDS} rounds");
     println!(
         "{:<28} {:<8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10}",
-        "scene", "accel", "Ms/s", "median", "rays/smp", "shadow/s", "ns/ray", "ns/shadow", "outside"
+        "folder", "accel", "Ms/s", "median", "rays/smp", "shadow/s", "ns/ray", "ns/shadow", "outside"
     );
     for scene in &scenes {
         measure(scene, AccelKind::Builtin, spp, resolution);

@@ -1,0 +1,214 @@
+//! The path tracer against estimators that share none of its shortcuts: following rays without light sampling, closed forms, and
+//! the same scene told in another way.
+
+mod common;
+
+use common::{Estimate, assert_all, brute_force, draw, one_ray, overrides, pfm, scene_of};
+use lightbound::material::Bsdf;
+use lightbound::math::{Vec3, vec3};
+use lightbound::scene::Scene;
+
+/// Its diagonal, where tangents change, does not meet the origin.
+const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
+                     \"point3 P\" [-9 -9 0  10 -9 0  10 9 0  -9 9 0]\n";
+
+/// Surfaces, from broad to narrow lobes.
+const SURFACES: [(&str, &str); 4] = [
+    ("diffuse", "\"diffuse\" \"rgb reflectance\" [0.6 0.4 0.2]"),
+    ("conductor", "\"conductor\" \"rgb reflectance\" [0.9 0.6 0.3] \"float roughness\" 0.2"),
+    ("brushed conductor", "\"conductor\" \"float uroughness\" 0.05 \"float vroughness\" 0.3"),
+    ("dielectric", "\"dielectric\" \"float eta\" 1.5 \"float roughness\" 0.2"),
+];
+
+/// The eye, in the direction that mirrors the lights' at the origin.
+const EYE: Vec3 = vec3(-3.0, 0.5, 5.0);
+
+/// Area lights on the side of +z.
+const AREA_LIGHTS: [(&str, &str); 9] = [
+    ("triangle", "Shape \"trianglemesh\" \"point3 P\" [0.2 -0.9 1.8  1.9 -0.7 2.2  1.1 1 1.6] \"integer indices\" [0 1 2]"),
+    ("disk", "Translate 1.2 -0.2 1.8 Rotate 30 1 0.3 0 Shape \"disk\" \"float radius\" 0.8"),
+    (
+        "ring",
+        "Translate 1.2 -0.2 1.8 Rotate 30 1 0.3 0 Scale 1 0.7 1 \
+         Shape \"disk\" \"float radius\" 0.9 \"float innerradius\" 0.3 \"float phimax\" 250",
+    ),
+    ("sphere", "Translate 1.2 -0.2 1.8 Shape \"sphere\" \"float radius\" 0.7"),
+    (
+        "part of a sphere",
+        "Translate 1.2 -0.2 1.8 Rotate 50 1 1 0 \
+         Shape \"sphere\" \"float radius\" 0.8 \"float zmin\" -0.5 \"float zmax\" 0.4 \"float phimax\" 250",
+    ),
+    ("ellipsoid", "Translate 1.2 -0.2 1.8 Rotate 50 1 1 0 Scale 1 0.5 0.8 Shape \"sphere\" \"float radius\" 0.9"),
+    (
+        "patch",
+        "Shape \"bilinearmesh\" \"integer indices\" [0 1 2 3] \"point3 P\" [0.3 -1 1.8  1.9 -0.9 2.6  0.4 0.7 2.4  1.8 0.9 1.5]",
+    ),
+    ("half transparent sphere", "Translate 1.2 -0.2 1.8 Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5"),
+    ("masked disk", "Translate 1.2 -0.2 1.8 Rotate 30 1 0.3 0 Shape \"disk\" \"float radius\" 0.9 \"texture alpha\" \"mask\""),
+];
+
+const MASK: &str = "Texture \"mask\" \"float\" \"checkerboard\" \"float uscale\" 6 \"float vscale\" 2 \
+                    \"float tex1\" 0.2 \"float tex2\" 1\n";
+
+/// The light above and its mirror image, of another brightness, below.
+fn both_sides(shape: &str, two_sided: bool) -> String {
+    let light = |l: &str, place: &str| {
+        format!(
+            "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [{l}] \"bool twosided\" {two_sided}\n\
+             {place}\n{shape}\nAttributeEnd\n"
+        )
+    };
+    format!("{MASK}{}{}", light("4 3 2", ""), light("8 10 12", "Translate -0.4 0.1 0 Scale 0.8 0.8 -0.8"))
+}
+
+/// Standard errors that may lie between two estimates of the same.
+const SIGMAS: f64 = 4.5;
+
+/// Whether the picture of a scene that shows what is seen along one ray is what brute force finds there.
+fn unbiased(scene: &Scene) -> Result<(), String> {
+    let picture = Estimate::of_picture(&draw(scene, 2));
+    picture.agrees(&brute_force(scene, scene.integrator.max_depth, 64, 2048), SIGMAS)
+}
+
+#[test]
+fn area_lights_are_sampled_without_bias() {
+    let mut results = Vec::new();
+    for (light, shape) in AREA_LIGHTS {
+        for (surface, material) in SURFACES {
+            let world = format!("{}Material {material}\n{FLOOR}", both_sides(shape, !matches!(light, "sphere" | "ellipsoid")));
+            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 1, 12, 32, &world), &[], &overrides());
+            results.push((format!("{light} on {surface}"), unbiased(&scene)));
+        }
+    }
+    assert_all(results);
+}
+
+/// A sky with one bright texel, above in the direction of the other lights, and a coloured horizon.
+fn sky() -> Vec<u8> {
+    pfm(8, |x, y| if (x, y) == (5, 4) { [60.0, 50.0, 40.0] } else { [0.2 * (x % 3) as f32, 0.3, 0.1 * y as f32] })
+}
+
+#[test]
+fn environments_are_sampled_without_bias() {
+    let image = "AttributeBegin Rotate 20 0 1 0 LightSource \"infinite\" \"string filename\" \"sky.pfm\" AttributeEnd\n";
+    let constant = "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n";
+    let near = both_sides(AREA_LIGHTS[3].1, false);
+    let mut results = Vec::new();
+    for (name, lights) in [
+        ("constant sky", constant.to_string()),
+        ("image", image.to_string()),
+        ("two skies and spheres", format!("{constant}{image}{near}")),
+    ] {
+        for (surface, material) in SURFACES {
+            let world = format!("{lights}Material {material}\n{FLOOR}");
+            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 1, 12, 32, &world), &[("sky.pfm", sky())], &overrides());
+            results.push((format!("{name} on {surface}"), unbiased(&scene)));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn lights_without_extent_follow_from_the_bsdf() {
+    let at = vec3(1.8, -0.4, 3.1);
+    let below = vec3(-0.3, 0.2, -2.0);
+    let mut results = Vec::new();
+    for (surface, material) in SURFACES {
+        let lights = [
+            ("point", format!("\"point\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}]", at.x, at.y, at.z), at, 1.0),
+            (
+                "point below",
+                format!("\"point\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}]", below.x, below.y, below.z),
+                below,
+                1.0,
+            ),
+            (
+                "spot",
+                format!(
+                    "\"spot\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}] \"point3 to\" [0 0 0] \"float coneangle\" 9",
+                    at.x, at.y, at.z
+                ),
+                at,
+                1.0,
+            ),
+            (
+                "distant",
+                format!("\"distant\" \"rgb L\" [5 4 3] \"point3 from\" [{} {} {}] \"point3 to\" [0 0 0]", at.x, at.y, at.z),
+                at,
+                at.length_squared(),
+            ),
+        ];
+        for (light, text, from, brighter) in lights {
+            let world = format!("LightSource {text}\nMaterial {material}\n{FLOOR}");
+            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 3, 2, 1, &world), &[], &overrides());
+            let hit = scene.accel.intersect(&scene.camera.ray(lightbound::math::vec2(1.0, 1.0), Default::default()));
+            let surface_at = scene.geometry.surface(&hit);
+            let bsdf = scene.materials[scene.geometry.primitives[0].material as usize].bsdf(&surface_at.lookup());
+            let (wi, wo) = (surface_at.frame.to_local(from.normalize()), surface_at.frame.to_local(EYE.normalize()));
+            let expected = bsdf.eval(wi, wo) * wi.z.abs() * vec3(5.0, 4.0, 3.0) * (brighter / from.length_squared());
+            let picture = Estimate::of_picture(&draw(&scene, 1));
+            // The camera's rays are not all the same to the last digit.
+            let expected = Estimate { error: expected.to_array().map(|x| 5e-4 * f64::from(x)), ..Estimate::exact(expected) };
+            results.push((format!("{light} on {surface}"), picture.agrees(&expected, 4.0)));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn paths_of_many_bounces_are_sampled_without_bias() {
+    // A room without ceiling under a sky, with a lamp seen through glass, a rough mirror, a half-transparent screen and instances
+    // that are mirrored and squeezed.
+    let world = format!(
+        "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n{MASK}\
+         ObjectBegin \"thing\"\nMaterial {}\nShape \"sphere\" \"float radius\" 0.5\n\
+         Shape \"disk\" \"float height\" 0.8 \"float radius\" 0.7 \"texture alpha\" \"mask\"\nObjectEnd\n\
+         AttributeBegin\nTranslate 1 0.3 0.9\nAreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\n\
+         Material \"diffuse\"\nShape \"sphere\" \"float radius\" 0.4\n\
+         Material \"dielectric\"\nShape \"sphere\" \"float radius\" 0.6\nAttributeEnd\n\
+         Material {}\n{FLOOR}\
+         AttributeBegin Translate -0.9 0.5 0.8 Rotate 40 1 1 0 Scale -1 0.6 1.2 ObjectInstance \"thing\" AttributeEnd\n\
+         AttributeBegin Translate 0.2 -1.1 0.8 Scale 0.7 0.7 0.7 ObjectInstance \"thing\" AttributeEnd\n\
+         AttributeBegin Translate 0 2 0 Rotate 90 1 0 0 {FLOOR} AttributeEnd\n",
+        SURFACES[1].1, SURFACES[0].1
+    )
+    .replace(
+        "AreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nMaterial",
+        "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nMaterial",
+    )
+    .replace("\"float radius\" 0.4\n", "\"float radius\" 0.4\nAttributeEnd\n");
+    let mut results = Vec::new();
+    for (from, to) in
+        [(EYE, Vec3::ZERO), (vec3(2.0, -4.0, 1.5), vec3(1.0, 0.3, 0.8)), (vec3(-1.0, -5.0, 2.0), vec3(-0.9, 0.5, 0.9))]
+    {
+        let scene = scene_of(&one_ray(from, to, 6, 16, 64, &world), &[], &overrides());
+        results.push((format!("from {from}"), unbiased(&scene)));
+    }
+    assert_all(results);
+}
+
+#[test]
+fn depth_counts_scattering_events() {
+    // Between two parallel walls, one shining and black, one grey and dark: an infinite sequence of known terms does not exist,
+    // but a sphere that shines from inside has L = e Σ ρⁿ over the events allowed.
+    let mut results = Vec::new();
+    for depth in 0..6 {
+        let world = "ReverseOrientation\nMaterial \"diffuse\" \"rgb reflectance\" [0.9 0.5 0.1]\n\
+                     AreaLightSource \"diffuse\" \"rgb L\" [1 1 1]\nShape \"sphere\" \"float radius\" 2";
+        let scene = scene_of(&one_ray(vec3(0.3, 0.2, 0.1), Vec3::ZERO, depth, 16, 16, world), &[], &overrides());
+        let expected = [0.9f64, 0.5, 0.1].map(|albedo| (0..=depth).map(|n| albedo.powi(n as i32)).sum::<f64>());
+        let picture = Estimate::of_picture(&draw(&scene, 2));
+        results.push((format!("depth {depth}"), picture.agrees(&Estimate { mean: expected, error: [0.0; 3] }, SIGMAS)));
+    }
+    assert_all(results);
+    // A lamp behind a pane and seen in a mirror: a pane and a mirror are an event each.
+    let world = "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [1 1 1]\nTranslate 0 0 5\nReverseOrientation\n\
+                 Shape \"disk\" \"float radius\" 9\nAttributeEnd\n\
+                 AttributeBegin\nMaterial \"thindielectric\" \"float eta\" 1.0\nTranslate 0 0 3\nShape \"disk\" \"float radius\" 9\nAttributeEnd\n\
+                 Material \"conductor\" \"rgb reflectance\" [0.5 0.5 0.5]\nShape \"disk\" \"float radius\" 9\n";
+    for (depth, expected) in [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.5), (4, 0.5)] {
+        let scene = scene_of(&one_ray(vec3(0.0, 0.0, 4.0), Vec3::ZERO, depth, 2, 1, world), &[], &overrides());
+        let got = draw(&scene, 1).radiance[0][0];
+        assert!((got - expected).abs() < 1e-4, "depth {depth}: {got}");
+    }
+}

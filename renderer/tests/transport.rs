@@ -212,3 +212,169 @@ fn depth_counts_scattering_events() {
         assert!((got - expected).abs() < 1e-4, "depth {depth}: {got}");
     }
 }
+
+/// A screen of opacity one half, below the lights and above the eye of [`through_screen`].
+const SCREENS: [(&str, &str, f64); 6] = [
+    (
+        "mesh",
+        "Shape \"trianglemesh\" \"float alpha\" 0.5 \"integer indices\" [0 1 2 0 2 3] \
+         \"point3 P\" [-30 -30 0.8  40 -30 0.8  40 30 0.8  -30 30 0.8]",
+        0.5,
+    ),
+    (
+        "patch",
+        "Shape \"bilinearmesh\" \"float alpha\" 0.5 \"integer indices\" [0 1 2 3] \
+         \"point3 P\" [-30 -30 0.8  30 -30 0.8  -30 30 0.8  30 30 0.8]",
+        0.5,
+    ),
+    ("disk", "Shape \"disk\" \"float height\" 0.8 \"float radius\" 50 \"float alpha\" 0.5", 0.5),
+    ("sphere around", "Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5", 0.5),
+    (
+        "two disks",
+        "Shape \"disk\" \"float height\" 0.8 \"float radius\" 50 \"float alpha\" 0.5\n\
+      Shape \"disk\" \"float height\" 0.85 \"float radius\" 50 \"float alpha\" 0.5",
+        0.25,
+    ),
+    (
+        "instance",
+        "ObjectBegin \"o\" Shape \"disk\" \"float height\" 0.4 \"float radius\" 25 \"float alpha\" 0.5 ObjectEnd\n\
+         AttributeBegin Scale 2 2 2 ObjectInstance \"o\" AttributeEnd",
+        0.5,
+    ),
+];
+
+#[test]
+fn half_transparent_screens_halve_all_light() {
+    let eye = 0.1 * EYE;
+    let area = |shape: &str| {
+        format!(
+            "{MASK}AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [4 3 2] \"bool twosided\" true\n{shape}\nAttributeEnd\n"
+        )
+    };
+    let mut lights: Vec<(&str, String)> = AREA_LIGHTS.map(|(name, shape)| (name, area(shape))).into();
+    lights.extend([
+        ("point", "LightSource \"point\" \"rgb I\" [5 4 3] \"point3 from\" [1.8 -0.4 3.1]\n".into()),
+        ("spot", "LightSource \"spot\" \"rgb I\" [5 4 3] \"point3 from\" [1 -0.4 3] \"point3 to\" [0 0 0]\n".into()),
+        ("distant", "LightSource \"distant\" \"rgb L\" [5 4 3] \"point3 from\" [1 -0.4 3]\"point3 to\" [0 0 0]\n".into()),
+        ("constant", "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n".into()),
+        ("image", "LightSource \"infinite\" \"string filename\" \"sky.pfm\"\n".into()),
+    ]);
+    let mut results = Vec::new();
+    for (light, text) in lights {
+        let render = |screen: &str| {
+            let world = format!(
+                "{text}Material \"diffuse\" \"rgb reflectance\" [0 0 0]\n{screen}\n\
+                 Material {}\n{}",
+                SURFACES[0].1,
+                FLOOR.replace('9', "90").replace("10", "100")
+            );
+            let scene = scene_of(&one_ray(eye, Vec3::ZERO, 1, 28, 64, &world), &[("sky.pfm", sky())], &overrides());
+            Estimate::of_picture(&draw(&scene, 2))
+        };
+        let free = render("");
+        for (screen, shape, share) in SCREENS {
+            let expected = Estimate { mean: free.mean.map(|x| share * x), error: free.error.map(|x| share * x) };
+            results.push((format!("{light} through {screen}"), render(shape).agrees(&expected, SIGMAS)));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn each_wall_of_a_shape_decides_by_itself_whether_it_is_there() {
+    let behind = "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial \"diffuse\" \"rgb reflectance\" [0 0 0]\n";
+    let mut results = Vec::new();
+    for (shape, text) in [
+        ("sphere", "Shape \"sphere\" \"float alpha\" 0.5"),
+        (
+            "saddle",
+            "Shape \"bilinearmesh\" \"integer indices\" [0 1 2 3] \"point3 P\" [-1 -1 1  1 -1 -1  -1 1 -1  1 1 1] \"float alpha\" 0.5",
+        ),
+    ] {
+        let scene = scene_of(
+            &one_ray(vec3(-5.0, -5.0, 0.2), vec3(5.0, 5.0, 0.2), 3, 16, 64, &format!("{behind}{text}")),
+            &[],
+            &overrides(),
+        );
+        let expected = Estimate::exact(Vec3::splat(0.25));
+        results.push((shape.to_string(), Estimate::of_picture(&draw(&scene, 2)).agrees(&expected, SIGMAS)));
+    }
+    assert_all(results);
+}
+
+/// Closed opaque rooms around the origin, at least 1 wide on all sides.
+const ROOMS: [(&str, &str); 6] = [
+    (
+        "mesh",
+        "Shape \"trianglemesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1] \
+         \"integer indices\" [0 1 3 0 3 2  4 5 7 4 7 6  0 1 5 0 5 4  2 3 7 2 7 6  0 2 6 0 6 4  1 3 7 1 7 5]",
+    ),
+    (
+        "tetrahedron",
+        "Shape \"trianglemesh\" \"point3 P\" [3 3 3  -3 -3 3  -3 3 -3  3 -3 -3] \"integer indices\" [0 1 2 0 1 3 0 2 3 1 2 3]",
+    ),
+    (
+        "patches",
+        "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1.5] \
+         \"integer indices\" [0 1 2 3  4 5 6 7  0 1 4 5  2 3 6 7  0 2 4 6  1 3 5 7]",
+    ),
+    (
+        "disks",
+        "Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n\
+         Rotate 90 1 0 0\n\
+         Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n\
+         Rotate 90 0 1 0\n\
+         Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n",
+    ),
+    ("sphere", "Shape \"sphere\" \"float radius\" 1.5"),
+    ("ellipsoid", "Rotate 30 1 2 3 Scale 1 2 1.5 Shape \"sphere\" \"float radius\" 1.5"),
+];
+
+/// Places from where a scene of size 1 should look the same.
+const PLACES: [&str; 6] = [
+    "Scale 1 1 1",
+    "Scale 0.001 0.001 0.001",
+    "Scale 1000 1000 1000",
+    "Scale 100000 100000 100000",
+    "Translate 1000 500 -700",
+    "Translate 1000 500 -700 Scale 10 10 10",
+];
+
+/// A picture of a scene of size 1 that was moved to another place, with its camera.
+fn placed(place: &str, eye: &str, fov: f32, spp: u32, depth: u32, world: &str) -> Scene {
+    let text = format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
+         LookAt {eye}\nCONCAT\nCamera \"perspective\" \"float fov\" {fov}\n\
+         Film \"rgb\" \"integer xresolution\" 32 \"integer yresolution\" 32\n\
+         PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{place}\n{world}\n"
+    );
+    // The camera sees the world through the inverse of the place.
+    scene_of(&text.replace("CONCAT", &inverse(place)), &[], &overrides())
+}
+
+/// The inverse of translations and even scales.
+fn inverse(place: &str) -> String {
+    let words: Vec<&str> = place.split_whitespace().collect();
+    let steps = words.chunks(4).rev().map(|step| {
+        let x: Vec<f64> = step[1..].iter().map(|w| w.parse().unwrap()).collect();
+        let invert = |x: f64| if step[0] == "Scale" { 1.0 / x } else { -x };
+        format!("{} {} {} {} ", step[0], invert(x[0]), invert(x[1]), invert(x[2]))
+    });
+    steps.collect()
+}
+
+#[test]
+fn closed_rooms_let_no_light_in_or_out() {
+    let mut results = Vec::new();
+    for (room, shape) in ROOMS {
+        for place in PLACES {
+            let walls =
+                format!("Material \"diffuse\" \"rgb reflectance\" [0.9 0.9 0.9]\nAttributeBegin\n{shape}\nAttributeEnd\n");
+            let dark = format!("LightSource \"infinite\" \"rgb L\" [1e6 1e6 1e6]\n{walls}");
+            let picture = draw(&placed(place, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark), 2);
+            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
+            results.push((format!("into {room}, {place}"), if lit == 0 { Ok(()) } else { Err(format!("{lit} pixels")) }));
+        }
+    }
+    assert_all(results);
+}

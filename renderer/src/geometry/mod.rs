@@ -279,7 +279,9 @@ impl Geometry {
             return true;
         }
         let words = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
-        let hash = words.into_iter().chain([primitive, element]).fold(0, crate::sampling::hash);
+        // A ray meets a triangle once; of other shapes it may meet two walls, and each has its own coin.
+        let wall = if matches!(prim.shape, Shape::Mesh(_)) { [0; 2] } else { [u.to_bits(), v.to_bits()] };
+        let hash = words.into_iter().chain([primitive, element]).chain(wall).fold(0, crate::sampling::hash);
         a > 0.0 && crate::sampling::unit_float(hash) < a
     }
 

@@ -174,7 +174,7 @@ pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &st
     let up = if (to - from).truncate() == Vec2::ZERO { "0 1 0" } else { "0 0 1" };
     format!(
         "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
-         LookAt {} {} {}  {} {} {}  {up}\nCamera \"perspective\" \"float fov\" 0.001\n\
+         LookAt {} {} {}  {} {} {}  {up}\nCamera \"perspective\" \"float fov\" 0.02\n\
          Film \"rgb\" \"integer xresolution\" {size} \"integer yresolution\" {size}\n\
          PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{world}\n",
         from.x, from.y, from.z, to.x, to.y, to.z

@@ -23,6 +23,9 @@ const SURFACES: [(&str, &str); 4] = [
 /// The eye, in the direction that mirrors the lights' at the origin.
 const EYE: Vec3 = vec3(-3.0, 0.5, 5.0);
 
+/// A light whose far wall is seen through the near one; light sampling only finds the near one.
+const HALF_SPHERE: &str = "half transparent sphere";
+
 /// Area lights on the side of +z.
 const AREA_LIGHTS: [(&str, &str); 9] = [
     ("triangle", "Shape \"trianglemesh\" \"point3 P\" [0.2 -0.9 1.8  1.9 -0.7 2.2  1.1 1 1.6] \"integer indices\" [0 1 2]"),
@@ -43,7 +46,7 @@ const AREA_LIGHTS: [(&str, &str); 9] = [
         "patch",
         "Shape \"bilinearmesh\" \"integer indices\" [0 1 2 3] \"point3 P\" [0.3 -1 1.8  1.9 -0.9 2.6  0.4 0.7 2.4  1.8 0.9 1.5]",
     ),
-    ("half transparent sphere", "Translate 1.2 -0.2 1.8 Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5"),
+    (HALF_SPHERE, "Translate 1.2 -0.2 1.8 Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5"),
     ("masked disk", "Translate 1.2 -0.2 1.8 Rotate 30 1 0.3 0 Shape \"disk\" \"float radius\" 0.9 \"texture alpha\" \"mask\""),
 ];
 
@@ -268,7 +271,9 @@ fn half_transparent_screens_halve_all_light() {
                 SURFACES[0].1,
                 FLOOR.replace('9', "90").replace("10", "100")
             );
-            let scene = scene_of(&one_ray(eye, Vec3::ZERO, 1, 28, 64, &world), &[("sky.pfm", sky())], &overrides());
+            // The wider the view, the more different rays there are, each with its own fate at the screen.
+            let text = one_ray(eye, Vec3::ZERO, 1, 32, 64, &world).replace("\"float fov\" 0.02", "\"float fov\" 0.5");
+            let scene = scene_of(&text, &[("sky.pfm", sky())], &overrides());
             Estimate::of_picture(&draw(&scene, 2))
         };
         let free = render("");
@@ -374,6 +379,34 @@ fn closed_rooms_let_no_light_in_or_out() {
             let picture = draw(&placed(place, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark), 2);
             let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
             results.push((format!("into {room}, {place}"), if lit == 0 { Ok(()) } else { Err(format!("{lit} pixels")) }));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn small_lights_shine_far() {
+    // Light of a shape near the origin, seen from so far that coordinates there have no digits for its size to spare.
+    // All but the one that hides itself, the more the finer one looks.
+    let mut results = Vec::new();
+    for (light, shape) in AREA_LIGHTS.into_iter().filter(|l| l.0 != "part of a sphere") {
+        let irradiance = |distance: f32| {
+            let world = format!(
+                "{MASK}AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [4 3 2] \"bool twosided\" {}\nScale 0.1 0.1 0.1\n\
+                 {shape}\nAttributeEnd\nMaterial \"diffuse\"\nTranslate 0 0 {}\n{FLOOR}",
+                light != HALF_SPHERE,
+                -distance
+            );
+            let (eye, to) = (vec3(0.5, 0.0, 1.0 - distance), vec3(0.0, 0.0, -distance));
+            let scene = scene_of(&one_ray(eye, to, 1, 16, 64, &world), &[], &overrides());
+            let e = Estimate::of_picture(&draw(&scene, 2));
+            let scale = f64::from(distance * distance);
+            Estimate { mean: e.mean.map(|x| scale * x), error: e.error.map(|x| scale * x) }
+        };
+        let near = irradiance(50.0);
+        for distance in [500.0, 5000.0] {
+            let near = Estimate { error: near.mean.map(|x| 2e-3 * x), ..near };
+            results.push((format!("{light} at {distance}"), irradiance(distance).agrees(&near, SIGMAS)));
         }
     }
     assert_all(results);

@@ -12,13 +12,16 @@ use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, unifo
 use crate::texture::{Lookup, Param};
 use std::f32::consts::PI;
 
+/// Distance by which shadow rays must end off a light's surface, over the largest coordinate of where they start: 4 ulps of 1.
+const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
+
 /// One shining element of a primitive in the world.
 #[derive(Clone, Debug)]
 pub struct AreaLight {
     element: Element,
     le: Vec3,
     area: f32,
-    /// Distance by which shadow rays must end off the surface; as [`crate::geometry::Surface::offset`].
+    /// Distance by which shadow rays from nearby must end off the surface; as [`crate::geometry::Surface::offset`].
     offset: f32,
     two_sided: bool,
     flip: bool,
@@ -171,7 +174,9 @@ impl Light for AreaLight {
         if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
             return None;
         }
-        let target = Some(at + n * self.offset.copysign(-n.dot(wi)));
+        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+        let offset = self.offset + FAR_OFFSET_ULPS * p.abs().max_element();
+        let target = Some(at + n * offset.copysign(-n.dot(wi)));
         Some(match self.opacity {
             Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
             _ => LightSample { wi, target, radiance, pdf, delta: false },

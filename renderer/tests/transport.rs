@@ -4,9 +4,16 @@
 mod common;
 
 use common::{Estimate, assert_all, brute_force, draw, one_ray, overrides, pfm, scene_of};
+use glam::{DAffine3, DQuat};
+use lightbound::accel::{self, AccelKind};
+use lightbound::film::Picture;
+use lightbound::geometry::{BilinearMesh, Disk, Geometry, Mesh, Primitive, Shape};
 use lightbound::material::Bsdf;
-use lightbound::math::{Vec3, vec3};
+use lightbound::math::{Ray, Transform, Vec2, Vec3, vec2, vec3};
+use lightbound::sampling::{Sampler, SamplerKind, warp};
 use lightbound::scene::Scene;
+use lightbound::scene::build::Overrides;
+use std::sync::Arc;
 
 /// Its diagonal, where tangents change, does not meet the origin.
 const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
@@ -144,7 +151,7 @@ fn lights_without_extent_follow_from_the_bsdf() {
         for (light, text, from, brighter) in lights {
             let world = format!("LightSource {text}\nMaterial {material}\n{FLOOR}");
             let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 3, 2, 1, &world), &[], &overrides());
-            let hit = scene.accel.intersect(&scene.camera.ray(lightbound::math::vec2(1.0, 1.0), Default::default()));
+            let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO));
             let surface_at = scene.geometry.surface(&hit);
             let bsdf = scene.materials[scene.geometry.primitives[0].material as usize].bsdf(&surface_at.lookup());
             let (wi, wo) = (surface_at.frame.to_local(from.normalize()), surface_at.frame.to_local(EYE.normalize()));
@@ -378,7 +385,17 @@ fn closed_rooms_let_no_light_in_or_out() {
             let dark = format!("LightSource \"infinite\" \"rgb L\" [1e6 1e6 1e6]\n{walls}");
             let picture = draw(&placed(place, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark), 2);
             let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
-            results.push((format!("into {room}, {place}"), if lit == 0 { Ok(()) } else { Err(format!("{lit} pixels")) }));
+            // Points round to the far side of a wall that is nearer than a few ulps; that is met only where walls stand at acute
+            // angles, or far from the origin.
+            let most = if place.starts_with("Translate") || matches!(room, "tetrahedron" | "patches") { 10 } else { 0 };
+            results.push((format!("into {room}, {place}"), if lit <= most { Ok(()) } else { Err(format!("{lit} pixels")) }));
+            let lamp = format!(
+                "{walls}AreaLightSource \"diffuse\" \"rgb L\" [1e6 1e6 1e6] \"bool twosided\" true\n\
+                 Translate 0.2 0.1 0.3\nShape \"sphere\" \"float radius\" 0.3\nShape \"disk\" \"float radius\" 0.6"
+            );
+            let picture = draw(&placed(place, "3.4 4.2 5.3  0 0.1 0.2  0 0 1", 50.0, 4, 8, &lamp), 2);
+            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
+            results.push((format!("out of {room}, {place}"), if lit <= most { Ok(()) } else { Err(format!("{lit} pixels")) }));
         }
     }
     assert_all(results);
@@ -410,4 +427,132 @@ fn small_lights_shine_far() {
         }
     }
     assert_all(results);
+}
+
+/// Random flat shapes of size 1 around `at`.
+fn flat_shapes(at: Vec3, seed: u32) -> [Shape; 3] {
+    let sampler = Sampler::new(SamplerKind::Independent, seed);
+    let corner = |i| 2.0 * Vec3::from_slice(&sampler.get4(sampler.path(0, 0, i), 0)) - Vec3::ONE + at;
+    let [a, b, c] = [0, 1, 2].map(corner);
+    let mesh = Mesh::new(vec![a, b, c], vec![[0, 1, 2]], vec![], vec![]).unwrap();
+    let patch = BilinearMesh::new(vec![a, b, c, b + c - a], vec![[0, 1, 2, 3]], vec![], vec![]).unwrap();
+    let turn = DAffine3::from_rotation_translation(DQuat::from_rotation_x(seed.into()), at.as_dvec3());
+    let disk =
+        Disk::new(&Transform::new(turn * DAffine3::from_rotation_y(seed.into())).unwrap(), 0.3, 1.0, 0.0, 360.0).unwrap();
+    [Shape::Mesh(mesh), Shape::Bilinear(patch), Shape::Disk(disk)]
+}
+
+#[test]
+fn rays_do_not_meet_the_surface_they_leave() {
+    let sampler = Sampler::new(SamplerKind::Independent, 3);
+    let mut left = 0;
+    for (seed, distance) in (0..200).flat_map(|seed| [0.0, 30.0, 1000.0].map(|d| (seed, d))) {
+        for shape in flat_shapes(distance * vec3(1.0, 0.5, -0.7), seed) {
+            let middle = shape.aabb(0).center();
+            let primitive = Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
+            let geometry = Arc::new(Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() });
+            let accel = accel::build(AccelKind::Auto, geometry.clone()).unwrap();
+            for i in 0..50 {
+                let [a, b, c, d] = sampler.get4(sampler.path(seed, 1, i), 0);
+                let [e, f, _, _] = sampler.get4(sampler.path(seed, 1, i), 1);
+                let from = middle + 3.0 * warp::uniform_sphere(vec2(a, b));
+                let hit = accel.intersect(&Ray::new(from, middle + 0.5 * warp::uniform_sphere(vec2(c, d)) - from));
+                if hit.is_miss() {
+                    continue;
+                }
+                let (surface, d) = (geometry.surface(&hit), warp::uniform_sphere(vec2(e, f)));
+                let again = accel.intersect(&Ray::new(surface.origin_towards(d), d));
+                assert!(again.is_miss(), "{:?} at {distance}: {again:?}", geometry.primitives[0].shape);
+                left += 1;
+            }
+        }
+    }
+    assert!(left > 20_000, "{left}");
+}
+
+/// A room like Cornell's with a lamp of each kind, and things in it as an object: a ball of glass, a crumpled mirror, a pyramid.
+fn small_world(scale: f32) -> String {
+    let intensity = 0.5 * scale * scale;
+    format!(
+        "LightSource \"infinite\" \"rgb L\" [0.1 0.2 0.3]\n\
+         LightSource \"point\" \"rgb I\" [{intensity} {intensity} {intensity}] \"point3 from\" [0.5 0.6 0.7]\n\
+         LightSource \"distant\" \"rgb L\" [0.2 0.2 0.1] \"point3 from\" [0.1 -0.4 0.9] \"point3 to\" [0 0 0]\n\
+         Material \"diffuse\" \"rgb reflectance\" [0.7 0.5 0.3]\n\
+         Shape \"trianglemesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 1 1  1 1 1] \
+         \"integer indices\" [0 1 3 0 3 2  2 3 5 2 5 4]\n\
+         Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  -1 1 -1  -1 -1 1  -1 1 1]\n\
+         AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [5 6 7] \"bool twosided\" true\n\
+         Shape \"disk\" \"float radius\" 0.3 \"float height\" 0.9\nTranslate -0.5 -0.3 0.6\nShape \"sphere\" \"float radius\" 0.1\n\
+         Shape \"trianglemesh\" \"point3 P\" [0 0 0.3  0.2 0 0.3  0 0.2 0.3] \"integer indices\" [0 1 2]\nAttributeEnd\n\
+         ObjectBegin \"things\"\n\
+         Material \"conductor\" \"float roughness\" 0.1\n\
+         Shape \"bilinearmesh\" \"point3 P\" [0.2 0.2 -1  0.9 0 -0.9  0.3 0.8 0  0.8 0.7 0.5]\n\
+         Material \"diffuse\" \"rgb reflectance\" [0.2 0.6 0.8]\n\
+         Shape \"trianglemesh\" \"point3 P\" [-0.9 0 -1  -0.2 0 -1  -0.5 0.6 -1  -0.5 0.3 -0.3] \
+         \"normal N\" [-1 -1 -0.3  1 -1 -0.3  0 1 -0.3  0 0 1] \"integer indices\" [0 1 3 1 2 3 2 0 3]\n\
+         Material \"dielectric\"\nTranslate 0.1 -0.5 -0.55\nShape \"sphere\" \"float radius\" 0.4\nObjectEnd\n"
+    )
+}
+
+/// Relative difference of the means, and the share of pixels that differ by more than a tenth.
+fn difference(a: &Picture, b: &Picture) -> (f64, f64) {
+    let n = a.radiance.len() as f64;
+    let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, many), (p, q)| {
+        let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
+        (d + (p - q), s + p, many + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
+    });
+    (sums.0 / sums.1, sums.2 / n)
+}
+
+/// The eye in [`small_world`].
+const INSIDE: &str = "0.3 -3 0.4  0 0 -0.1  0 0 1";
+
+#[test]
+fn size_and_place_of_a_scene_do_not_matter() {
+    let picture = |place: &str, scale: f32| {
+        draw(&placed(place, INSIDE, 40.0, 16, 5, &(small_world(scale) + "Identity\nObjectInstance \"things\"\n")), 2)
+    };
+    let reference = picture(PLACES[0], 1.0);
+    for (place, scale) in PLACES.into_iter().zip([1.0, 1e-3, 1e3, 1e5, 1.0, 10.0]) {
+        let (mean, many) = difference(&reference, &picture(place, scale));
+        let (most_mean, most_many) = if place.starts_with("Translate") { (5e-3, 0.05) } else { (1e-4, 2e-3) };
+        assert!(mean.abs() < most_mean && many < most_many, "{place}: {mean} {many}");
+    }
+}
+
+#[test]
+fn instances_are_what_their_copies_are() {
+    for place in
+        ["Scale -1 1 1", "Rotate 30 1 2 3 Scale 0.8 -1.2 0.5 Rotate 70 3 2 1", "Translate 0.1 0.1 0 Scale -0.5 -0.6 -0.7"]
+    {
+        let world = small_world(1.0);
+        let instance = format!("{world}AttributeBegin\n{place}\nObjectInstance \"things\"\nAttributeEnd\n");
+        let copy =
+            world.replace("ObjectBegin \"things\"", &format!("AttributeBegin\n{place}")).replace("ObjectEnd", "AttributeEnd");
+        let [a, b] = [instance, copy].map(|world| draw(&placed(PLACES[0], INSIDE, 40.0, 128, 5, &world), 2));
+        let (mean, many) = difference(&a, &b);
+        // Mirroring turns the tangents of meshes, so that the random numbers lead elsewhere.
+        assert!(mean.abs() < 2e-3 && many < 0.05, "{place}: {mean} {many}");
+        let normals = |p: &Picture| p.features.as_ref().unwrap().normal.clone();
+        let turned = normals(&a).iter().zip(normals(&b)).filter(|(m, n)| Vec3::from(**m).dot(Vec3::from(*n)) < -0.1).count();
+        assert_eq!(turned, 0, "{place}: normals");
+    }
+}
+
+#[test]
+fn threads_and_accelerators_show_the_same() {
+    let text = format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" 16\nIntegrator \"path\" \"integer maxdepth\" 5\n\
+         LookAt {INSIDE}\nCamera \"perspective\" \"float fov\" 40\n\
+         Film \"rgb\" \"integer xresolution\" 48 \"integer yresolution\" 40\nWorldBegin\n{}ObjectInstance \"things\"\n",
+        small_world(1.0)
+    );
+    let render = |kind, threads| draw(&scene_of(&text, &[], &Overrides { accel: kind, ..overrides() }), threads);
+    let builtin = render(AccelKind::Builtin, 1);
+    assert!(builtin.radiance == render(AccelKind::Builtin, 3).radiance);
+    let auto = render(AccelKind::Auto, 1);
+    assert!(auto.radiance == render(AccelKind::Auto, 3).radiance);
+    // Embree rounds otherwise, so that a path here and there goes another way.
+    let (mean, many) = difference(&builtin, &auto);
+    assert!(mean.abs() < 1e-3 && many < 0.03, "{mean} {many}");
 }

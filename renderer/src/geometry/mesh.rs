@@ -213,7 +213,8 @@ impl Mesh {
             (w * t0 + u * t1 + v * t2, dpdu)
         };
         let magnitude = p0.abs().max(p1.abs()).max(p2.abs()).max_element();
-        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude }
+        let extent = e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element();
+        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude, extent }
     }
 }
 

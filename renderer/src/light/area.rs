@@ -21,7 +21,7 @@ pub struct AreaLight {
     element: Element,
     le: Vec3,
     area: f32,
-    /// Distance by which shadow rays from nearby must end off the surface; as [`crate::geometry::Surface::offset`].
+    /// Distance by which shadow rays from nearby must end off the surface; as [`crate::geometry::Surface::offset`], but in one measure.
     offset: f32,
     two_sided: bool,
     flip: bool,
@@ -301,7 +301,7 @@ mod tests {
                     if let Some(s) = light.sample_li(from, u) {
                         let seen = hit(&scene, from, s.wi).filter(|(t, x)| {
                             let off = s.target.unwrap().distance(x.p);
-                            off <= 3.0 * x.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
+                            off <= 3.0 * light.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
                         });
                         if let Some((t, surface)) = seen {
                             by_light += f64::from(s.radiance.x * s.wi.z.abs() / s.pdf);

@@ -15,7 +15,6 @@ use std::ops::Range;
 
 pub use bilinear::BilinearMesh;
 pub use disk::Disk;
-pub(crate) use mesh::face_normal;
 pub use mesh::{Mesh, MeshError};
 pub use sphere::Sphere;
 
@@ -57,8 +56,8 @@ pub struct Primitive {
     pub first_light: Option<u32>,
     /// Opacity in [0, 1], tested while rays are traced; `None` is opaque.
     pub alpha: Option<Param>,
-    /// Whether normals point to the other side than the shape's own orientation says: `ReverseOrientation` alone, since the
-    /// builder turns the winding of meshes under mirroring transforms.
+    /// Whether normals point to the other side than the shape's own orientation says: `ReverseOrientation` alone, since
+    /// shapes keep their front under mirroring transforms.
     pub flip: bool,
 }
 

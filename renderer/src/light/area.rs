@@ -6,7 +6,7 @@
 //! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these draws.
 
 use super::{Light, LightSample, weight};
-use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, face_normal};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
 use crate::math::{Frame, Ray, Vec2, Vec3};
 use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
 use crate::texture::{Lookup, Param};
@@ -79,7 +79,7 @@ impl AreaLight {
         let (kind, magnitude) = match shape {
             Shape::Mesh(m) => {
                 let vertices = m.vertices(element);
-                let n = face_normal(vertices[1] - vertices[0], vertices[2] - vertices[0]);
+                let n = m.face_normal(element);
                 let facing = m.vertex_normals(element).map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
                 (Element::Triangle { vertices, n, facing }, shape.aabb(element).magnitude())
             }

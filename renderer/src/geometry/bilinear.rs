@@ -106,7 +106,9 @@ impl BilinearMesh {
             let dpdu = if det != 0.0 { (pu * dv.y - pv * du.y) / det } else { Vec3::ZERO };
             (blend(t, u, v), dpdu)
         };
-        ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude: patch.magnitude() }
+        let bounds = Aabb::around(patch.corners);
+        let (magnitude, extent) = (bounds.magnitude(), (bounds.max - bounds.min).max_element());
+        ShapePoint { p: patch.at(u, v), ng, ns, uv, dpdu, magnitude, extent }
     }
 
     pub(super) fn area(&self, element: u32) -> f32 {
@@ -152,11 +154,6 @@ impl Patch {
         let mid = |i: usize| (i as f32 + 0.5) / N as f32;
         let sum: f64 = (0..N * N).map(|i| f64::from(self.stretch(mid(i % N), mid(i / N)))).sum();
         (sum / (N * N) as f64) as f32
-    }
-
-    /// As [`ShapePoint::magnitude`].
-    fn magnitude(&self) -> f32 {
-        Aabb::around(self.corners).magnitude()
     }
 
     /// Density per m² of a uniform draw of (u, v), where the ray meets the patch at parameter `t`; 0 where it does not.

@@ -69,7 +69,7 @@ impl Disk {
         let p = self.placement.point(DVec3::new(r * cos, r * sin, self.height));
         let ng = self.normal();
         let dpdu = self.placement.vector(self.phi_max * r * DVec3::new(-sin, cos, 0.0));
-        ShapePoint { p, ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude }
+        ShapePoint { p, ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude, extent: 0.0 }
     }
 
     pub(super) fn area(&self) -> f32 {

@@ -15,6 +15,8 @@ pub struct Mesh {
     normals: Vec<Vec3>,
     uvs: Vec<Vec2>,
     dropped: usize,
+    /// Whether triangles are clockwise from the front instead.
+    mirrored: bool,
 }
 
 /// Why arrays are no mesh.
@@ -118,10 +120,11 @@ impl Mesh {
         let before = triangles.len();
         triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0);
         let dropped = before - triangles.len();
-        Ok(Mesh { positions, triangles, normals, uvs, dropped })
+        Ok(Mesh { positions, triangles, normals, uvs, dropped, mirrored: false })
     }
 
-    /// The mesh under a transform; the winding turns where the transform swaps handedness, so that the front stays the front.
+    /// The mesh under a transform; the front stays the front, whatever the handedness of the transform, and vertices keep their
+    /// order, by which texture coordinates go where there are none.
     ///
     /// *Errors*: as [`Mesh::new`], where a mapped position overflows.
     pub fn transformed(mut self, transform: &Transform) -> Result<Mesh, MeshError> {
@@ -131,14 +134,10 @@ impl Mesh {
         for n in &mut self.normals {
             *n = transform.normal(*n);
         }
-        if transform.swaps_handedness() {
-            for t in &mut self.triangles {
-                t.swap(1, 2);
-            }
-        }
+        let mirrored = self.mirrored != transform.swaps_handedness();
         let dropped = self.dropped;
         let mesh = Mesh::new(self.positions, self.triangles, self.normals, self.uvs)?;
-        Ok(Mesh { dropped: mesh.dropped + dropped, ..mesh })
+        Ok(Mesh { dropped: mesh.dropped + dropped, mirrored, ..mesh })
     }
 
     /// Vertex positions.
@@ -170,7 +169,19 @@ impl Mesh {
             normals: pick(&self.normals, indices),
             uvs: pick(&self.uvs, indices),
             dropped: 0,
+            mirrored: self.mirrored,
         }
+    }
+
+    /// Unit normal of the front of a triangle with edges `e1`, `e2` from its first vertex.
+    fn front(&self, e1: Vec3, e2: Vec3) -> Vec3 {
+        if self.mirrored { face_normal(e2, e1) } else { face_normal(e1, e2) }
+    }
+
+    /// Unit normal of the front of a triangle.
+    pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
+        let [p0, p1, p2] = self.vertices(element);
+        self.front(p1 - p0, p2 - p0)
     }
 
     /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has none.
@@ -195,7 +206,7 @@ impl Mesh {
         let [p0, p1, p2] = indices.map(|i| self.positions[i]);
         let w = 1.0 - u - v;
         let (e1, e2) = (p1 - p0, p2 - p0);
-        let ng = face_normal(e1, e2);
+        let ng = self.front(e1, e2);
         let ns = if self.normals.is_empty() {
             ng
         } else {
@@ -213,7 +224,8 @@ impl Mesh {
             (w * t0 + u * t1 + v * t2, dpdu)
         };
         let magnitude = p0.abs().max(p1.abs()).max(p2.abs()).max_element();
-        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude }
+        let extent = e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element();
+        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude, extent }
     }
 }
 
@@ -223,7 +235,7 @@ pub(super) fn pick<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> 
 }
 
 /// Unit normal of a triangle with edges `e1`, `e2` from one corner. In double precision where single would underflow.
-pub(crate) fn face_normal(e1: Vec3, e2: Vec3) -> Vec3 {
+fn face_normal(e1: Vec3, e2: Vec3) -> Vec3 {
     let n = e1.cross(e2);
     let length_squared = n.length_squared();
     if length_squared > 1e-30 && length_squared < 1e30 {
@@ -342,8 +354,9 @@ mod tests {
         let (p, t) = quad();
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
-        assert_eq!(m.point(0, 0.3, 0.3).ng, Vec3::Z);
-        assert_eq!(m.area(0), 1.0);
+        let at = m.point(0, 0.3, 0.2);
+        assert_eq!((at.ng, at.uv, at.dpdu), (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X), "as before, at the same vertices");
+        assert_eq!((m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)), (1.0, Vec3::Z, Vec3::Z));
         let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
         assert!(m.transformed(&huge).unwrap().transformed(&huge).is_err());
     }

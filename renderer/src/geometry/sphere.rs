@@ -94,7 +94,7 @@ impl Sphere {
         let p = self.radius * n;
         let ng = self.placement.normal(n);
         let dpdu = self.placement.vector(self.phi_max * DVec3::new(-p.y, p.x, 0.0));
-        ShapePoint { p: self.placement.point(p), ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude }
+        ShapePoint { p: self.placement.point(p), ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude, extent: 0.0 }
     }
 
     /// Exact where the transform scales all directions alike; else by the midpoint rule over 64 × 64 pieces of equal area

@@ -6,11 +6,14 @@
 //! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these draws.
 
 use super::{Light, LightSample, weight};
-use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, face_normal};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
 use crate::math::{Frame, Ray, Vec2, Vec3};
 use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
 use crate::texture::{Lookup, Param};
 use std::f32::consts::PI;
+
+/// Distance by which shadow rays must end off a light's surface, over the largest coordinate of where they start: 4 ulps of 1.
+const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
 
 /// One shining element of a primitive in the world.
 #[derive(Clone, Debug)]
@@ -18,7 +21,7 @@ pub struct AreaLight {
     element: Element,
     le: Vec3,
     area: f32,
-    /// Distance by which shadow rays must end off the surface; as [`crate::geometry::Surface::offset`].
+    /// Distance by which shadow rays from nearby must end off the surface; as [`crate::geometry::Surface::offset`], but in one measure.
     offset: f32,
     two_sided: bool,
     flip: bool,
@@ -76,7 +79,7 @@ impl AreaLight {
         let (kind, magnitude) = match shape {
             Shape::Mesh(m) => {
                 let vertices = m.vertices(element);
-                let n = face_normal(vertices[1] - vertices[0], vertices[2] - vertices[0]);
+                let n = m.face_normal(element);
                 let facing = m.vertex_normals(element).map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
                 (Element::Triangle { vertices, n, facing }, shape.aabb(element).magnitude())
             }
@@ -171,7 +174,9 @@ impl Light for AreaLight {
         if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
             return None;
         }
-        let target = Some(at + n * self.offset.copysign(-n.dot(wi)));
+        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+        let offset = self.offset + FAR_OFFSET_ULPS * p.abs().max_element();
+        let target = Some(at + n * offset.copysign(-n.dot(wi)));
         Some(match self.opacity {
             Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
             _ => LightSample { wi, target, radiance, pdf, delta: false },
@@ -296,7 +301,7 @@ mod tests {
                     if let Some(s) = light.sample_li(from, u) {
                         let seen = hit(&scene, from, s.wi).filter(|(t, x)| {
                             let off = s.target.unwrap().distance(x.p);
-                            off <= 3.0 * x.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
+                            off <= 3.0 * light.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
                         });
                         if let Some((t, surface)) = seen {
                             by_light += f64::from(s.radiance.x * s.wi.z.abs() / s.pdf);

@@ -1,11 +1,14 @@
-//! Renders scenes given as text.
+//! Renders scenes given as text, and estimates with known errors to hold the pictures against.
 #![allow(dead_code, reason = "each test program takes its part")]
 
 use lightbound::accel::AccelKind;
 use lightbound::film::Picture;
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator::PathTracer;
+use lightbound::material::Bsdf;
+use lightbound::math::{Ray, Vec2, Vec3, vec2};
 use lightbound::render::{RenderOptions, render};
+use lightbound::sampling::{Sampler, SamplerKind};
 use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
@@ -19,12 +22,7 @@ pub fn overrides() -> Overrides {
 
 /// Renders pbrt text; warnings are failures.
 pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("scene.pbrt");
-    std::fs::write(&file, text).unwrap();
-    let mut diagnostics = Diagnostics::new(true);
-    let scene = load(&file, overrides, &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}")).scene;
-    draw(&scene, threads)
+    draw(&scene_of(text, &[], overrides), threads)
 }
 
 /// Renders a scene as its file says.
@@ -44,4 +42,141 @@ pub fn write_files(folder: &Path) {
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();
     std::fs::write(folder.join("good.spd"), "# a glass\n300 1.6\n900 1.5\n").unwrap();
+}
+
+/// The scene of pbrt text, which may name the files given; warnings are failures.
+pub fn scene_of(text: &str, files: &[(&str, Vec<u8>)], overrides: &Overrides) -> Scene {
+    let dir = tempfile::tempdir().unwrap();
+    let main = dir.path().join("scene.pbrt");
+    std::fs::write(&main, text).unwrap();
+    for (name, bytes) in files {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    let mut diagnostics = Diagnostics::new(true);
+    load(&main, overrides, &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}\n{text}")).scene
+}
+
+/// A mean and its standard error, by channel.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    pub mean: [f64; 3],
+    pub error: [f64; 3],
+}
+
+impl Estimate {
+    /// From independent estimates of one value.
+    pub fn of(values: &[[f64; 3]]) -> Estimate {
+        let n = values.len() as f64;
+        let channel = |c: usize| {
+            let mean = values.iter().map(|v| v[c]).sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v[c] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            (mean, (variance / n).sqrt())
+        };
+        let all = [0, 1, 2].map(channel);
+        Estimate { mean: all.map(|x| x.0), error: all.map(|x| x.1) }
+    }
+
+    /// From a picture whose pixels all show the same: independent estimates, since each has its own random numbers.
+    pub fn of_picture(picture: &Picture) -> Estimate {
+        assert_eq!(picture.invalid_samples, 0);
+        Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
+    }
+
+    /// A value without error.
+    pub fn exact(value: Vec3) -> Estimate {
+        Estimate { mean: value.to_array().map(f64::from), error: [0.0; 3] }
+    }
+
+    /// Whether both agree within `sigmas` standard errors (and a part in 10⁴ for rounding), and these are small enough for the
+    /// agreement to say anything; else what is wrong.
+    pub fn agrees(&self, other: &Estimate, sigmas: f64) -> Result<(), String> {
+        for c in 0..3 {
+            let (a, b) = (self.mean[c], other.mean[c]);
+            let error = self.error[c].hypot(other.error[c]);
+            if (a - b).abs() > sigmas * error + 1e-4 * b.abs() {
+                return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5}"));
+            }
+            if error > 0.03 * b.abs() + 1e-9 {
+                return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5} says too little"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Panics with all that went wrong.
+pub fn assert_all(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
+    let wrong: Vec<String> = results.into_iter().filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}"))).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the camera sees in the middle of the picture, by following rays and sampling nothing but BSDFs: what an emitter adds is
+/// found by hitting it. `depth` is the most scattering events. `batches` independent estimates of `samples` paths each.
+pub fn brute_force(scene: &Scene, depth: u32, batches: u32, samples: u32) -> Estimate {
+    let sampler = Sampler::new(SamplerKind::Sobol, 0x5eed);
+    let (width, height) = scene.film.resolution;
+    let middle = vec2(0.5 * width as f32, 0.5 * height as f32);
+    let batch = |batch| {
+        let mut sum = [0.0; 3];
+        for i in 0..samples {
+            let key = sampler.path(batch, 0, i);
+            let numbers = |set| sampler.get4(key, set);
+            let radiance = follow(scene, scene.camera.ray(middle, vec2(0.5, 0.5)), depth, numbers);
+            for (sum, x) in sum.iter_mut().zip(radiance.to_array()) {
+                *sum += f64::from(x) / f64::from(samples);
+            }
+        }
+        sum
+    };
+    Estimate::of(&(0..batches).map(batch).collect::<Vec<_>>())
+}
+
+/// One path of [`brute_force`].
+fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32; 4]) -> Vec3 {
+    let (mut radiance, mut throughput) = (Vec3::ZERO, Vec3::ONE);
+    for event in 0..=depth {
+        let hit = scene.accel.intersect(&ray);
+        if hit.is_miss() {
+            radiance += throughput * scene.lights.environments().map(|(_, e)| e.radiance(ray.d)).sum::<Vec3>();
+            break;
+        }
+        let primitive = &scene.geometry.primitives[hit.primitive as usize];
+        let surface = scene.geometry.surface(&hit);
+        if let Some(light) = primitive.first_light.and_then(|first| scene.lights.area(first + hit.element)) {
+            radiance += throughput * light.radiance(surface.ng, -ray.d);
+        }
+        if event == depth {
+            break;
+        }
+        let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
+        let [lobe, u, v, _] = numbers(event);
+        let Some(s) = bsdf.sample(lobe, vec2(u, v), surface.frame.to_local(-ray.d)) else { break };
+        throughput *= s.weight;
+        let d = surface.frame.to_world(s.wi);
+        ray = Ray::new(surface.origin_towards(d), d);
+    }
+    radiance
+}
+
+/// A portable float map of square size, its rows from the top.
+pub fn pfm(size: usize, texel: impl Fn(usize, usize) -> [f32; 3]) -> Vec<u8> {
+    let mut bytes = format!("PF\n{size} {size}\n-1.0\n").into_bytes();
+    for y in (0..size).rev() {
+        for x in 0..size {
+            bytes.extend(texel(x, y).into_iter().flat_map(f32::to_le_bytes));
+        }
+    }
+    bytes
+}
+
+/// A scene of which all pixels show what is seen along one ray, from `from` to `to`.
+pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &str) -> String {
+    let up = if (to - from).truncate() == Vec2::ZERO { "0 1 0" } else { "0 0 1" };
+    format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
+         LookAt {} {} {}  {} {} {}  {up}\nCamera \"perspective\" \"float fov\" 0.02\n\
+         Film \"rgb\" \"integer xresolution\" {size} \"integer yresolution\" {size}\n\
+         PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{world}\n",
+        from.x, from.y, from.z, to.x, to.y, to.z
+    )
 }

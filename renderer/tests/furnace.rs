@@ -1,0 +1,226 @@
+//! Furnaces: where light comes alike from everywhere nothing can be seen, but for what is absorbed.
+
+mod common;
+
+use common::{Estimate, assert_all, draw, one_ray, overrides, scene_of};
+use lightbound::material::{Bsdf, Conductor, Dielectric};
+use lightbound::math::{Vec2, Vec3, vec3};
+use std::f32::consts::PI;
+use std::f64::consts::TAU;
+use std::fmt::Write;
+
+/// Standard errors that may lie between two estimates of the same.
+const SIGMAS: f64 = 4.5;
+
+const SKY: &str = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n";
+
+/// What is seen along a ray from `from` to `to`; all of the picture shows the same.
+fn seen(from: Vec3, to: Vec3, depth: u32, world: &str) -> Estimate {
+    Estimate::of_picture(&draw(&scene_of(&one_ray(from, to, depth, 16, 64, world), &[], &overrides()), 2))
+}
+
+fn same(value: f32) -> Estimate {
+    Estimate::exact(Vec3::splat(value))
+}
+
+/// Whether all channels are in a range, but for 4.5 standard errors.
+fn within(e: &Estimate, low: f64, high: f64) -> Result<(), String> {
+    let fits = |c: usize| e.mean[c] >= low - SIGMAS * e.error[c] - 1e-4 && e.mean[c] <= high + SIGMAS * e.error[c] + 1e-4;
+    if (0..3).all(fits) { Ok(()) } else { Err(format!("{e:?} is not in [{low}, {high}]")) }
+}
+
+/// ∫ f |cos| over the directions above (`side` 1) or below (−1), by the midpoint rule in the square of the sine.
+fn albedo(bsdf: &impl Bsdf, wo: Vec3, side: f32) -> f64 {
+    const N: u32 = 1000;
+    let mut sum = 0.0;
+    for i in 0..N * N {
+        let (sin2, phi) = ((i / N) as f32 + 0.5, (i % N) as f32 + 0.5);
+        let (sin2, phi) = (sin2 / N as f32, 2.0 * PI * phi / N as f32);
+        let (sin, cos) = (sin2.sqrt(), (1.0 - sin2).sqrt());
+        let wi = vec3(sin * phi.cos(), sin * phi.sin(), side * cos);
+        sum += f64::from(bsdf.eval(wi, wo).x);
+    }
+    sum * TAU / 2.0 / f64::from(N * N)
+}
+
+/// A floor that is seen at `degrees` from its normal.
+fn floor_seen_at(degrees: f32, material: &str) -> Estimate {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let floor = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
+    seen(vec3(5.0 * sin, 0.0, 5.0 * cos), Vec3::ZERO, 1, &format!("{SKY}Material {material}\n{floor}"))
+}
+
+#[test]
+fn rough_surfaces_reflect_what_their_lobes_add_up_to() {
+    let mut results = Vec::new();
+    for alpha in [0.1, 0.4, 1.0] {
+        for degrees in [5.0f32, 50.0, 80.0] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let wo = vec3(sin, 0.0, cos);
+            let rough = format!("\"float roughness\" {alpha} \"bool remaproughness\" false");
+            let conductor = Conductor::from_reflectance(Vec3::ONE, Vec2::splat(alpha));
+            let expected = albedo(&conductor, wo, 1.0);
+            let got = floor_seen_at(degrees, &format!("\"conductor\" \"rgb reflectance\" [1 1 1] {rough}"));
+            let name = format!("conductor, α {alpha}, {degrees}°");
+            results.push((name.clone(), within(&got, 0.3, 1.0)));
+            results.push((name, got.agrees(&same(expected as f32), SIGMAS)));
+            let glass = Dielectric::new(1.5, Vec2::splat(alpha));
+            let (up, down) = (albedo(&glass, wo, 1.0), albedo(&glass, wo, -1.0));
+            let got = floor_seen_at(degrees, &format!("\"dielectric\" \"float eta\" 1.5 {rough}"));
+            let name = format!("dielectric, α {alpha}, {degrees}°");
+            results.push((name.clone(), if up + 2.25 * down < 1.001 { Ok(()) } else { Err(format!("{up} {down}")) }));
+            results.push((name, got.agrees(&same((up + down) as f32), SIGMAS)));
+        }
+    }
+    // From above, with α = 1, every second facet sends light down, and ∫ c / (1 + c) dc is left.
+    let straight = floor_seen_at(0.0, "\"conductor\" \"rgb reflectance\" [1 1 1] \"float roughness\" 1");
+    results.push(("conductor, α 1, from above".into(), straight.agrees(&same(0.9999 * (1.0 - 2f32.ln())), SIGMAS)));
+    assert_all(results);
+}
+
+#[test]
+fn rough_glass_loses_a_little_and_gains_nothing() {
+    let mut results = Vec::new();
+    for (alpha, least) in [(0.05, 0.9), (0.3, 0.6), (1.0, 0.15)] {
+        for eta in [1.5, 1.0 / 1.5, 2.4] {
+            let world = format!(
+                "{SKY}Material \"dielectric\" \"float eta\" {eta} \"float roughness\" {alpha} \"bool remaproughness\" false\n\
+                 Shape \"sphere\""
+            );
+            let got = seen(vec3(0.3, -5.0, 0.2), vec3(0.3, 0.0, 0.2), 200, &world);
+            results.push((format!("α {alpha}, η {eta}"), within(&got, least, 1.0)));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn clear_glass_cannot_be_seen_however_it_is_nested() {
+    let glass = |eta: f32, radius: f32| {
+        format!("Material \"dielectric\" \"float eta\" {eta}\nShape \"sphere\" \"float radius\" {radius}\n")
+    };
+    let pane = |z: f32| format!("Material \"thindielectric\"\nShape \"disk\" \"float radius\" 3 \"float height\" {z}\n");
+    let mut results = Vec::new();
+    for (name, things) in [
+        ("bubble", glass(1.5, 1.0) + &glass(1.0 / 1.5, 0.9)),
+        ("drop in glass in water", glass(1.33, 1.0) + &glass(1.5 / 1.33, 0.8) + &glass(1.33 / 1.5, 0.5)),
+        ("diamond", glass(2.4, 1.0)),
+        ("panes", pane(-0.5) + &pane(0.0) + &pane(0.7)),
+        ("panes around a ball", pane(-1.5) + &glass(1.5, 1.0) + &pane(1.2)),
+    ] {
+        let got = seen(vec3(0.3, -4.0, 3.0), vec3(0.3, 0.2, 0.2), 500, &format!("{SKY}{things}"));
+        // Roulette ends a few of the few long paths: too rare to show in the error.
+        results.push((name.to_string(), within(&got, 0.998, 1.002)));
+    }
+    assert_all(results);
+}
+
+#[test]
+fn panes_let_through_what_their_series_adds_up_to() {
+    // N incoherent panes of interfaces with reflectance r let (1 − r) / (1 + (2N − 1) r) through, straight ahead.
+    let r = 0.04;
+    for n in 1..=4 {
+        let mut world = "Material \"thindielectric\" \"float eta\" 1.5\n".to_string();
+        for z in 0..n {
+            writeln!(world, "Shape \"disk\" \"float radius\" 50 \"float height\" {z}").unwrap();
+        }
+        world += "Material \"diffuse\" \"rgb reflectance\" [0 0 0]\nAreaLightSource \"diffuse\" \"rgb L\" [1 1 1]\n\
+                  Shape \"disk\" \"float radius\" 50 \"float height\" -1\n";
+        let got = seen(vec3(0.0, 0.0, 9.0), Vec3::ZERO, 500, &world);
+        let expected = (1.0 - r) / (1.0 + (2 * n - 1) as f32 * r);
+        got.agrees(&same(expected), SIGMAS).unwrap_or_else(|e| panic!("{n} panes, {e}"));
+    }
+}
+
+#[test]
+fn closed_grey_rooms_are_as_bright_as_their_series() {
+    // L = e / (1 − ρ) on all walls of a room that shines alike, however it is shaped.
+    let rooms = [
+        (
+            "mesh",
+            "Shape \"trianglemesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1] \
+             \"integer indices\" [0 1 3 0 3 2  4 5 7 4 7 6  0 1 5 0 5 4  2 3 7 2 7 6  0 2 6 0 6 4  1 3 7 1 7 5]",
+        ),
+        (
+            "patches",
+            "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1.5] \
+             \"integer indices\" [0 1 2 3  4 5 6 7  0 1 4 5  2 3 6 7  0 2 4 6  1 3 5 7]",
+        ),
+        ("sphere", "Shape \"sphere\" \"float radius\" 1.5"),
+        ("ellipsoid", "Rotate 30 1 2 3 Scale 1 2 1.5 Shape \"sphere\" \"float radius\" 1.5"),
+        (
+            "bowl and lid",
+            "Shape \"sphere\" \"float radius\" 2 \"float zmax\" 0.5 Shape \"disk\" \"float height\" 0.5 \"float radius\" 2",
+        ),
+    ];
+    let mut results = Vec::new();
+    for (name, shape) in rooms {
+        let world = format!(
+            "Material \"diffuse\" \"rgb reflectance\" [0.8 0.5 0.2]\n\
+             AreaLightSource \"diffuse\" \"rgb L\" [0.2 0.5 0.8] \"bool twosided\" true\n{shape}\n"
+        );
+        let got = seen(vec3(0.1, -0.2, 0.3), vec3(0.6, 0.3, -0.3), 200, &world);
+        results.push((name.to_string(), got.agrees(&same(1.0), SIGMAS)));
+    }
+    assert_all(results);
+}
+
+/// A ball of triangles, with the normals of a sphere or without.
+fn ball(smooth: bool) -> String {
+    let (rings, sectors) = (16, 32);
+    let mut points = String::new();
+    for i in 0..=rings {
+        let (s, c) = (PI * i as f32 / rings as f32).sin_cos();
+        for j in 0..sectors {
+            let (sp, cp) = (2.0 * PI * j as f32 / sectors as f32).sin_cos();
+            write!(points, "{} {} {} ", s * cp, s * sp, c).unwrap();
+        }
+    }
+    let mut indices = String::new();
+    for i in 0..rings {
+        for j in 0..sectors {
+            let at = |i: i32, j: i32| i * sectors + j % sectors;
+            let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+            // At the poles one of the two has no area.
+            if i + 1 < rings {
+                write!(indices, "{a} {b} {c} ").unwrap();
+            }
+            if i > 0 {
+                write!(indices, "{a} {c} {d} ").unwrap();
+            }
+        }
+    }
+    let normals = if smooth { format!("\"normal N\" [{points}]") } else { String::new() };
+    format!("Shape \"trianglemesh\" \"point3 P\" [{points}] \"integer indices\" [{indices}] {normals}\n")
+}
+
+#[test]
+fn balls_of_triangles_are_as_balls_should_be() {
+    let mut results = Vec::new();
+    for smooth in [false, true] {
+        for (material, text, expected) in [
+            ("diffuse", "\"diffuse\" \"rgb reflectance\" [0.6 0.6 0.6]", 0.6),
+            ("mirror", "\"conductor\" \"rgb reflectance\" [1 1 1]", 1.0),
+            ("glass", "\"dielectric\"", 1.0),
+        ] {
+            let world = format!("{SKY}Material {text}\n{}", ball(smooth));
+            for offset in [0.13f32, 0.61, 0.965] {
+                let got = seen(vec3(offset, -5.0, 0.23), vec3(offset, 0.0, 0.23), 200, &world);
+                // Metal reflects by its angle, and smooth normals lead some rays into the ball.
+                results
+                    .push((format!("smooth {smooth} {material} {offset}"), within(&got, 0.998 * expected, 1.002 * expected)));
+            }
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn filters_keep_the_brightness() {
+    for filter in ["box", "triangle", "gaussian", "mitchell", "sinc"] {
+        let world = one_ray(Vec3::ZERO, Vec3::Y, 1, 16, 64, SKY)
+            .replace("\"box\" \"float xradius\" 0.5 \"float yradius\" 0.5", &format!("\"{filter}\""));
+        let got = Estimate::of_picture(&draw(&scene_of(&world, &[], &overrides()), 1));
+        got.agrees(&same(1.0), SIGMAS).unwrap_or_else(|e| panic!("{filter}, {e}"));
+    }
+}

@@ -70,6 +70,9 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
+    if lights.is_empty() {
+        builder.diagnostics.warn(None, "the scene has no light", "the picture is black")?;
+    }
     let load = start.elapsed();
 
     let start = Instant::now();
@@ -111,7 +114,7 @@ impl Builder<'_> {
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
             let message = format!("parameter \"{} {}\" of \"{}\" is not supported", p.kind, p.name, entity.name);
-            self.diagnostics.warn(Some(&p.location), message, "nothing; it is left out")?;
+            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -444,18 +445,21 @@ fn our_own_scenes_need_no_warning() {
 #[test]
 fn ctrl_c_writes_the_picture_so_far() {
     let place = Place::new();
-    let child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
         .args(["render", "scene.pbrt", "-o", "a.exr", "--spp", "10000000", "--threads", "2"])
         .current_dir(place.folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    // The line about the scene comes before the rendering.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let loaded = lines.find(|line| line.contains("triangles"));
+    std::thread::sleep(Duration::from_millis(500));
+    // The shell's own `kill`: not every machine has a program of the name.
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(loaded.is_some() && kill.success());
+    let said = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(said.contains("interrupted") && said.contains("of 10000000 samples per pixel"), "{said}");
     assert_eq!(place.files(), ["a.exr"]);
     let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;

@@ -136,7 +136,12 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
-    let loaded = load(&args.scene, &args.overrides(), &mut diagnostics);
+    let loaded = load(&args.scene, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+        if loaded.scene.lights.all().is_empty() {
+            diagnostics.warn(None, "the scene has no light", "the picture is black")?;
+        }
+        Ok(loaded)
+    });
     loading.finish_and_clear();
     for warning in diagnostics.warnings() {
         console::warn(warning);

@@ -70,9 +70,6 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
-    if lights.is_empty() {
-        builder.diagnostics.warn(None, "the scene has no light", "the picture is black")?;
-    }
     let load = start.elapsed();
 
     let start = Instant::now();

@@ -141,7 +141,7 @@ fn undefined<'a>(kind: &str, name: &Name, known: impl Iterator<Item = &'a str>) 
     known.dedup();
     let listed: Vec<String> = known.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
     let otherwise = match listed.len() {
-        0 => format!("define the {kind} before its first use; none is defined so far"),
+        0 => format!("there is no {kind} so far: define it first"),
         _ => format!("there are {}{}", listed.join(", "), if known.len() > LISTED { ", …" } else { "" }),
     };
     let error = SceneError::at(&name.location, format!("{kind} \"{}\" is not defined", name.text));

@@ -90,7 +90,10 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
     };
     std::thread::scope(|scope| {
         for _ in 1..options.threads {
-            scope.spawn(work);
+            // Where the system has no more threads to give, those that there are do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

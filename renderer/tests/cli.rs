@@ -5,6 +5,7 @@ use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -124,21 +125,26 @@ fn help_and_version() {
         assert!(help.contains(option), "{option} is missing in:\n{help}");
     }
     lightbound(&[]).assert().code(2);
+    // The one version is the program's.
+    lightbound(&["render", "--version"]).assert().code(2);
 }
 
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["--integrator", "magic"], "path"),
         (&["--accel", "kd"], "builtin"),
         (&["--spp", "0"], "1.."),
+        (&["--spp", "-1"], "1.."),
         (&["--threads", "0"], "1.."),
+        (&["--threads", "-1"], "1.."),
         (&["--seed=-1"], "--seed"),
         (&["--resolution", "0x10"], "1920x1080"),
         (&["--resolution", "10"], "1920x1080"),
         (&["--crop", "0.5,0.5,0,1"], "x0 < x1"),
         (&["--crop", "0,1,0,NaN"], "x0 < x1"),
+        (&["--crop", "-0.1,1,0,1"], "x0 < x1"),
         (&["--time-limit", "0"], "above 0"),
         (&["--time-limit", "inf"], "above 0"),
         (&["--exposure", "NaN"], "stops"),
@@ -247,6 +253,59 @@ fn bad_outputs_are_found_before_rendering() {
 fn an_unwritable_folder_is_found_before_rendering() {
     // Not even root can make files there.
     Place::new().render(&["-o", "/proc/a.exr"]).assert().code(2).stderr(contains("/proc"));
+}
+
+#[test]
+fn the_last_of_repeated_options_counts() {
+    let place = Place::new();
+    place
+        .render(&["-o", "a.png", "--spp", "9", "-o", "b.png", "--spp", "1"])
+        .assert()
+        .success()
+        .stderr(contains("1 sample per pixel"));
+    assert_eq!(place.files(), ["b.png"]);
+}
+
+#[test]
+fn stats_overwrite_neither_picture_nor_scene() {
+    let place = Place::new();
+    for file in ["a.png", "scene.pbrt", "./a.png"] {
+        place.render(&["-o", "a.png", "--stats", file]).assert().code(2).stderr(contains("overwrite").and(contains(file)));
+    }
+    assert!(place.files().is_empty());
+    assert_eq!(std::fs::read_to_string(place.path("scene.pbrt")).unwrap(), SCENE);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn stats_go_to_stdout_whatever_that_is() {
+    let place = Place::new();
+    let render = ["-q", "-o", "a.pfm", "--stats", "/dev/stdout"];
+    place.render(&render).assert().success().stdout(contains("render_seconds"));
+    // A file behind it is added to, not replaced.
+    std::fs::write(place.path("log"), "first\n").unwrap();
+    let log = std::fs::OpenOptions::new().append(true).open(place.path("log")).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["render", "scene.pbrt"]).args(render).current_dir(place.folder.path()).stdout(log);
+    assert!(command.status().unwrap().success());
+    let log = std::fs::read_to_string(place.path("log")).unwrap();
+    assert!(log.starts_with("first\n{") && log.contains("render_seconds"), "{log}");
+}
+
+#[test]
+fn errors_say_so() {
+    let place = Place::with("WorldBegin Shape \"sphre\"");
+    for args in [["-o", "a.png"], ["-o", "a.jpg"], ["--spp", "x"]] {
+        place.render(&args).assert().code(2).stderr(contains("error: "));
+    }
+}
+
+#[test]
+fn a_scene_without_light_is_worth_a_warning() {
+    let place = Place::with("WorldBegin Shape \"sphere\"");
+    let small = ["-o", "a.png", "--resolution", "8x8", "--spp", "1"];
+    place.render(&small).assert().success().stderr(contains("no light"));
+    place.render(&small).arg("--strict").assert().code(2).stderr(contains("no light"));
 }
 
 #[test]
@@ -386,18 +445,21 @@ fn our_own_scenes_need_no_warning() {
 #[test]
 fn ctrl_c_writes_the_picture_so_far() {
     let place = Place::new();
-    let child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
         .args(["render", "scene.pbrt", "-o", "a.exr", "--spp", "10000000", "--threads", "2"])
         .current_dir(place.folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    // The line about the scene comes before the rendering.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let loaded = lines.find(|line| line.contains("triangles"));
+    std::thread::sleep(Duration::from_millis(500));
+    // The shell's own `kill`: not every machine has a program of the name.
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(loaded.is_some() && kill.success());
+    let said = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(said.contains("interrupted") && said.contains("of 10000000 samples per pixel"), "{said}");
     assert_eq!(place.files(), ["a.exr"]);
     let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;
@@ -416,9 +478,12 @@ fn a_picture_that_cannot_be_written_is_saved_elsewhere() {
         std::thread::sleep(Duration::from_millis(1000));
         std::fs::remove_dir_all(removing).unwrap();
     });
+    // What an earlier failure left there stays.
+    std::fs::write(spare.join("a.exr"), "earlier").unwrap();
     let args = ["-o", "out/a.exr", "--spp", "1000000", "--time-limit", "2"];
     let done = place.render(&args).env("TMPDIR", &spare).assert().code(3);
-    done.stderr(contains("out/a.exr").and(contains("saved as")));
+    done.stderr(contains("out/a.exr").and(contains("saved as")).and(contains("a-1.exr")));
     remover.join().unwrap();
-    assert_eq!(std::fs::read_dir(&spare).unwrap().count(), 1);
+    assert_eq!(std::fs::read_to_string(spare.join("a.exr")).unwrap(), "earlier");
+    assert!(!channels(&spare.join("a-1.exr")).is_empty());
 }

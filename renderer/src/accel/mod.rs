@@ -52,9 +52,9 @@ pub trait Accel: Send + Sync {
 pub enum AccelKind {
     /// Embree where it is built in, else the built-in one.
     Auto,
-    /// Our own traversal over trees built by `obvhs`.
+    /// The built-in one, which needs nothing else.
     Builtin,
-    /// Intel Embree 4; needs the cargo feature `embree`.
+    /// Intel Embree 4; needs a build with `--features embree`.
     Embree,
 }
 

@@ -60,13 +60,19 @@ impl Console {
         }
     }
 
-    /// Shows the progress of a rendering of `samples` camera samples.
-    pub fn rendering(self, samples: u64, limit: Option<Duration>) -> Progress {
-        let bar = (self == Console::Terminal).then(|| {
-            let style = ProgressStyle::with_template("rendering {wide_bar} {msg}").expect("the template is well-formed");
-            ProgressBar::new(STEPS).with_style(style)
-        });
-        Progress { console: self, bar, samples, limit, start: Instant::now(), done: AtomicU64::new(0), next: Mutex::default() }
+    /// Shows the progress of a rendering of `spp` camera samples for each of `pixels`.
+    pub fn rendering(self, pixels: u64, spp: u32, limit: Option<Duration>) -> Progress {
+        let bar = match self {
+            Console::Terminal => {
+                // Of fixed width, so that it stands still while the text behind it changes.
+                let style = ProgressStyle::with_template("rendering {bar:30} {msg}").expect("the template is well-formed");
+                ProgressBar::new(STEPS).with_style(style)
+            }
+            Console::Lines | Console::Quiet => ProgressBar::hidden(),
+        };
+        bar.tick();
+        let plan = Plan { pixels, samples: pixels * u64::from(spp), limit };
+        Progress { console: self, bar, plan, start: Instant::now(), done: AtomicU64::new(0), next: Mutex::default() }
     }
 }
 
@@ -76,9 +82,8 @@ const STEPS: u64 = 10_000;
 /// Progress of a rendering; any thread may report.
 pub struct Progress {
     console: Console,
-    bar: Option<ProgressBar>,
-    samples: u64,
-    limit: Option<Duration>,
+    bar: ProgressBar,
+    plan: Plan,
     start: Instant,
     done: AtomicU64,
     /// Time, since the start, of the next thing to show.
@@ -86,6 +91,11 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// What is drawn on the terminal, if anything.
+    pub fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
     /// Notes that so many camera samples more are done.
     pub fn advance(&self, samples: u64) {
         let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;
@@ -95,46 +105,67 @@ impl Progress {
         if self.console == Console::Quiet || elapsed < *next {
             return;
         }
-        let (fraction, left) = outlook(elapsed, done, self.samples, self.limit);
-        let rate = done as f64 / elapsed.as_secs_f64().max(1e-3) * 1e-6;
+        let (fraction, left) = self.plan.outlook(elapsed, done);
         let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
-        match &self.bar {
-            Some(bar) => {
-                bar.set_message(format!("{text}  {rate:.2} M samples/s"));
-                bar.set_position((fraction * STEPS as f64) as u64);
-                *next = elapsed + Duration::from_millis(100);
+        if self.console == Console::Terminal {
+            self.bar.set_message(format!("{text}  {}", rate(done, elapsed)));
+            self.bar.set_position((fraction * STEPS as f64) as u64);
+            *next = elapsed + Duration::from_millis(100);
+        } else {
+            // Nothing at once, since most pictures of a script are quick; then ever more rarely.
+            if !next.is_zero() {
+                print(&format!("rendering {text}"));
             }
-            None => {
-                // Nothing at once, since most pictures of a script are quick; then ever more rarely.
-                if !next.is_zero() {
-                    print(&text);
-                }
-                *next = elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
-            }
+            *next = elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
         }
     }
 
     /// Removes the bar.
     pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
-/// Finished fraction and remaining time, if all samples take equally long. A time limit that comes first is what counts.
-fn outlook(elapsed: Duration, done: u64, samples: u64, limit: Option<Duration>) -> (f64, Duration) {
-    let seconds = elapsed.as_secs_f64();
-    let fraction = done as f64 / samples.max(1) as f64;
-    let total = seconds / fraction.max(1e-9);
-    let total = limit.map_or(total, |limit| total.min(limit.as_secs_f64())).max(seconds);
-    let fraction = if total > 0.0 { (seconds / total).min(1.0) } else { fraction };
-    (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
+/// The work there is.
+#[derive(Clone, Copy)]
+struct Plan {
+    pixels: u64,
+    /// Of all pixels together.
+    samples: u64,
+    limit: Option<Duration>,
 }
 
-/// A duration for readers: `0.4 s`, `37 s`, `4 min 10 s`, `2 h 5 min`.
+impl Plan {
+    /// Finished fraction and remaining time, if all samples take equally long. A time limit that comes first is what counts, but
+    /// every pixel gets a sample.
+    fn outlook(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
+        let seconds = elapsed.as_secs_f64();
+        let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
+        let limit = self.limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.pixels)));
+        let total = needed(self.samples).min(limit).max(seconds);
+        let fraction = if total > 0.0 { seconds / total } else { 0.0 };
+        (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
+    }
+}
+
+/// A number of things: `1 light`, `2 lights`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// How fast samples are taken: `85 samples/s`, `720 k samples/s`, `1.25 M samples/s`.
+pub fn rate(samples: u64, time: Duration) -> String {
+    match samples as f64 / time.as_secs_f64().max(1e-6) {
+        rate if rate < 1e4 => format!("{rate:.0} samples/s"),
+        rate if rate < 1e6 => format!("{:.0} k samples/s", rate * 1e-3),
+        rate => format!("{:.2} M samples/s", rate * 1e-6),
+    }
+}
+
+/// A duration for readers: `8 ms`, `0.4 s`, `37 s`, `4 min 10 s`, `2 h 5 min`.
 pub fn duration(time: Duration) -> String {
     match time.as_secs() {
+        0 if time.as_millis() < 100 => format!("{} ms", time.as_millis()),
         0..10 => format!("{:.1} s", time.as_secs_f64()),
         s @ 10..60 => format!("{s} s"),
         s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
@@ -148,31 +179,45 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn plan(limit: Option<Duration>) -> Plan {
+        Plan { pixels: 100, samples: 1000, limit }
+    }
+
     #[test]
     fn time_left_follows_the_samples() {
-        let (fraction, left) = outlook(10 * SECOND, 250, 1000, None);
+        let (fraction, left) = plan(None).outlook(10 * SECOND, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(outlook(10 * SECOND, 1000, 1000, None), (1.0, Duration::ZERO));
+        assert_eq!(plan(None).outlook(10 * SECOND, 1000), (1.0, Duration::ZERO));
     }
 
     #[test]
     fn an_earlier_limit_counts() {
-        let (fraction, left) = outlook(10 * SECOND, 250, 1000, Some(20 * SECOND));
+        let (fraction, left) = plan(Some(20 * SECOND)).outlook(10 * SECOND, 250);
         assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
-        let (fraction, left) = outlook(10 * SECOND, 250, 1000, Some(100 * SECOND));
+        let (fraction, left) = plan(Some(100 * SECOND)).outlook(10 * SECOND, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(outlook(30 * SECOND, 250, 1000, Some(20 * SECOND)), (1.0, Duration::ZERO));
+        assert_eq!(plan(Some(20 * SECOND)).outlook(30 * SECOND, 250), (1.0, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_sample_for_every_pixel_outlasts_the_limit() {
+        let (fraction, left) = plan(Some(SECOND)).outlook(10 * SECOND, 50);
+        assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
     }
 
     #[test]
     fn nothing_done_yet_is_no_division_by_zero() {
-        assert_eq!(outlook(Duration::ZERO, 0, 1000, None).0, 0.0);
-        assert!(outlook(SECOND, 0, 1000, None).0 < 1e-6);
+        assert_eq!(plan(None).outlook(Duration::ZERO, 0), (0.0, Duration::ZERO));
+        assert!(plan(None).outlook(SECOND, 0).0 < 0.01);
     }
 
     #[test]
-    fn durations_read_well() {
-        let text: Vec<String> = [0.04, 9.26, 37.8, 250.0, 7500.0].map(|s| duration(Duration::from_secs_f64(s))).into();
-        assert_eq!(text, ["0.0 s", "9.3 s", "37 s", "4 min 10 s", "2 h 5 min"]);
+    fn durations_and_rates_read_well() {
+        let text: Vec<String> = [0.04, 0.4, 9.26, 37.8, 250.0, 7500.0].map(|s| duration(Duration::from_secs_f64(s))).into();
+        assert_eq!(text, ["40 ms", "0.4 s", "9.3 s", "37 s", "4 min 10 s", "2 h 5 min"]);
+        let text: Vec<String> = [170, 1_440_000, 2_500_000].map(|samples| rate(samples, 2 * SECOND)).into();
+        assert_eq!(text, ["85 samples/s", "720 k samples/s", "1.25 M samples/s"]);
+        assert_eq!(rate(0, Duration::ZERO), "0 samples/s");
+        assert_eq!([0, 1, 2].map(|n| count(n, "light")), ["0 lights", "1 light", "2 lights"]);
     }
 }

@@ -4,14 +4,15 @@
 //! and the picture so far gets written. Files are written in a moment, and not interrupted.
 
 use super::{Exit, console};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Loading: nothing to keep.
+    #[default]
     Loading,
     /// Rendering: the samples so far make a picture.
     Rendering,
@@ -25,8 +26,15 @@ pub struct Interrupt(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    stage: AtomicU8,
     stop: AtomicBool,
+    /// What goes on, and what is drawn on the terminal for it.
+    now: Mutex<(Stage, Option<ProgressBar>)>,
+}
+
+impl State {
+    fn now(&self) -> MutexGuard<'_, (Stage, Option<ProgressBar>)> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Interrupt {
@@ -36,15 +44,19 @@ impl Interrupt {
         let state = interrupt.0.clone();
         let handler = move || {
             let first = !state.stop.swap(true, Ordering::Relaxed);
-            let stage = state.stage.load(Ordering::Relaxed);
-            if stage == Stage::Writing as u8 {
-                return;
-            }
-            if !first || stage == Stage::Loading as u8 {
-                std::process::exit(Exit::Interrupted as i32);
-            }
-            if !quiet {
-                console::print("interrupted: writing the picture so far (Ctrl-C again aborts)");
+            let (stage, bar) = &*state.now();
+            let bar = bar.clone().unwrap_or_else(ProgressBar::hidden);
+            match stage {
+                Stage::Writing => {}
+                Stage::Rendering if first => {
+                    if !quiet {
+                        bar.suspend(|| console::print("interrupted: writing the picture so far (Ctrl-C again aborts)"));
+                    }
+                }
+                Stage::Loading | Stage::Rendering => {
+                    bar.finish_and_clear();
+                    std::process::exit(Exit::Interrupted as i32);
+                }
             }
         };
         if let Err(error) = ctrlc::set_handler(handler) {
@@ -53,9 +65,9 @@ impl Interrupt {
         interrupt
     }
 
-    /// Says what the process does from now on.
-    pub fn enter(&self, stage: Stage) {
-        self.0.stage.store(stage as u8, Ordering::Relaxed);
+    /// Says what the process does from now on, and what is drawn on the terminal meanwhile.
+    pub fn enter(&self, stage: Stage, bar: Option<ProgressBar>) {
+        *self.0.now() = (stage, bar);
     }
 
     /// Set by Ctrl-C.

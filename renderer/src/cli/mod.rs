@@ -13,7 +13,7 @@ mod stats;
 use clap::{Parser, Subcommand};
 use lightbound::image::ImageError;
 use lightbound::scene::diagnostics::SceneError;
-use miette::{Diagnostic, MietteHandlerOpts, Report};
+use miette::{Diagnostic, GraphicalTheme, MietteHandlerOpts, Report};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -74,9 +74,14 @@ impl Error {
 #[derive(Debug, Parser)]
 #[command(
     version,
-    propagate_version = true,
-    after_help = "Exit codes: 0 done, 2 the input or the options are wrong, 3 a result could not be written, \
-                  130 interrupted by Ctrl-C\n(a picture of the samples so far is written first)."
+    after_help = "\
+Exit codes:
+    0  done
+    2  the input or the options are wrong
+    3  a result could not be written
+  130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",
+    // So that a script's own options can be followed by its caller's.
+    args_override_self = true
 )]
 struct Cli {
     #[command(subcommand)]
@@ -92,10 +97,7 @@ enum Command {
 /// Runs the program.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    // On a terminal long lines are wrapped; elsewhere somebody may search them.
-    let hook =
-        miette::set_hook(Box::new(|_| Box::new(MietteHandlerOpts::new().wrap_lines(std::io::stderr().is_terminal()).build())));
-    hook.expect("the hook is set once");
+    miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
     };
@@ -105,6 +107,17 @@ pub fn run() -> ExitCode {
         exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// How errors look: coloured and wrapped on a terminal; elsewhere plain, in long lines, since somebody may search them.
+fn reports() -> MietteHandlerOpts {
+    let terminal = std::io::stderr().is_terminal();
+    let variable = |name| std::env::var_os(name).unwrap_or_default();
+    let plain = !terminal || !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
+    let mut theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    // The word that logs are searched for.
+    theme.characters.error = "error:".into();
+    MietteHandlerOpts::new().graphical_theme(theme).wrap_lines(terminal)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Files that commands write: checked before the work starts, written whole or not at all.
 //!
 //! [`lightbound::image::write`] sees to the latter. If writing fails after the work is done (disk full, folder gone), it is tried
-//! once more in the system's folder for temporary files.
+//! once more in the system's folder for temporary files and in the current one, under a name that is free there.
 
 use super::Error;
 use lightbound::image::ImageError;
@@ -49,9 +49,15 @@ impl Output {
     /// Checks that a file can be made at `path`.
     pub fn check(path: &Path) -> Result<Output, Error> {
         let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
-        let folder = folder(path);
-        if path.is_dir() {
+        // Where a link leads is where the file will be.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let folder = folder(&target);
+        if target.is_dir() {
             return fault(format!("`{}` is a folder", path.display()), "add a file name to it");
+        }
+        if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+            // A device or a pipe, which trying could disturb.
+            return Ok(Output { path: path.into() });
         }
         if !folder.is_dir() {
             return fault(
@@ -75,22 +81,43 @@ impl Output {
         &self.path
     }
 
+    /// Whether it is the same file as `other`, by whatever way.
+    pub fn is(&self, other: &Path) -> bool {
+        let whole = |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
+        whole(&self.path) == whole(other)
+    }
+
     /// Writes the file by `write`, which leaves all of it or nothing.
     ///
     /// *Errors*: the file could not be written; the error tells where it was saved instead, if anywhere.
     pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
         let Err(cause) = write(&self.path) else { return Ok(()) };
-        let spare = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
-        let help = if spare.exists() || folder(&spare) == folder(&self.path) {
-            "nothing was kept; make room and try again".into()
-        } else {
-            match write(&spare) {
-                Ok(()) => format!("it was saved as `{}` instead; move it from there", spare.display()),
-                Err(cause) => format!("nothing was kept, as {cause} either"),
-            }
+        let folders = [std::env::temp_dir(), PathBuf::from(".")];
+        let spare = folders.iter().find_map(|folder| free_name(folder, &self.path).filter(|path| write(path).is_ok()));
+        let help = match spare {
+            Some(spare) => format!("it was saved as `{}` instead; move it from there", spare.display()),
+            None => "nothing was kept, since it cannot be written elsewhere either; make room and try again".into(),
         };
         Err(Error::Write { cause, help })
     }
+}
+
+/// A path in `folder` that nothing stands at, named like `file` as far as possible: `a.exr`, `a-1.exr`, …
+fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let stem = file.file_stem()?;
+    let name = |n: u32| {
+        let mut name = stem.to_os_string();
+        if n > 0 {
+            name.push(format!("-{n}"));
+        }
+        // Appended, for a stem may have points of its own.
+        if let Some(extension) = file.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        folder.join(name)
+    };
+    (0..1000).map(name).find(|path| fs::symlink_metadata(path).is_err())
 }
 
 /// The folder that holds `path`.
@@ -136,6 +163,32 @@ mod tests {
         let message = |path: &Path| Output::check(path).unwrap_err().to_string();
         assert!(message(folder.path()).contains("is a folder"));
         assert!(message(&folder.path().join("no/a.exr")).contains("no folder"));
+    }
+
+    #[test]
+    fn spare_names_replace_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        for expected in ["a.b.exr", "a.b-1.exr", "a.b-2.exr"] {
+            let path = free_name(folder.path(), Path::new("/elsewhere/a.b.exr")).unwrap();
+            assert_eq!(path, folder.path().join(expected));
+            fs::write(path, b"earlier").unwrap();
+        }
+    }
+
+    #[test]
+    fn the_same_file_by_another_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::check(&folder.path().join("a.png")).unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        assert!(output.is(&folder.path().join("sub/../a.png")));
+        assert!(!output.is(&folder.path().join("sub/a.png")) && !output.is(Path::new("a.png")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_need_no_folder_that_can_be_written() {
+        let output = Output::check(Path::new("/dev/null")).unwrap();
+        output.write(|path| save(path, b"picture")).unwrap();
     }
 
     #[test]

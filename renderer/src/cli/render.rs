@@ -1,6 +1,6 @@
 //! `lightbound render`: a scene file in, a picture out.
 
-use super::console::{self, Console, duration};
+use super::console::{self, Console, count, duration, rate};
 use super::interrupt::{Interrupt, Stage};
 use super::output::{Format, Output};
 use super::stats::{Stats, peak_memory_bytes};
@@ -27,7 +27,7 @@ Examples:
 
 /// Options of `render`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
     scene: PathBuf,
@@ -39,10 +39,10 @@ pub struct Args {
     output: Option<PathBuf>,
 
     /// Brighten a .png by so many stops [default: 0]
-    #[arg(long, value_name = "STOPS", value_parser = stops, allow_negative_numbers = true, help_heading = "Output")]
+    #[arg(long, value_name = "STOPS", value_parser = stops, help_heading = "Output")]
     exposure: Option<f32>,
 
-    /// Write times, ray counts and memory as JSON
+    /// Write times, ray counts, memory and warnings as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     stats: Option<PathBuf>,
 
@@ -67,10 +67,10 @@ pub struct Args {
     resolution: Option<(u32, u32)>,
 
     /// Render a part of the image only; fractions of its width and height from the upper left corner
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, help_heading = "Picture")]
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
     crop: Option<[f32; 4]>,
 
-    /// Stop after so many seconds of rendering and write the samples so far
+    /// Stop after so many seconds of rendering and write the samples so far, at least one per pixel
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
     time_limit: Option<Duration>,
 
@@ -128,11 +128,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
 
     let threads = args.threads.map_or_else(all_threads, usize::from);
-    // For what is built in parallel. A pool that cannot be had is replaced by the library's own.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    // For what is built in parallel.
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| Error::Option {
+        message: format!("cannot start {threads} threads: {cause}"),
+        help: "give fewer with --threads".into(),
+    })?;
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
-    let loaded = load(&args.scene, &args.overrides(), &mut diagnostics);
+    interrupt.enter(Stage::Loading, Some(loading.clone()));
+    let loaded = load(&args.scene, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+        if loaded.scene.lights.all().is_empty() {
+            diagnostics.warn(None, "the scene has no light", "the picture is black")?;
+        }
+        Ok(loaded)
+    });
     loading.finish_and_clear();
     for warning in diagnostics.warnings() {
         console::warn(warning);
@@ -143,12 +152,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         Some(named) => named,
         None => target(&default_output(&args.scene, &scene.film.filename), args.exposure)?,
     };
+    if let Some(file) = &stats_file
+        && [output.path(), &args.scene].into_iter().any(|other| file.is(other))
+    {
+        return Err(Error::Option {
+            message: format!("--stats would overwrite `{}`", file.path().display()),
+            help: "name another file".into(),
+        });
+    }
     console.say(&contents(&loaded));
 
     let integrator = PathTracer { max_depth: scene.integrator.max_depth };
-    let samples = u64::from(scene.film.window.width()) * u64::from(scene.film.window.height()) * u64::from(scene.sampling.spp);
-    let progress = console.rendering(samples, args.time_limit);
-    interrupt.enter(Stage::Rendering);
+    let pixels = u64::from(scene.film.window.width()) * u64::from(scene.film.window.height());
+    let progress = console.rendering(pixels, scene.sampling.spp, args.time_limit);
+    interrupt.enter(Stage::Rendering, Some(progress.bar()));
     let rendering = render(
         scene,
         &integrator,
@@ -161,7 +178,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         },
     );
     progress.finish();
-    interrupt.enter(Stage::Writing);
+    interrupt.enter(Stage::Writing, None);
 
     let result =
         Finished { args, loaded: &loaded, rendering: &rendering, integrator: &integrator, threads, interrupt: &interrupt };
@@ -229,11 +246,14 @@ fn all_threads() -> usize {
 /// One line about a loaded scene.
 fn contents(loaded: &Loaded) -> String {
     let scene = &loaded.scene;
+    let instances = match scene.geometry.instances.len() {
+        0 => String::new(),
+        n => format!("{}, ", count(n as u64, "instance")),
+    };
     format!(
-        "{} triangles, {} instances, {} lights, accelerator {}; loaded in {}, built in {}",
-        scene.geometry.triangles(),
-        scene.geometry.instances.len(),
-        scene.lights.all().len(),
+        "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
+        count(scene.geometry.triangles(), "triangle"),
+        count(scene.lights.all().len() as u64, "light"),
         scene.accel.name(),
         duration(loaded.load),
         duration(loaded.build),
@@ -300,17 +320,19 @@ impl Finished<'_> {
             (min, max) if min == max => format!("{min} of {spp}"),
             (min, max) => format!("{min} to {max} of {spp}"),
         };
+        let per_pixel = if spp == 1 { "sample per pixel" } else { "samples per pixel" };
         let ended = match () {
             _ if picture.min_samples >= spp => "",
             _ if self.interrupted() => " (ended by Ctrl-C)",
             _ => " (ended by the time limit)",
         };
         format!(
-            "{}: {} × {} pixels, {samples} samples per pixel, rendered in {}{ended}",
+            "{}: {} × {} pixels, {samples} {per_pixel}, rendered in {} at {}{ended}",
             output.display(),
             picture.window.width(),
             picture.window.height(),
             duration(self.rendering.wall),
+            rate(self.rendering.camera_samples, self.rendering.wall),
         )
     }
 

@@ -143,15 +143,16 @@ pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Resu
 
 /// Puts `bytes` into the file at `path` in one step: afterwards it holds all of them, or what it held before.
 ///
-/// A link is followed; what is not a plain file (a device, a pipe) is written to directly.
+/// A link is followed; what is not a plain file (a device, a pipe) or open already (`/dev/stdout`) is written to directly.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
     save_io(path, bytes).map_err(|e| Problem::Write(e).of(path))
 }
 
 fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    if fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
+    let open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|name| path.starts_with(name));
+    if open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
     }
     let (file, temporary) = create_beside(&target)?;
     let written = write_durably(file, bytes).and_then(|()| fs::rename(&temporary, &target));

@@ -111,7 +111,7 @@ impl Builder<'_> {
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
             let message = format!("parameter \"{} {}\" of \"{}\" is not supported", p.kind, p.name, entity.name);
-            self.diagnostics.warn(Some(&p.location), message, "nothing; it is left out")?;
+            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
         }
         Ok(())
     }

@@ -222,7 +222,7 @@ impl Builder<'_> {
                 _ => self.diagnostics.warn(
                     Some(&option.location),
                     format!("option \"{}\" is not supported", option.name),
-                    "nothing; it is left out",
+                    "it is left out",
                 )?,
             }
         }

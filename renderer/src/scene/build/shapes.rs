@@ -65,7 +65,7 @@ impl Builder<'_> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
             "loopsubdiv" => Some("its control mesh"),
-            "curve" | "cylinder" => Some("nothing; it is left out"),
+            "curve" | "cylinder" => Some("it is left out"),
             _ => None,
         };
         self.choose("shape", entity, &SHAPES, fallback)?;

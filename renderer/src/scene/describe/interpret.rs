@@ -141,7 +141,7 @@ fn undefined<'a>(kind: &str, name: &Name, known: impl Iterator<Item = &'a str>) 
     known.dedup();
     let listed: Vec<String> = known.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
     let otherwise = match listed.len() {
-        0 => format!("there is no {kind} here with a name: define it first"),
+        0 => format!("there is no {kind} so far: define it first"),
         _ => format!("there are {}{}", listed.join(", "), if known.len() > LISTED { ", …" } else { "" }),
     };
     let error = SceneError::at(&name.location, format!("{kind} \"{}\" is not defined", name.text));
@@ -210,8 +210,10 @@ impl<'d> Interpreter<'d> {
             return Err(fail(format!("{shown} is included more than {DEEPEST} files deep")).help("flatten the includes"));
         }
         let text = source.read().map_err(|e| {
-            let error = fail(format!("cannot read {shown}: {e}"));
-            error.help("file names are relative to the folder of the main scene file")
+            fail(format!("cannot read {shown}: {e}")).help(match from {
+                Some(_) => "file names are relative to the folder of the main scene file",
+                None => "name a scene file in pbrt-v4's format",
+            })
         })?;
         self.reading.push(identity);
         let mut parser = Parser::new(&text, source.clone())?;

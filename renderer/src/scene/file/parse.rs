@@ -89,7 +89,11 @@ impl<'a> Parser<'a> {
         let error = self.lexer.error(mark, format!("unknown directive \"{}\"", shorten(&word)));
         match numeric(bytes) {
             true => error.help("several values stand in brackets: [ … ]"),
-            false => error.help(did_you_mean(&word, DIRECTIVES, "see https://pbrt.org/fileformat-v4 for the directives")),
+            false => error.help(did_you_mean(
+                &word,
+                DIRECTIVES,
+                "is this a scene in pbrt-v4's format? Its directives: https://pbrt.org/fileformat-v4",
+            )),
         }
     }
 

@@ -5,7 +5,7 @@
 //! importance sampling, see [`crate::filter`]), so tiles share nothing.
 
 use crate::math::Vec3;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// Side of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make batches that fill SIMD groups and stay in cache.
 pub const TILE: u32 = 32;
@@ -101,14 +101,12 @@ struct FeatureSum {
     object: u32,
 }
 
-/// The sums of one tile's pixels.
+/// A part of the film.
 #[derive(Debug)]
 pub struct Tile {
     window: Window,
-    radiance: Vec<Radiance>,
-    features: Vec<FeatureSum>,
-    /// Samples that were not finite (left out) or beyond the range (kept at its end).
-    invalid: u64,
+    features: bool,
+    sums: Mutex<Sums>,
 }
 
 impl Tile {
@@ -119,9 +117,26 @@ impl Tile {
 
     /// Whether features are wanted at all.
     pub fn wants_features(&self) -> bool {
-        !self.features.is_empty()
+        self.features
     }
 
+    /// The sums, for as long as samples are added. Several threads may work for a tile; exact sums do not mind the order.
+    pub fn lock(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().expect("no thread panics while it adds samples")
+    }
+}
+
+/// The sums of one tile's pixels.
+#[derive(Debug)]
+pub struct Sums {
+    window: Window,
+    radiance: Vec<Radiance>,
+    features: Vec<FeatureSum>,
+    /// Samples that were not finite (left out) or beyond the range (kept at its end).
+    invalid: u64,
+}
+
+impl Sums {
     fn index(&self, x: u32, y: u32) -> usize {
         ((y - self.window.y0) * self.window.width() + (x - self.window.x0)) as usize
     }
@@ -173,7 +188,7 @@ impl Tile {
 #[derive(Debug)]
 pub struct Film {
     window: Window,
-    tiles: Vec<Mutex<Tile>>,
+    tiles: Vec<Tile>,
 }
 
 /// Depth where no surface was seen, the value that compositors expect.
@@ -222,19 +237,20 @@ impl Film {
             .map(|(x0, y0)| {
                 let tile = Window { x0, y0, x1: (x0 + TILE).min(window.x1), y1: (y0 + TILE).min(window.y1) };
                 let n = (tile.width() * tile.height()) as usize;
-                Mutex::new(Tile {
+                let sums = Sums {
                     window: tile,
                     radiance: vec![Radiance::default(); n],
                     features: if features { vec![FeatureSum::default(); n] } else { Vec::new() },
                     invalid: 0,
-                })
+                };
+                Tile { window: tile, features, sums: Mutex::new(sums) }
             })
             .collect();
         Film { window, tiles }
     }
 
-    /// The tiles; each is worked on by one thread at a time.
-    pub fn tiles(&self) -> &[Mutex<Tile>] {
+    /// The tiles.
+    pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
 
@@ -242,7 +258,7 @@ impl Film {
     pub fn picture(&self) -> Picture {
         let window = self.window;
         let n = window.width() as usize * window.height() as usize;
-        let with_features = self.tiles.first().is_some_and(|t| t.lock().unwrap().wants_features());
+        let with_features = self.tiles.first().is_some_and(Tile::wants_features);
         let mut picture = Picture {
             window,
             radiance: vec![[0.0; 3]; n],
@@ -259,7 +275,7 @@ impl Film {
             invalid_samples: 0,
         };
         for tile in &self.tiles {
-            let tile = tile.lock().unwrap();
+            let tile = tile.lock();
             picture.invalid_samples += tile.invalid;
             for (i, (x, y)) in tile.window.pixels().enumerate() {
                 let at = ((y - window.y0) * window.width() + (x - window.x0)) as usize;
@@ -312,7 +328,7 @@ mod tests {
         let render = |order: &mut dyn Iterator<Item = usize>| {
             let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, false);
             for i in order {
-                film.tiles()[0].lock().unwrap().add_radiance(3, 5, Vec3::splat(samples[i]));
+                film.tiles()[0].lock().add_radiance(3, 5, Vec3::splat(samples[i]));
             }
             film.picture().radiance[0].map(f32::to_bits)
         };
@@ -323,7 +339,7 @@ mod tests {
     #[test]
     fn odd_samples_are_counted_not_spread() {
         let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, true);
-        let mut tile = film.tiles()[0].lock().unwrap();
+        let mut tile = film.tiles()[0].lock();
         tile.add_radiance(0, 0, Vec3::new(f32::NAN, 1.0, 1.0));
         tile.add_radiance(0, 0, Vec3::splat(f32::MAX));
         tile.add_radiance(0, 0, Vec3::ONE);
@@ -339,9 +355,9 @@ mod tests {
         let window = Window { x0: 5, y0: 7, x1: 5 + 3 * TILE + 1, y1: 8 };
         let film = Film::new(window, false);
         for tile in film.tiles() {
-            let mut tile = tile.lock().unwrap();
+            let mut sums = tile.lock();
             for (x, y) in tile.window().pixels() {
-                tile.add_radiance(x, y, Vec3::splat(x as f32));
+                sums.add_radiance(x, y, Vec3::splat(x as f32));
             }
         }
         let picture = film.picture();

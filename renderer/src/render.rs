@@ -78,9 +78,9 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
             if late || samples.is_empty() || options.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let mut tile = tiles[job % tiles.len()].lock().expect("no thread panics while it holds a tile");
-            counts += worker.render_tile(samples.clone(), &mut tile);
-            let taken = u64::from(tile.window().width() * tile.window().height()) * samples.len() as u64;
+            let tile = &tiles[job % tiles.len()];
+            let taken = tile.window().pixels().count() as u64 * samples.len() as u64;
+            counts += worker.render_tile(samples, tile);
             camera_samples += taken;
             (options.progress)(taken);
         }
@@ -89,7 +89,8 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
         totals.1 += camera_samples;
     };
     std::thread::scope(|scope| {
-        for _ in 1..options.threads {
+        let jobs = tiles.len().saturating_mul(scene.sampling.spp as usize);
+        for _ in 1..options.threads.min(jobs) {
             // Where the system has no more threads to give, those that there are do the work.
             if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;

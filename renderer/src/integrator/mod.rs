@@ -37,5 +37,5 @@ pub trait Integrator: Sync {
 pub trait Worker {
     /// Adds samples number `samples` of every pixel of the tile. What is added for a pixel's sample depends on nothing but the
     /// scene, the pixel and the sample's number.
-    fn render_tile(&mut self, samples: Range<u32>, tile: &mut Tile) -> RayCounts;
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> RayCounts;
 }

@@ -107,7 +107,7 @@ impl Integrator for PathTracer {
 }
 
 impl Worker for Wave<'_> {
-    fn render_tile(&mut self, samples: Range<u32>, tile: &mut Tile) -> RayCounts {
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> RayCounts {
         let mut counts = RayCounts::default();
         self.start(samples, tile);
         for depth in 0..=self.max_depth {
@@ -128,8 +128,9 @@ impl Worker for Wave<'_> {
             self.collect_light();
             self.advance();
         }
+        let mut sums = tile.lock();
         for s in &self.samples {
-            tile.add_radiance(s.x, s.y, s.radiance * (s.weight * self.scene.film.gain));
+            sums.add_radiance(s.x, s.y, s.radiance * (s.weight * self.scene.film.gain));
         }
         counts
     }
@@ -156,8 +157,9 @@ impl Wave<'_> {
     }
 
     /// What the camera rays saw first.
-    fn record_features(&self, tile: &mut Tile) {
+    fn record_features(&self, tile: &Tile) {
         let scene = self.scene;
+        let mut sums = tile.lock();
         for ((hit, ray), s) in self.hits.iter().zip(&self.rays).zip(&self.samples) {
             if hit.is_miss() {
                 continue;
@@ -173,7 +175,7 @@ impl Wave<'_> {
                 material: primitive.material + 1,
                 object: scene.geometry.object(hit) + 1,
             };
-            tile.add_features(s.x, s.y, s.number, s.weight, &seen);
+            sums.add_features(s.x, s.y, s.number, s.weight, &seen);
         }
     }
 

@@ -9,7 +9,8 @@
 //! conversions are involved, so the same seed gives the same bits on any machine.
 
 use super::{hash, unit_float};
-use sobol_burley::sample_4d;
+use sobol_burley::parts::{self, Int4};
+use std::sync::LazyLock;
 
 /// Samples of one Sobol' sequence, as a power of two.
 const BLOCK_BITS: u32 = 16;
@@ -28,6 +29,7 @@ pub enum SamplerKind {
 pub struct Sampler {
     kind: SamplerKind,
     seed: u32,
+    bytes: &'static SobolBytes,
 }
 
 /// Names one camera path: its pixel's seed and its sample number.
@@ -40,7 +42,7 @@ pub struct PathKey {
 impl Sampler {
     /// A sampler; pictures with different seeds are independent.
     pub fn new(kind: SamplerKind, seed: u32) -> Sampler {
-        Sampler { kind, seed: hash(0x68bc_21eb, seed) }
+        Sampler { kind, seed: hash(0x68bc_21eb, seed), bytes: &SOBOL_BYTES }
     }
 
     /// The key of sample `index` of pixel (x, y).
@@ -58,11 +60,31 @@ impl Sampler {
             SamplerKind::Sobol => {
                 let block = key.index >> BLOCK_BITS;
                 let pixel = if block == 0 { key.pixel } else { hash(key.pixel, block) };
-                sample_4d(key.index & ((1 << BLOCK_BITS) - 1), 0, hash(pixel, set.wrapping_add(0x967a_889b)))
+                sobol(self.bytes, key.index & ((1 << BLOCK_BITS) - 1), hash(pixel, set.wrapping_add(0x967a_889b)))
             }
             SamplerKind::Independent => pcg4d([key.pixel, key.index, set, self.seed]).map(unit_float),
         }
     }
+}
+
+/// What the upper and the lower byte of a sample's number, bits reversed, add to the first four dimensions of the Sobol' sequence.
+type SobolBytes = [[[u32; 4]; 256]; 2];
+
+static SOBOL_BYTES: LazyLock<SobolBytes> = LazyLock::new(|| {
+    let words = |shift: u32| std::array::from_fn(|byte| [0, 1, 2, 3].map(|d| parts::sobol_rev((byte as u32) << shift, d)));
+    [words(24), words(16)]
+});
+
+/// `sobol_burley::sample_4d(index, 0, seed)`, bit for bit: the parts of the crate, but with the sequence looked up bytewise, where the
+/// crate goes through the bits. The sequence is linear over exclusive or.
+#[inline]
+fn sobol(bytes: &SobolBytes, index: u32, seed: u32) -> [f32; 4] {
+    let shuffled = parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a));
+    let [upper, lower] = [(shuffled >> 24) as usize, (shuffled >> 16 & 0xff) as usize];
+    let point = Int4::from(bytes[0][upper]) ^ Int4::from(bytes[1][lower]);
+    let dimensions = Int4::from([0x912f_69ba, 0x174f_18ab, 0x691e_72ca, 0xb40c_c1b8]);
+    let scramble = Int4::from([seed.wrapping_mul(0x9c8f_2d3b); 4]) ^ dimensions;
+    parts::owen_scramble_int4_rev(point, parts::hash_int4(scramble)).reverse_bits().to_f32_norm()
 }
 
 /// Hashes four words to four words; Jarzynski & Olano 2020, *Hash Functions for GPU Rendering*, pcg4d.
@@ -95,6 +117,15 @@ mod tests {
                 counts[(p[a] * 16.0) as usize * 16 + (p[b] * 16.0) as usize] += 1;
             }
             assert_chi_square(&counts, &[n as f64 / 256.0; 256], &format!("{what}, dimensions {a} and {b}"));
+        }
+    }
+
+    #[test]
+    fn bytewise_sobol_is_that_of_the_crate() {
+        let mut seed = 1;
+        for index in (0..1 << BLOCK_BITS).step_by(7).chain([(1 << BLOCK_BITS) - 1]) {
+            seed = hash(seed, index);
+            assert_eq!(sobol(&SOBOL_BYTES, index, seed), sobol_burley::sample_4d(index, 0, seed), "{index} {seed}");
         }
     }
 

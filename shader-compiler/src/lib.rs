@@ -11,3 +11,16 @@
 //!
 //! The crate knows nothing of rays, scenes or images: the renderer depends on it, never the reverse. It holds no code yet; the
 //! renderer's materials are native until the front end stands.
+
+pub mod interpreter;
+pub mod ir;
+pub mod math;
+pub mod passes;
+pub mod backend;
+pub mod frontend;
+pub mod kernel;
+pub mod target;
+
+pub use frontend::{Entry, Parameter, Settings, Shader, ShaderError, Sides};
+pub use kernel::{Batch, CompileError, Kernel};
+pub use target::Target;

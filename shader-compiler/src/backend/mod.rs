@@ -1,0 +1,3 @@
+//! IR becomes code or text.
+
+pub mod c;

@@ -1,0 +1,85 @@
+//! The meaning of the IR: runs a function on one set of inputs, slowly and obviously.
+//!
+//! What machine code computes in each lane equals this bit for bit, NaN payloads and signs aside.
+
+use crate::ir::{Block, Def, Function, Stmt, Value};
+
+/// A loop did not end within the given number of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("loops ran for more than {rounds} rounds")]
+pub struct Endless {
+    /// The limit.
+    pub rounds: u64,
+}
+
+/// The outputs, as bits, for inputs given as bits; all loops together run at most `rounds` times.
+pub fn run(function: &Function, inputs: &[u32], rounds: u64) -> Result<Vec<u32>, Endless> {
+    assert_eq!(inputs.len(), function.inputs.len(), "one word for each input");
+    let words = function
+        .values
+        .iter()
+        .map(|data| match data.def {
+            Def::Input(index) => inputs[index as usize],
+            Def::Const(bits) => bits,
+            Def::Op { .. } | Def::Param | Def::Result => 0,
+        })
+        .collect();
+    let mut machine = Machine { function, words, left: rounds, rounds };
+    machine.run(&function.body)?;
+    Ok(machine.all(&function.body.yields))
+}
+
+struct Machine<'a> {
+    function: &'a Function,
+    words: Vec<u32>,
+    left: u64,
+    rounds: u64,
+}
+
+impl Machine<'_> {
+    fn get(&self, value: Value) -> u32 {
+        self.words[value.index()]
+    }
+
+    fn all(&self, values: &[Value]) -> Vec<u32> {
+        values.iter().map(|&value| self.get(value)).collect()
+    }
+
+    fn set_all(&mut self, values: &[Value], words: Vec<u32>) {
+        for (value, word) in values.iter().zip(words) {
+            self.words[value.index()] = word;
+        }
+    }
+
+    fn run(&mut self, block: &Block) -> Result<(), Endless> {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => {
+                    let (op, args) = self.function.operation(*value).expect("statements define operations");
+                    let mut words = [0; 3];
+                    for (word, &arg) in words.iter_mut().zip(args) {
+                        *word = self.get(arg);
+                    }
+                    self.words[value.index()] = op.eval(&words[..args.len()]);
+                }
+                Stmt::If(i) => {
+                    let arm = if self.get(i.cond) != 0 { &i.then } else { &i.otherwise };
+                    self.run(arm)?;
+                    self.set_all(&i.results, self.all(&arm.yields));
+                }
+                Stmt::Loop(l) => {
+                    self.set_all(&l.params, self.all(&l.init));
+                    self.run(&l.head)?;
+                    while self.get(l.cond) != 0 {
+                        self.left = self.left.checked_sub(1).ok_or(Endless { rounds: self.rounds })?;
+                        self.run(&l.body)?;
+                        self.set_all(&l.params, self.all(&l.body.yields));
+                        self.run(&l.head)?;
+                    }
+                    self.set_all(&l.results, self.all(&l.head.yields));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,314 @@
+//! The one way to make a function: a builder that keeps it small while it grows.
+//!
+//! Every operation that is appended is first folded, if its arguments are constants, then simplified
+//! ([`crate::passes::simplify`]), then looked up among the operations in scope (global value numbering by hash-consing; since
+//! dominance is nesting, a table with undo is all it takes), and last placed outside of all loops in which it does not vary
+//! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects. A pass that
+//! rebuilds a function through a builder gets all of that.
+
+use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
+use super::op::{Emit, Op};
+use super::types::Type;
+use crate::passes::simplify;
+use rustc_hash::FxHashMap;
+
+/// Which simplifications a builder may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// All, among them those that may change a value by rounding, by the sign of a zero, or where it is not finite. Only before the
+    /// point shader is fixed.
+    Relaxed,
+    /// Those that leave every bit of every value, NaN payloads aside.
+    Exact,
+}
+
+type Key = (Op, [Value; 3]);
+
+/// What an open block is for.
+#[derive(Clone, Debug)]
+enum Kind {
+    /// The function's body, or an arm of an if.
+    Once,
+    /// Head of a loop.
+    Head { init: Vec<Value>, params: Vec<Value> },
+    /// Body of a loop, within the scope of its head.
+    Body { cond: Value, exits: Vec<Value> },
+}
+
+#[derive(Debug)]
+struct Scope {
+    kind: Kind,
+    stmts: Vec<Stmt>,
+    /// Entries of the table of known operations that go when the scope closes.
+    known: Vec<Key>,
+}
+
+/// Builds a [`Function`].
+#[derive(Debug)]
+pub struct Builder {
+    function: Function,
+    rules: Rules,
+    speculation: u32,
+    scopes: Vec<Scope>,
+    /// Index of the scope in which each value is defined.
+    levels: Vec<u32>,
+    constants: FxHashMap<(Type, u32), Value>,
+    known: FxHashMap<Key, Value>,
+}
+
+/// Cost of an arm, in basic operations, up to which an if becomes selects by default.
+const SPECULATION: u32 = 6;
+
+/// What a composite operation counts for when the cost of an arm is estimated, in basic operations.
+const COMPOSITE_COST: u32 = 16;
+
+impl Builder {
+    /// An empty function.
+    pub fn new(name: &str, rules: Rules) -> Builder {
+        let function =
+            Function { name: name.to_owned(), inputs: vec![], outputs: vec![], body: Block::default(), values: Vec::with_capacity(256) };
+        let scope = Scope { kind: Kind::Once, stmts: vec![], known: vec![] };
+        Builder {
+            function,
+            rules,
+            speculation: SPECULATION,
+            scopes: vec![scope],
+            levels: vec![],
+            constants: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Sets the cost of an arm, in basic operations, up to which an if becomes selects.
+    pub fn set_speculation(&mut self, cost: u32) {
+        self.speculation = cost;
+    }
+
+    /// Which simplifications are made.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// The function so far.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.function.ty(value)
+    }
+
+    /// The value of a bool that is known.
+    pub fn known_bool(&self, value: Value) -> Option<bool> {
+        self.function.constant(value).map(|bits| bits != 0)
+    }
+
+    /// Adds an argument to the function.
+    pub fn input(&mut self, name: &str, ty: Type) -> Value {
+        let value = self.define(ty, Def::Input(self.function.inputs.len() as u32), 0);
+        self.function.inputs.push(Port { name: name.to_owned(), ty });
+        value
+    }
+
+    fn define(&mut self, ty: Type, def: Def, level: usize) -> Value {
+        let value = Value(self.function.values.len() as u32);
+        self.function.values.push(ValueData { ty, def });
+        self.levels.push(level as u32);
+        value
+    }
+
+    /// Appends an operation, or finds that its value is there already.
+    fn append(&mut self, op: Op, args: &[Value]) -> Value {
+        debug_assert_eq!(args.len(), op.arity(), "{} takes {} arguments", op.name(), op.arity());
+        debug_assert!(self.types_fit(op, args), "wrong types for {}", op.name());
+        if let Some(bits) = self.fold(op, args) {
+            return self.constant(self.result_type(op, args), bits);
+        }
+        let mut key = [args[0]; 3];
+        key[..args.len()].copy_from_slice(args);
+        if op.is_commutative() && self.order(key[0]) > self.order(key[1]) {
+            key.swap(0, 1);
+            if args.len() < 3 {
+                key[2] = key[0];
+            }
+        }
+        if let Some(value) = simplify::simplify(self, op, &key[..args.len()]) {
+            return value;
+        }
+        if let Some(&value) = self.known.get(&(op, key)) {
+            return value;
+        }
+        let level = self.placement(&key[..args.len()]);
+        let value = self.define(self.result_type(op, &key[..args.len()]), Def::Op { op, args: key }, level);
+        self.scopes[level].stmts.push(Stmt::Op(value));
+        self.learn(level, (op, key), value);
+        value
+    }
+
+    /// Order of commuting arguments: constants come last.
+    fn order(&self, value: Value) -> (bool, Value) {
+        (self.function.constant(value).is_some(), value)
+    }
+
+    fn learn(&mut self, level: usize, key: Key, value: Value) {
+        self.known.insert(key, value);
+        self.scopes[level].known.push(key);
+    }
+
+    fn fold(&self, op: Op, args: &[Value]) -> Option<u32> {
+        let mut words = [0; 3];
+        for (word, &arg) in words.iter_mut().zip(args) {
+            *word = self.function.constant(arg)?;
+        }
+        Some(op.eval(&words[..args.len()]))
+    }
+
+    fn result_type(&self, op: Op, args: &[Value]) -> Type {
+        op.signature().result.unwrap_or_else(|| self.ty(args[args.len() - 1]))
+    }
+
+    fn types_fit(&self, op: Op, args: &[Value]) -> bool {
+        let mut any = None;
+        op.signature().args.iter().zip(args).all(|(want, &arg)| match want {
+            Some(ty) => *ty == self.ty(arg),
+            None => *any.get_or_insert(self.ty(arg)) == self.ty(arg),
+        })
+    }
+
+    /// The outermost scope in which the arguments are defined and that is left only by loops.
+    fn placement(&self, args: &[Value]) -> usize {
+        let needed = args.iter().map(|arg| self.levels[arg.index()]).max().unwrap_or(0) as usize;
+        let mut level = self.scopes.len() - 1;
+        loop {
+            level = match self.scopes[level].kind {
+                Kind::Head { .. } if needed < level => level - 1,
+                Kind::Body { .. } if needed < level - 1 => level - 2,
+                _ => return level,
+            };
+        }
+    }
+
+    fn open(&mut self, kind: Kind) {
+        self.scopes.push(Scope { kind, stmts: vec![], known: vec![] });
+    }
+
+    fn close(&mut self) -> (Kind, Vec<Stmt>) {
+        let scope = self.scopes.pop().expect("blocks are closed once");
+        for key in &scope.known {
+            self.known.remove(key);
+        }
+        (scope.kind, scope.stmts)
+    }
+
+    /// Opens a block that will be an arm of an if.
+    pub fn open_arm(&mut self) {
+        self.open(Kind::Once);
+    }
+
+    /// Closes the block opened last, an arm.
+    pub fn close_arm(&mut self, yields: &[Value]) -> Block {
+        let (kind, stmts) = self.close();
+        debug_assert!(matches!(kind, Kind::Once), "an arm is open");
+        Block { stmts, yields: yields.to_vec() }
+    }
+
+    /// Appends an if; its arms were closed just before. Returns one value for each yield.
+    pub fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
+        debug_assert_eq!(then.yields.len(), otherwise.yields.len(), "arms yield alike");
+        let costs = (self.cost(&then), self.cost(&otherwise));
+        if let (Some(a), Some(b)) = costs
+            && a.max(b) <= self.speculation
+        {
+            self.splice(&then);
+            self.splice(&otherwise);
+            return std::iter::zip(&then.yields, &otherwise.yields).map(|(&t, &e)| self.op(Op::Select, &[cond, t, e])).collect();
+        }
+        let level = self.scopes.len() - 1;
+        let results: Vec<_> = then.yields.iter().map(|&t| self.define(self.ty(t), Def::Result, level)).collect();
+        self.scopes[level].stmts.push(Stmt::If(Box::new(If { cond, then, otherwise, results: results.clone() })));
+        results
+    }
+
+    /// Basic operations in a block; `None` where it holds more than operations.
+    fn cost(&self, block: &Block) -> Option<u32> {
+        block.stmts.iter().try_fold(0, |cost, stmt| match stmt {
+            Stmt::Op(value) => {
+                let (op, _) = self.function.operation(*value)?;
+                Some(cost + if op.is_composite() { COMPOSITE_COST } else { 1 })
+            }
+            Stmt::If(_) | Stmt::Loop(_) => None,
+        })
+    }
+
+    /// Moves the operations of a closed arm into the open block.
+    fn splice(&mut self, arm: &Block) {
+        let level = self.scopes.len() - 1;
+        for stmt in &arm.stmts {
+            let Stmt::Op(value) = stmt else { unreachable!("arms that are spliced hold operations alone") };
+            let Def::Op { op, args } = self.function.def(*value) else { unreachable!("statements define operations") };
+            self.levels[value.index()] = level as u32;
+            self.scopes[level].stmts.push(stmt.clone());
+            self.learn(level, (op, args), *value);
+        }
+    }
+
+    /// Opens a loop and its head; returns the parameters, one for each first value.
+    pub fn open_loop(&mut self, init: &[Value]) -> Vec<Value> {
+        let level = self.scopes.len();
+        let params: Vec<_> = init.iter().map(|&i| self.define(self.ty(i), Def::Param, level)).collect();
+        self.open(Kind::Head { init: init.to_vec(), params: params.clone() });
+        params
+    }
+
+    /// Ends the head and opens the body, which runs where `cond` holds; elsewhere the loop is left with `exits`.
+    pub fn open_body(&mut self, cond: Value, exits: &[Value]) {
+        self.open(Kind::Body { cond, exits: exits.to_vec() });
+    }
+
+    /// Ends body and loop; `next` are the next values of the parameters. Returns one value for each exit.
+    pub fn close_loop(&mut self, next: &[Value]) -> Vec<Value> {
+        let (Kind::Body { cond, exits }, body) = self.close() else { unreachable!("a body is open") };
+        let (Kind::Head { init, params }, head) = self.close() else { unreachable!("a body is within a head") };
+        debug_assert_eq!(next.len(), params.len(), "a loop's body yields its parameters");
+        let level = self.scopes.len() - 1;
+        let results: Vec<_> = exits.iter().map(|&e| self.define(self.ty(e), Def::Result, level)).collect();
+        self.scopes[level].stmts.push(Stmt::Loop(Box::new(Loop {
+            init,
+            params,
+            head: Block { stmts: head, yields: exits },
+            cond,
+            body: Block { stmts: body, yields: next.to_vec() },
+            results: results.clone(),
+        })));
+        results
+    }
+
+    /// The function, complete.
+    pub fn finish(mut self, outputs: impl IntoIterator<Item = (String, Value)>) -> Function {
+        let (_, stmts) = self.close();
+        assert!(self.scopes.is_empty(), "all blocks are closed");
+        let (ports, yields) =
+            outputs.into_iter().map(|(name, value)| (Port { name, ty: self.function.ty(value) }, value)).unzip();
+        self.function.outputs = ports;
+        self.function.body = Block { stmts, yields };
+        self.function
+    }
+}
+
+impl Emit for Builder {
+    type Value = Value;
+
+    fn constant(&mut self, ty: Type, bits: u32) -> Value {
+        if let Some(&value) = self.constants.get(&(ty, bits)) {
+            return value;
+        }
+        let value = self.define(ty, Def::Const(bits), 0);
+        self.constants.insert((ty, bits), value);
+        value
+    }
+
+    fn op(&mut self, op: Op, args: &[Value]) -> Value {
+        self.append(op, args)
+    }
+}

@@ -1,0 +1,17 @@
+//! The intermediate representation: scalar SSA values in structured control flow.
+//!
+//! [`op`] is the table of operations, [`function`] what a function is made of, [`builder`] the one way to make one, [`rewrite`] the
+//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold of it.
+
+pub mod builder;
+pub mod function;
+pub mod op;
+pub mod rewrite;
+pub mod text;
+pub mod types;
+pub mod verify;
+
+pub use builder::{Builder, Rules};
+pub use function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
+pub use op::{Emit, Op};
+pub use types::Type;

@@ -1,0 +1,143 @@
+//! Compiled functions, and the batches of inputs and outputs that they run over.
+
+use crate::interpreter;
+use crate::ir::{Function, Port};
+use crate::target::Target;
+
+/// A 32-byte piece of a batch, aligned as the widest registers want it.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(32))]
+struct Piece([u32; 8]);
+
+/// Words for many evaluations, laid out in groups of a target's lanes.
+///
+/// *Shape*: `[group][port][lane]`; row r is lane r mod lanes of group r ÷ lanes.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    lanes: usize,
+    ports: usize,
+    rows: usize,
+    pieces: Vec<Piece>,
+}
+
+impl Batch {
+    /// Zeros for `rows` evaluations with `ports` words each, for targets of this number of lanes.
+    pub fn new(target: Target, ports: usize, rows: usize) -> Batch {
+        let lanes = target.lanes();
+        let words = rows.div_ceil(lanes) * lanes * ports;
+        Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
+    }
+
+    /// Number of evaluations.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of words of an evaluation.
+    pub fn ports(&self) -> usize {
+        self.ports
+    }
+
+    /// Number of lanes of a group.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// All words, `[group][port][lane]`; lanes of the last group beyond the last row among them.
+    pub fn words(&self) -> &[u32] {
+        &bytemuck::cast_slice(&self.pieces)[..self.rows.div_ceil(self.lanes) * self.lanes * self.ports]
+    }
+
+    /// All words, to be changed.
+    pub fn words_mut(&mut self) -> &mut [u32] {
+        &mut bytemuck::cast_slice_mut(&mut self.pieces)[..self.rows.div_ceil(self.lanes) * self.lanes * self.ports]
+    }
+
+    fn index(&self, row: usize, port: usize) -> usize {
+        assert!(row < self.rows && port < self.ports, "row {row}, port {port} of {} × {}", self.rows, self.ports);
+        (row / self.lanes * self.ports + port) * self.lanes + row % self.lanes
+    }
+
+    /// The bits of a word.
+    pub fn bits(&self, row: usize, port: usize) -> u32 {
+        self.words()[self.index(row, port)]
+    }
+
+    /// Sets the bits of a word.
+    pub fn set_bits(&mut self, row: usize, port: usize, bits: u32) {
+        let index = self.index(row, port);
+        self.words_mut()[index] = bits;
+    }
+
+    /// A word, as a float.
+    pub fn get(&self, row: usize, port: usize) -> f32 {
+        f32::from_bits(self.bits(row, port))
+    }
+
+    /// Sets a word to a float.
+    pub fn set(&mut self, row: usize, port: usize, x: f32) {
+        self.set_bits(row, port, x.to_bits());
+    }
+}
+
+/// Why no code could be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The target needs what this machine lacks.
+    #[error("this machine does not run code for `{0}`")]
+    Unavailable(Target),
+}
+
+/// A function that can be run, from any thread.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    target: Target,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    function: Function,
+}
+
+/// Rounds of all loops together in an interpreted evaluation: more than compiled shaders, whose loops are capped, come to.
+const ROUNDS: u64 = 1 << 40;
+
+impl Kernel {
+    /// Compiles a function for a target.
+    pub fn compile(function: &Function, target: Target) -> Result<Kernel, CompileError> {
+        if !target.is_available() {
+            return Err(CompileError::Unavailable(target));
+        }
+        Ok(Kernel { target, inputs: function.inputs.clone(), outputs: function.outputs.clone(), function: function.clone() })
+    }
+
+    /// What it was compiled for.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Words that an evaluation takes.
+    pub fn inputs(&self) -> &[Port] {
+        &self.inputs
+    }
+
+    /// Words that an evaluation gives.
+    pub fn outputs(&self) -> &[Port] {
+        &self.outputs
+    }
+
+    /// Evaluates all rows of `inputs` into `outputs`.
+    ///
+    /// *Panics* if the batches do not have as many ports as the function, unequal rows, or are for another number of lanes.
+    pub fn run(&self, inputs: &Batch, outputs: &mut Batch) {
+        let lanes = self.target.lanes();
+        assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
+        assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
+        assert_eq!(inputs.rows, outputs.rows, "batches have equally many rows");
+        for row in 0..inputs.rows {
+            let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
+            let results = interpreter::run(&self.function, &words, ROUNDS).expect("loops end");
+            for (port, bits) in results.into_iter().enumerate() {
+                outputs.set_bits(row, port, bits);
+            }
+        }
+    }
+}

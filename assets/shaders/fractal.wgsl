@@ -77,8 +77,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     // With H = wi + wo of any length, h·wi is |H|/2. The floors matter only within 1e-4 rad of the horizon or below it.
     let h = wi + wo;
     let tangent2 = h.x * h.x + h.y * h.y;
-    let length2 = max(tangent2 + h.z * h.z, 1e-12);
-    let tan2 = tangent2 / max(h.z * h.z, 1e-12);
+    let z2 = max(h.z * h.z, 1e-12);
+    let length2 = tangent2 + z2;
+    let tan2 = tangent2 / z2;
     let c = min(0.5 * sqrt(length2), 1.0);
     // Weights of the lobes: tents around 0, 1/2 and 1.
     let before = max(1.0 - 2.0 * t, 0.0);

@@ -24,17 +24,17 @@ const ESCAPED = 256.0;
 struct Material {
     /// Surface point: texture coordinates, the set in the middle of the unit square. range: [0, 1], default: 0.5
     uv: vec2f,
-    /// Constant of the iteration. range: [-2, 2], default: [-0.8, 0.156]
+    /// Constant of the iteration. range: [-2, 2], default: (-0.8, 0.156)
     c: vec2f,
-    /// Index of refraction where orbits escape at once. range: [1.01, 100], default: [78, 9, 6.5]
+    /// Index of refraction where orbits escape at once. range: [1.01, 100], default: (78, 9, 6.5)
     eta_0: vec3f,
     /// Roughness there: root mean square slope of the facets. range: [0.02, 1], default: 0.3
     m_0: f32,
-    /// Index of refraction half-way. range: [1.01, 100], default: [78, 11, 3.4]
+    /// Index of refraction half-way. range: [1.01, 100], default: (78, 11, 3.4)
     eta_1: vec3f,
     /// Roughness half-way. range: [0.02, 1], default: 0.15
     m_1: f32,
-    /// Index of refraction inside the set. range: [1.01, 100], default: [1.5, 2.1, 1.8]
+    /// Index of refraction inside the set. range: [1.01, 100], default: (1.5, 2.1, 1.8)
     eta_2: vec3f,
     /// Roughness inside the set. range: [0.02, 1], default: 0.5
     m_2: f32,

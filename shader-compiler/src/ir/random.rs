@@ -14,7 +14,7 @@ impl Random {
     }
 
     /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -23,7 +23,7 @@ impl Random {
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        (self.bits() % n as u64) as usize
     }
 
     /// True once in `n` times.
@@ -95,14 +95,14 @@ pub fn word(random: &mut Random, ty: Type) -> u32 {
             0 => *random.pick(INTEGERS),
             1 => random.below(64) as u32,
             2 => (random.below(64) as u32).wrapping_neg(),
-            _ => random.next() as u32,
+            _ => random.bits() as u32,
         },
         Type::F32 => match random.below(8) {
             0 | 1 => random.pick(FLOATS).to_bits(),
             2 => (1.0f32.to_bits() as i32 + random.below(5) as i32 - 2) as u32,
             3 => (random.below(41) as f32 - 20.0).to_bits(),
-            4 => random.next() as u32,
-            5 => (random.next() as u32 & 0x807f_ffff) | (random.below(0x20) as u32 + 0x70) << 23,
+            4 => random.bits() as u32,
+            5 => (random.bits() as u32 & 0x807f_ffff) | (random.below(0x20) as u32 + 0x70) << 23,
             _ => (random.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0).to_bits(),
         },
     }

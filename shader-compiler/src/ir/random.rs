@@ -198,8 +198,11 @@ pub fn function(seed: u64, options: &Options) -> Function {
     for k in 0..1 + generator.random.below(6) {
         let ty = *generator.random.pick(&types);
         let value = generator.value(ty);
-        generator.function.outputs.push(Port { name: format!("y{k}"), ty });
-        generator.function.body.yields.push(value);
+        generator.output(format!("y{k}"), value);
+    }
+    if generator.random.once_in(2) {
+        let digest = generator.digest();
+        generator.output("digest".to_owned(), digest);
     }
     generator.function.body.stmts = generator.blocks.pop().expect("the body is open");
     generator.function
@@ -226,6 +229,11 @@ struct Generator {
 }
 
 impl Generator {
+    fn output(&mut self, name: String, value: Value) {
+        self.function.outputs.push(Port { name, ty: self.function.ty(value) });
+        self.function.body.yields.push(value);
+    }
+
     fn push(&mut self, stmt: Stmt) {
         self.blocks.last_mut().expect("a block is open").push(stmt);
     }
@@ -253,6 +261,9 @@ impl Generator {
                 if self.function.ty(value) == ty {
                     return value;
                 }
+            }
+            if let Some(&value) = self.pool.iter().rev().find(|&&value| self.function.ty(value) == ty) {
+                return value;
             }
         }
         if ty == Type::Bool && !self.random.once_in(8) {
@@ -292,14 +303,38 @@ impl Generator {
             Op::Shl | Op::LShr | Op::AShr if self.options.lowered || self.random.once_in(2) => {
                 args[1] = self.random_constant(Type::I32)
             }
-            Op::Bits => {
-                let number = self.append(Op::Eq, &[args[0], args[0]]);
-                let other = self.constant(Type::F32, 0);
-                args[0] = self.append(Op::Select, &[number, args[0], other]);
-            }
+            Op::Bits => return self.bits(args[0]),
             _ => {}
         }
         self.append(op, &args)
+    }
+
+    /// The bits of a float; of NaN, which has many, those of zero.
+    fn bits(&mut self, value: Value) -> Value {
+        let number = self.append(Op::Eq, &[value, value]);
+        let zero = self.constant(Type::F32, 0);
+        let value = self.append(Op::Select, &[number, value, zero]);
+        self.append(Op::Bits, &[value])
+    }
+
+    /// A word that depends on every bit of the values in scope, up to a hundred, all of which live until then.
+    fn digest(&mut self) -> Value {
+        let values = self.pool[self.pool.len().saturating_sub(100)..].to_vec();
+        let mut digest = self.int(0);
+        for value in values {
+            let word = match self.function.ty(value) {
+                Type::F32 => self.bits(value),
+                Type::I32 => value,
+                Type::Bool => {
+                    let (one, zero) = (self.int(1), self.int(0));
+                    self.append(Op::Select, &[value, one, zero])
+                }
+            };
+            let factor = self.int(0x0100_0193);
+            let mixed = self.append(Op::IMul, &[digest, factor]);
+            digest = self.append(Op::Xor, &[mixed, word]);
+        }
+        digest
     }
 
     /// Many values, all of which are then needed.

@@ -3,6 +3,9 @@
 //!
 //! What a writer of intrinsics would do is done: selects with a zero arm are masks, negated comparisons use the opposite
 //! predicate, constants are broadcast where they are used. Everything else is the C compiler's.
+//!
+//! Versions of gcc convert constants that do not fit an integer to 0x7fffffff, not to 0x80000000 as the instruction does. Functions
+//! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
 
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Type, Value};

@@ -4,10 +4,9 @@
 //! them once over all groups, in turn; the least time of a candidate over all rounds counts, so that ratios hold where clock rates
 //! wander and neighbours disturb. Static instructions are those of the function, padding aside.
 
-use crate::foreign::{Compiler, Foreign, ticks};
+use crate::foreign::{Compiler, Foreign, instructions, ticks};
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
-use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use lightbound_shader::backend::{c, x86};
 use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
@@ -79,8 +78,10 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
     let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1));
     let kernel = Kernel::compile(&function, target).map_err(|error| error.to_string())?;
     let text = c::emit(&function, target);
-    let foreign: Vec<Foreign> =
-        compilers.iter().map(|compiler| compiler.compile(&text, &function.name, target)).collect::<Result<_, _>>()?;
+    let foreign: Vec<Foreign> = compilers
+        .iter()
+        .map(|compiler| compiler.compile(&text, &c::identifier(&function.name), target))
+        .collect::<Result<_, _>>()?;
     let ports = (function.inputs.len(), function.outputs.len());
     let mut outputs = Batch::new(target, ports.1, inputs.rows());
     kernel.run(&inputs, &mut outputs);
@@ -100,10 +101,10 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
             *least = (*least).min(ticks() - start);
         }
     }
-    let instructions = [x86::count(&function, target)].into_iter().chain(foreign.iter().map(|other| count(other.code())));
+    let counts = [x86::count(&function, target)].into_iter().chain(foreign.iter().map(|other| instructions(other.code())));
     let figures: Vec<Figures> = least
         .iter()
-        .zip(instructions)
+        .zip(counts)
         .map(|(&least, instructions)| Figures { ticks: least as f64 / GROUPS as f64, instructions })
         .collect();
     Ok(print(name, &figures))
@@ -133,9 +134,4 @@ fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// Instructions of a function, padding aside.
-fn count(code: &[u8]) -> usize {
-    Decoder::new(64, code, DecoderOptions::NONE).iter().filter(|instruction| instruction.mnemonic() != Mnemonic::Nop).count()
 }

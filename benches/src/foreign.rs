@@ -1,6 +1,7 @@
 //! What C compilers make of our C output, loaded to run beside our own code; and the counter that times both. All unsafe code of
 //! this crate is here.
 
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
 use lightbound_shader::{Batch, Target};
 use object::{Object, ObjectSymbol};
@@ -136,6 +137,11 @@ impl Foreign {
     }
 }
 
+/// Number of instructions, padding aside.
+pub fn instructions(code: &[u8]) -> usize {
+    Decoder::new(64, code, DecoderOptions::NONE).iter().filter(|instruction| instruction.mnemonic() != Mnemonic::Nop).count()
+}
+
 /// The bytes of a function of an object file.
 fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
     use object::ObjectSection;
@@ -143,4 +149,30 @@ fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
     let symbol = file.dynamic_symbols().find(|s| s.name() == Ok(symbol))?;
     let section = file.section_by_index(symbol.section_index()?).ok()?;
     section.data_range(symbol.address(), symbol.size()).ok()?.map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::backend::c;
+    use lightbound_shader::ir::{Builder, Emit, Op, Rules, Type};
+
+    #[test]
+    fn compiled_c_runs_here() {
+        let mut b = Builder::new("product", Rules::Exact);
+        let [x, y] = ["x", "y"].map(|name| b.input(name, Type::F32));
+        let product = b.op(Op::Mul, &[x, y]);
+        let function = b.finish([("product".to_owned(), product)]);
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+            for compiler in Compiler::all() {
+                let foreign = compiler.compile(&c::emit(&function, target), "product", target).expect("it compiles");
+                let (mut inputs, mut outputs) = (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
+                (0..20).for_each(|row| (0..2).for_each(|port| inputs.set(row, port, (row + port) as f32)));
+                foreign.run(&inputs, &mut outputs, (2, 1));
+                assert!((0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32), "{} for {target}", compiler.name);
+                // Load, multiply, store, return; the upper halves of AVX2's registers are cleared.
+                assert!((4..=5).contains(&instructions(foreign.code())), "{} for {target}", compiler.name);
+            }
+        }
+    }
 }

@@ -12,6 +12,8 @@
 //! The crate knows nothing of rays, scenes or images: the renderer depends on it, never the reverse. It holds no code yet; the
 //! renderer's materials are native until the front end stands.
 
+#[doc(hidden)]
+pub mod differential;
 pub mod interpreter;
 pub mod ir;
 pub mod math;

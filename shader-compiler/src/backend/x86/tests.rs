@@ -392,11 +392,78 @@ fn control_flow_is_that_of_the_interpreter() {
             }
         });
         let rows = rows(&function, 4, &mut random);
-        if std::env::var("SHOWSTAT").is_ok() {
-            let (mut i, mut l) = (0, 0);
-            crate::ir::function::for_each_stmt(&function.body, &mut |s| match s { crate::ir::Stmt::If(_) => i += 1, crate::ir::Stmt::Loop(_) => l += 1, _ => {} });
-            eprintln!("{i} {l} {:?}", super::Code::compile(&function, Target::Sse).counts());
-        }
         check_uniform(&function, &rows, &format!("seed {seed}"));
+    }
+}
+
+/// A function for listings: max(x·y + 0.5, 0)² and a select.
+fn small() -> Function {
+    let mut b = Builder::new("small", Rules::Exact);
+    let [x, y] = ["x", "y"].map(|name| b.input(name, Type::F32));
+    let half = b.f32(0.5);
+    let zero = b.f32(0.0);
+    let product = b.op(Op::Mul, &[x, y]);
+    let sum = b.op(Op::Add, &[product, half]);
+    let clamped = b.op(Op::Max, &[sum, zero]);
+    let square = b.op(Op::Mul, &[clamped, clamped]);
+    let less = b.op(Op::Lt, &[sum, x]);
+    let chosen = b.op(Op::Select, &[less, sum, square]);
+    b.finish([("square".to_owned(), square), ("chosen".to_owned(), chosen)])
+}
+
+/// Both arms of an if, one of which yields a constant.
+fn branching() -> Function {
+    let mut b = Builder::new("branching", Rules::Exact);
+    b.set_speculation(0);
+    let x = b.input("x", Type::F32);
+    let zero = b.f32(0.0);
+    let positive = b.op(Op::Lt, &[zero, x]);
+    let cond = b.op(Op::Any, &[positive]);
+    b.open_arm();
+    let root = b.op(Op::Sqrt, &[x]);
+    let kept = b.op(Op::Select, &[positive, root, zero]);
+    let then = b.close_arm(&[kept]);
+    b.open_arm();
+    let otherwise = b.close_arm(&[zero]);
+    let results = b.push_if(cond, then, otherwise);
+    b.finish([("root".to_owned(), results[0])])
+}
+
+/// Escape time: rounds until z² + c leaves the circle of radius 2, in each lane.
+fn escape_time() -> Function {
+    let mut b = Builder::new("escape_time", Rules::Exact);
+    let [x, y] = ["c.x", "c.y"].map(|name| b.input(name, Type::F32));
+    let (zero, one, four, limit) = (b.i32(0), b.i32(1), b.f32(4.0), b.i32(64));
+    let params = b.open_loop(&[x, y, zero]);
+    let [re, im, count] = [params[0], params[1], params[2]];
+    let re2 = b.op(Op::Mul, &[re, re]);
+    let im2 = b.op(Op::Mul, &[im, im]);
+    let norm = b.op(Op::Add, &[re2, im2]);
+    let inside = b.op(Op::Lt, &[norm, four]);
+    let fewer = b.op(Op::ULt, &[count, limit]);
+    let goes_on = b.op(Op::BAnd, &[inside, fewer]);
+    let cond = b.op(Op::Any, &[goes_on]);
+    b.open_body(cond, &[count]);
+    let difference = b.op(Op::Sub, &[re2, im2]);
+    let next_re = b.op(Op::Add, &[difference, x]);
+    let product = b.op(Op::Mul, &[re, im]);
+    let twice = b.op(Op::Add, &[product, product]);
+    let next_im = b.op(Op::Add, &[twice, y]);
+    let next_count = b.op(Op::IAdd, &[count, one]);
+    let kept = [(next_re, re), (next_im, im), (next_count, count)].map(|(next, old)| b.op(Op::Select, &[goes_on, next, old]));
+    let results = b.close_loop(&kept);
+    b.finish([("count".to_owned(), results[0])])
+}
+
+#[test]
+fn listings_are_as_accepted() {
+    for function in [small(), branching(), escape_time()] {
+        let mut random = Random::new(7);
+        let rows = rows(&function, 100, &mut random);
+        check(&function, &rows, &function.name);
+        for target in NATIVE {
+            let name = format!("{}_{target}", function.name);
+            insta::assert_snapshot!(name, super::Code::compile(&function, target).listing(&function));
+        }
     }
 }

@@ -384,7 +384,10 @@ mod tests {
     }
 
     fn selects(function: &Function) -> usize {
-        count(function, |stmt| matches!(stmt, Stmt::Op(value) if function.operation(*value).is_some_and(|(op, _)| op == Op::Select)))
+        count(
+            function,
+            |stmt| matches!(stmt, Stmt::Op(value) if function.operation(*value).is_some_and(|(op, _)| op == Op::Select)),
+        )
     }
 
     /// An expensive chain of operations from one value to another.

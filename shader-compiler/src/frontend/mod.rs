@@ -8,6 +8,10 @@ mod effects;
 mod layout;
 mod operators;
 mod places;
+#[cfg(test)]
+mod programs;
+#[cfg(test)]
+mod testing;
 mod translate;
 
 use crate::ir::{Function, Type};

@@ -619,7 +619,7 @@ fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::testing::{CAP, check, fault, module, run, translate, translate_with};
+    use crate::frontend::testing::{CAP, Numbers, check, fault, module, run, translate, translate_with};
     use crate::ir::Rules;
 
     #[test]
@@ -743,5 +743,30 @@ mod tests {
         let chain: String = (1..2000).map(|k| format!("override o{k} = o{} + 1.0; ", k - 1)).collect();
         let (found, _) = fault(&format!("override o0 = 1.0; {chain} fn f(x: f32) -> f32 {{ return x * o1999; }}"));
         assert!(found.message.contains("chain"), "{found:?}");
+    }
+
+    #[test]
+    fn a_shader_for_each_feature() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders");
+        let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there is a folder").map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        assert!(paths.len() > 40);
+        for path in paths {
+            let source = std::fs::read_to_string(&path).expect("it can be read").replace("fn brdf(", "fn f(");
+            let f = translate(&source);
+            let mut numbers = Numbers::new(7);
+            let mut results = vec![];
+            for _ in 0..20 {
+                let mut inputs: Vec<_> = (0..6).map(|_| numbers.tame() / 4.0).collect();
+                inputs[5] = inputs[5].abs();
+                inputs.extend((0..3).map(|_| numbers.tame().abs() / 4.0));
+                inputs.push(1.0 + numbers.tame().abs());
+                let inputs: Vec<_> = inputs.into_iter().map(f32::to_bits).collect();
+                results.push(run(&f, &inputs));
+            }
+            results.sort();
+            results.dedup();
+            assert!(results.len() > 10, "{path:?} gives but {results:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
 use crate::scalar;
 use glam::Vec3;
-use lightbound_shader::{Batch, Kernel, Target, passes};
+use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -64,7 +64,7 @@ fn measure(name: &str, source: &str, targets: &[Target], rounds: usize) -> Vec<f
     let mut kernels: Vec<(Kernel, Batch, Batch)> = targets
         .iter()
         .map(|&target| {
-            let kernel = Kernel::compile(&lowered, target).expect("the target is available");
+            let kernel = Kernel::compile(&Arena::new(), &lowered, target).expect("the target is available");
             (kernel, materials::batch(target, &rows), Batch::new(target, lowered.outputs.len(), ROWS))
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::interpreter;
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type};
+use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::target::Target;
 use std::fmt;
@@ -45,7 +46,7 @@ pub fn same(ty: Type, a: u32, b: u32) -> bool {
 
 /// Runs `lowered`, compiled for an available target, over rows of inputs; it must equal what the interpreter makes of `function`.
 pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Vec<u32>]) -> Result<(), Box<Mismatch>> {
-    let kernel = Kernel::compile(lowered, target).expect("the target is available");
+    let kernel = Kernel::compile(&Arena::new(), lowered, target).expect("the target is available");
     let mut inputs = Batch::new(target, function.inputs.len(), rows.len());
     let mut outputs = Batch::new(target, function.outputs.len(), rows.len());
     for (row, words) in rows.iter().enumerate() {

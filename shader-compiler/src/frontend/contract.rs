@@ -108,9 +108,12 @@ impl Signature {
                 let message = format!("parameter {} of `{}` is `{}`", k + 1, self.name, type_name(module, argument.ty));
                 let error = error(message, parameter(k), format!("expected `{}`", wanted.name()));
                 return Err(match wanted {
-                    Wanted::Struct("Material") if !struct_exists(module, "Material") => {
-                        error.help("declare the parameters of the material as members of a `struct Material`")
-                    }
+                    Wanted::Struct("Material") if !struct_exists(module, "Material") => match &module.types[argument.ty] {
+                        naga::Type { name: Some(name), inner: TypeInner::Struct { .. } } => {
+                            error.help(format!("the struct with the parameters is called `Material`: rename `{name}`"))
+                        }
+                        _ => error.help("declare the parameters of the material as members of a `struct Material`"),
+                    },
                     _ => error,
                 });
             }
@@ -120,7 +123,7 @@ impl Signature {
             let other = self.parameters.iter().position(|(other, _)| *other == name);
             if other.is_some_and(|other| other != k) {
                 let message = format!("the parameter `{name}` of `{}` stands in the place of `{wanted}`", self.name);
-                return Err(error(message, parameter(k), format!("this is the value of `{wanted}`")));
+                return Err(error(message, parameter(k), format!("`{wanted}` is passed here")));
             }
         }
         match &function.result {
@@ -323,7 +326,10 @@ fn check_function(source: &Source, module: &Module, function: &naga::Function) -
         return unsupported(what, function.expressions.get_span(handle));
     }
     check_block(&function.body, &|statement, span| match statement {
-        Statement::Kill => unsupported("discarded points", span),
+        Statement::Kill => {
+            let error = source.error("`discard` is not supported").at_span(span, "used here");
+            Err(error.help("return 0 where there is no reflection"))
+        }
         Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => unsupported("barriers", span),
         Statement::Atomic { .. } | Statement::ImageAtomic { .. } => unsupported("atomics", span),
         Statement::ImageStore { .. } => unsupported("textures", span),

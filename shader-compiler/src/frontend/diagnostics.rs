@@ -147,7 +147,7 @@ impl Rejected<'_> {
             "?" => Some("WGSL has no `? :`; write `select(otherwise, value, condition)`"),
             "return" | "continue" | "break" if expected == "`{`" => Some("bodies of `if` and of loops stand in `{ }`"),
             _ if c_type(word_before) || c_type(found) => Some("write `let c = …;` for a value and `var c: f32 = …;` for a variable"),
-            "#" => Some("WGSL has no preprocessor"),
+            "#" if expected != "`;`" => Some("WGSL has no preprocessor"),
             _ => None,
         };
         Some(ShaderError { help: help.map(str::to_owned), ..error })
@@ -169,7 +169,13 @@ impl Rejected<'_> {
             let message = if base.is_empty() { format!("no member or component `{name}`") } else { format!("`{base}` has no member or component `{name}`") };
             let error = self.error(message, "not known here");
             let members = self.source.outline.structs.iter().flat_map(|s| &s.members).map(|member| &text[member.name.clone()]);
-            let help = if name.chars().all(|c| "xyzwrgba".contains(c)) {
+            let function = self.source.outline.functions.iter().find(|function| function.body.contains(&self.place(0).start));
+            let parameter = function.and_then(|f| f.parameters.iter().find(|parameter| &text[parameter.name.clone()] == base));
+            let known = parameter.and_then(|parameter| self.source.outline.structure(text, &text[parameter.ty.clone()]));
+            let help = if let Some(known) = known {
+                let members: Vec<_> = known.members.iter().map(|member| &text[member.name.clone()]).collect();
+                Some(format!("`{}` has {}", &text[known.name.clone()], list(&members, "and")))
+            } else if name.chars().all(|c| "xyzwrgba".contains(c)) {
                 Some("a vector of n components has the first n of `x`, `y`, `z`, `w`, alias `r`, `g`, `b`, `a`".to_owned())
             } else {
                 names::closest(name, members).map(|known| format!("is `{known}` meant?"))
@@ -215,6 +221,16 @@ impl Rejected<'_> {
         if message.starts_with("function does not return any value") {
             return Some(self.error("this function returns nothing", "a value is expected here").help("call it as a statement of its own"));
         }
+        if message.ends_with("cannot be called") {
+            return Some(self.error(format!("`{}` is not a function", self.text(0)), "called here"));
+        }
+        if message.starts_with("invalid `switch` case") {
+            let error = self.error("a case must be a constant of the type of the `switch`", "not such a constant");
+            return Some(error.help("`0u` is `u32`, `0i` is `i32`, and `0` is what it must be"));
+        }
+        if message.starts_with("array element count must be positive") {
+            return Some(self.error("an array has at least one element", "this is its size"));
+        }
         if message.starts_with("unused return value") {
             let error = self.error(format!("the result of `{}` is not used", self.text(0)), "called only for its result");
             return Some(error.help("give it a name with `let`, or drop it with `_ = …;`"));
@@ -234,7 +250,7 @@ impl Rejected<'_> {
                     }
                 }
                 (None, Some(_)) => self.error("several components cannot be assigned to at once", "assigned to here").help("assign them one by one, or build a new vector"),
-                (None, None) => error,
+                (None, None) => error.help("only what `var` declares can change"),
             });
         }
         None
@@ -277,7 +293,13 @@ impl Rejected<'_> {
                 Some(help) => error.help(format!("it must be `{wanted}`: {help}")),
                 None => error.help(format!("it must be `{wanted}`")),
             },
-            _ => error.help(format!("it may be {}", choice(&allowed))),
+            _ => {
+                let choice = list(&allowed, "or");
+                match conversion(found, "f32") {
+                    Some(help) if allowed.contains(&"f32") => error.help(format!("it may be {choice}: {help}")),
+                    _ => error.help(format!("it may be {choice}")),
+                }
+            }
         })
     }
 
@@ -331,6 +353,9 @@ impl Rejected<'_> {
         if message.ends_with("is a reserved keyword") {
             return Some(self.error(format!("`{}` is a reserved word of WGSL", self.text(0)), "choose another name"));
         }
+        if message.contains("extension") && message.ends_with("is not yet supported") {
+            return Some(self.error("this extension of WGSL is not supported", "asks for an extension").help("leave the line out"));
+        }
         if message.contains("enable extension is not enabled") {
             let what = quoted(message)[0];
             return Some(self.error(format!("`{what}` is not supported"), "used here").help("use `f32`"));
@@ -344,18 +369,18 @@ impl Rejected<'_> {
     fn recursion(&self) -> ShaderError {
         let name = self.text(0);
         let function = self.source.outline.functions.iter().any(|function| function.name == self.place(0));
-        let (message, help) = if function {
-            (format!("`{name}` calls itself"), "WGSL has no recursion; write a loop")
+        let (message, verb, help) = if function {
+            (format!("`{name}` calls itself"), "calls", "WGSL has no recursion; write a loop")
         } else {
-            (format!("`{name}` is declared by itself"), "a declaration cannot depend on its own name")
+            (format!("`{name}` is declared by itself"), "needs", "a declaration cannot depend on its own name")
         };
         let mut error = self.source.error(message).help(help);
-        // Declarations and uses alternate.
-        for (k, pair) in self.labels.chunks(2).enumerate() {
-            let label = if self.labels.len() <= 2 { "by its own name here" } else if k == 0 { "used here, which closes the circle" } else { "used here" };
-            let declared = if k == 0 { format!("`{name}`") } else { "its user".to_owned() };
-            let _ = declared;
+        // Declarations and uses alternate; a circle of several begins with a use from outside.
+        let outside = usize::from(self.labels.len() > 2);
+        for pair in self.labels.chunks(2).skip(outside) {
             if let [_, (place, _)] = pair {
+                let used = &self.source.text()[place.clone()];
+                let label = if used == name { format!("{verb} `{used}` again") } else { format!("{verb} `{used}`") };
                 error = error.at(place.clone(), label);
             }
         }
@@ -370,7 +395,7 @@ impl Rejected<'_> {
         } else if let Some(rest) = message.strip_prefix("Incompatible operands: ") {
             let operation = rest.split('(').next().unwrap_or("");
             match between(rest, "(", ")").map(|types| types.split(", ").collect::<Vec<_>>()).as_deref() {
-                Some([left, "_"]) => format!("`{}` does not work on `{left}`", operator(operation)),
+                Some([left, "_"]) => format!("`{}` works on `bool`, not on `{left}`", operator(operation)),
                 Some([left, right]) => format!("`{}` does not work between `{left}` and `{right}`", operator(operation)),
                 _ => "these operands do not go together".to_owned(),
             }
@@ -379,7 +404,7 @@ impl Rejected<'_> {
         };
         let mut told = self.source.error(message);
         for (place, label) in &self.labels {
-            told = told.at(place.clone(), lower_first(label));
+            told = told.at(place.clone(), if label.is_empty() { "here".to_owned() } else { lower_first(label) });
         }
         if self.labels.is_empty()
             && let Some(place) = locate::statement(self.source, error.message())
@@ -396,10 +421,11 @@ fn is_known(ty: &str) -> bool {
     !["abstract", "16", "64"].iter().any(|part| ty.contains(part))
 }
 
-fn choice(types: &[&str]) -> String {
-    let quoted: Vec<_> = types.iter().map(|ty| format!("`{ty}`")).collect();
+/// Words in backticks, the last after `and` or `or`.
+pub(super) fn list(words: &[&str], last_but: &str) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match &quoted[..] {
-        [init @ .., last] if !init.is_empty() => format!("{} or {last}", init.join(", ")),
+        [init @ .., last] if !init.is_empty() => format!("{} {last_but} {last}", init.join(", ")),
         _ => quoted.join(""),
     }
 }
@@ -658,8 +684,14 @@ impl Invalid<'_> {
             FunctionError::Expression { handle, source } => self.expression(*handle, source),
             FunctionError::LocalVariable { name, source, .. } => match source {
                 LocalVariableError::InvalidType(ty) => {
-                    let ty = type_name(self.module, *ty);
-                    self.error_here(format!("`{name}` cannot be a variable of type `{ty}`"), "the type has no fixed size, or cannot be stored")
+                    let (problem, help) = match self.module.types[*ty].inner {
+                        TypeInner::Array { size: naga::ArraySize::Dynamic, .. } => ("is an array without a size", "write it as in `array<f32, 4>`"),
+                        TypeInner::Array { size: naga::ArraySize::Pending(_), .. } => {
+                            ("is an array whose size is an override", "sizes of arrays are numbers or `const`")
+                        }
+                        _ => ("is of a type that a variable cannot have", "declare it with `let`"),
+                    };
+                    self.error_here(format!("`{name}` {problem}"), "in this declaration").help(help)
                 }
                 LocalVariableError::InitializerType => self.error_here(format!("the value of `{name}` is not of its type"), "in this declaration"),
                 LocalVariableError::NonConstOrOverrideInitializer => {
@@ -860,9 +892,11 @@ impl Invalid<'_> {
             }
             E::NegativeIndex(_) => here("the index is below 0".to_owned(), "elements are counted from 0"),
             E::IndexOutOfBounds(base, index) => {
-                let message = format!("the index {index} is beyond `{}`", self.ty(*base).replace("ptr<function, ", "").trim_end_matches('>'));
-                let message = if message.contains('<') && !message.contains('>') { message.replacen("`", "`", 1) + ">`" } else { message };
-                here(message, "elements are counted from 0")
+                let ty = match self.inner(*base) {
+                    Some(TypeInner::Pointer { base, .. }) => type_name(self.module, base),
+                    _ => self.ty(*base),
+                };
+                here(format!("the index {index} is beyond `{ty}`"), "elements are counted from 0")
             }
             E::InvalidBaseType(base) => here(format!("`{}` has no elements or members", self.ty(*base)), "used as if it had"),
             E::InvalidPointerType(pointer) => here(format!("`{}` is not a pointer", self.ty(*pointer)), "read through here"),
@@ -929,7 +963,7 @@ impl Invalid<'_> {
         };
         match error {
             ComposeError::ComponentCount { given, expected } => {
-                let message = format!("`{name}` has {expected} {what}, but {given} are given");
+                let message = format!("`{name}` has {expected} {what}, but is given {given}");
                 self.source.error(message).at(place, "in this constructor")
             }
             ComposeError::ComponentType { index } => {

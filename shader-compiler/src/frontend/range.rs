@@ -332,14 +332,14 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
     let x = match (literal.value, scalar) {
         (Number::Bool(b), Scalar::Bool) => return Ok(f64::from(u8::from(b))),
         (Number::Bool(b), _) => return Err(error(format!("expected a number, found `{b}`"))),
-        (Number::Float(x), Scalar::Bool) => return Err(error(format!("expected `true` or `false`, found `{}`", spell(x)))),
+        (Number::Float(_), Scalar::Bool) => return Err(error(format!("expected `true` or `false`, found `{}`", &source.text()[literal.place.clone()]))),
         (Number::Float(x), _) => x,
     };
     if x.is_infinite() && clause == Clause::Range {
         return Ok(x);
     }
     if scalar != Scalar::F32 && x.fract() != 0.0 {
-        return Err(error(format!("`{}` is not a whole number", spell(x))));
+        return Err(error(format!("`{}` is not a whole number", &source.text()[literal.place.clone()])));
     }
     let [lo, hi] = limits(scalar);
     if !(lo..=hi).contains(&x) {
@@ -347,7 +347,7 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
             Clause::Range => "write `inf` or `-inf` where there is no limit".to_owned(),
             Clause::Default => format!("the type goes from {lo:e} to {hi:e}"),
         };
-        return Err(error(format!("`{}` is beyond the type", spell(x))).help(help));
+        return Err(error(format!("`{}` is beyond the type", &source.text()[literal.place.clone()])).help(help));
     }
     Ok(if scalar == Scalar::F32 { f64::from(x as f32) } else { x })
 }

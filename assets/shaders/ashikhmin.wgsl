@@ -26,16 +26,16 @@ fn pow5(x: f32) -> f32 {
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    // With H = wi + wo of any length, h·wi is |H|/2, and the power is one of (n·h)² = 1 − sin²θ, which needs no root. The floors
-    // matter only where h is the normal, within 1e-4 rad of the horizon, or below it.
+    // With H = wi + wo of any length, h·wi is |H|/2, and the power is one of 1/(n·h)² = 1 + tan²δ, which needs no root and keeps its
+    // digits. The floors matter only where h is the normal, within 1e-4 rad of the horizon, or below it.
     let h = wi + wo;
     let x2 = h.x * h.x;
     let y2 = h.y * h.y;
     let tangent2 = x2 + y2;
-    let length2 = max(tangent2 + h.z * h.z, 1e-12);
-    let h_wi = 0.5 * sqrt(length2);
+    let z2 = max(h.z * h.z, 1e-12);
+    let h_wi = 0.5 * sqrt(tangent2 + z2);
     let exponent = (m.n_u * x2 + m.n_v * y2) / max(tangent2, 1e-20);
-    let power = pow(1.0 - tangent2 / length2, 0.5 * exponent);
+    let power = pow(1.0 + tangent2 / z2, -0.5 * exponent);
     let lobe = sqrt((m.n_u + 1.0) * (m.n_v + 1.0)) * power / (8.0 * h_wi * max(max(wi.z, wo.z), 1e-4));
     let fresnel = m.ks + (1.0 - m.ks) * pow5(1.0 - h_wi);
     let shape = (28.0 / 23.0) * (1.0 - pow5(1.0 - 0.5 * wi.z)) * (1.0 - pow5(1.0 - 0.5 * wo.z));

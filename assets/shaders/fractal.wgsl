@@ -24,17 +24,17 @@ const ESCAPED = 256.0;
 struct Material {
     /// Surface point: texture coordinates, the set in the middle of the unit square. range: [0, 1], default: 0.5
     uv: vec2f,
-    /// Constant of the iteration. range: [-2, 2], default: [-0.8, 0.156]
+    /// Constant of the iteration. range: [-2, 2], default: (-0.8, 0.156)
     c: vec2f,
-    /// Index of refraction where orbits escape at once. range: [1.01, 100], default: [78, 9, 6.5]
+    /// Index of refraction where orbits escape at once. range: [1.01, 100], default: (78, 9, 6.5)
     eta_0: vec3f,
     /// Roughness there: root mean square slope of the facets. range: [0.02, 1], default: 0.3
     m_0: f32,
-    /// Index of refraction half-way. range: [1.01, 100], default: [78, 11, 3.4]
+    /// Index of refraction half-way. range: [1.01, 100], default: (78, 11, 3.4)
     eta_1: vec3f,
     /// Roughness half-way. range: [0.02, 1], default: 0.15
     m_1: f32,
-    /// Index of refraction inside the set. range: [1.01, 100], default: [1.5, 2.1, 1.8]
+    /// Index of refraction inside the set. range: [1.01, 100], default: (1.5, 2.1, 1.8)
     eta_2: vec3f,
     /// Roughness inside the set. range: [0.02, 1], default: 0.5
     m_2: f32,
@@ -77,8 +77,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     // With H = wi + wo of any length, h·wi is |H|/2. The floors matter only within 1e-4 rad of the horizon or below it.
     let h = wi + wo;
     let tangent2 = h.x * h.x + h.y * h.y;
-    let length2 = max(tangent2 + h.z * h.z, 1e-12);
-    let tan2 = tangent2 / max(h.z * h.z, 1e-12);
+    let z2 = max(h.z * h.z, 1e-12);
+    let length2 = tangent2 + z2;
+    let tan2 = tangent2 / z2;
     let c = min(0.5 * sqrt(length2), 1.0);
     // Weights of the lobes: tents around 0, 1/2 and 1.
     let before = max(1.0 - 2.0 * t, 0.0);

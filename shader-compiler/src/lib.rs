@@ -16,6 +16,7 @@
 pub mod differential;
 pub mod interpreter;
 pub mod ir;
+pub mod jit;
 pub mod math;
 pub mod passes;
 pub mod backend;
@@ -24,5 +25,6 @@ pub mod kernel;
 pub mod target;
 
 pub use frontend::{Entry, Parameter, Settings, Shader, ShaderError, Sides};
-pub use kernel::{Batch, CompileError, Kernel};
+pub use jit::Arena;
+pub use kernel::{Batch, CompileError, Kernel, Twin};
 pub use target::Target;

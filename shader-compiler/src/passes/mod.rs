@@ -1,5 +1,6 @@
 //! What is done to a function between front end and back end.
 
+pub mod range;
 pub mod simplify;
 
 use crate::ir::Function;

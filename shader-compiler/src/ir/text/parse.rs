@@ -2,7 +2,7 @@
 //! of arguments); the rest is left to the verifier, whose lines are mapped back to the text.
 
 use super::{CONSTANTS, begins_name, continues_name, quoted};
-use crate::ir::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
+use crate::ir::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use crate::ir::op::Op;
 use crate::ir::types::{Type, Word};
 use crate::ir::verify::verify;
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
         self.function.inputs = self.ports()?;
         for index in 0..self.function.inputs.len() {
             let Port { name, ty } = self.function.inputs[index].clone();
-            let value = self.value(ty, Def::Input(index as u32));
+            let value = self.function.add(ty, Def::Input(index as u32));
             self.inputs.insert(name, value);
         }
         self.expect(Token::Arrow)?;
@@ -265,17 +265,11 @@ impl<'t> Parser<'t> {
         Ok(items)
     }
 
-    fn value(&mut self, ty: Type, def: Def) -> Value {
-        let value = Value(self.function.values.len() as u32);
-        self.function.values.push(ValueData { ty, def });
-        value
-    }
-
     fn constant(&mut self, ty: Type, bits: u32) -> Value {
         if let Some(&value) = self.constants.get(&(ty, bits)) {
             return value;
         }
-        let value = self.value(ty, Def::Const(bits));
+        let value = self.function.add(ty, Def::Const(bits));
         self.constants.insert((ty, bits), value);
         value
     }
@@ -335,7 +329,7 @@ impl<'t> Parser<'t> {
     }
 
     fn define(&mut self, (at, name): (usize, &'t str), ty: Type, def: Def) -> Parsed<Value> {
-        let value = self.value(ty, def);
+        let value = self.function.add(ty, def);
         match self.names.insert(name, value) {
             None => Ok(value),
             Some(_) => Err(Wrong { at, message: format!("another value is called `%{name}`") }),

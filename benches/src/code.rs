@@ -7,10 +7,10 @@
 use crate::foreign::{Compiler, Foreign, instructions, ticks};
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
-use lightbound_shader::backend::{c, x86};
+use lightbound_shader::backend::{c, x86::Code};
 use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Batch, Kernel, Target, passes};
+use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
 use std::process::ExitCode;
 
 /// Cycles and instructions of compiled materials, against C compilers
@@ -76,7 +76,7 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
     let shader = materials::parse(name, source);
     let function = passes::lower(&materials::point_shader(&shader));
     let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1));
-    let kernel = Kernel::compile(&function, target).map_err(|error| error.to_string())?;
+    let kernel = Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
     let text = c::emit(&function, target);
     let foreign: Vec<Foreign> = compilers
         .iter()
@@ -101,7 +101,9 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
             *least = (*least).min(ticks() - start);
         }
     }
-    let counts = [x86::count(&function, target)].into_iter().chain(foreign.iter().map(|other| instructions(other.code())));
+    let counts = [Code::compile(&function, target).counts().total]
+        .into_iter()
+        .chain(foreign.iter().map(|other| instructions(other.code())));
     let figures: Vec<Figures> = least
         .iter()
         .zip(counts)

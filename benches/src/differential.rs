@@ -1,27 +1,114 @@
 //! Machine code of every target against the interpreter, bit for bit.
 
-use lightbound_shader::differential::{check, op_function};
+use lightbound_shader::Target;
+use lightbound_shader::differential::{Graph, check_all, op_function, targets};
 use lightbound_shader::ir::{Op, random};
-use lightbound_shader::{Target, passes};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Holds compiled functions of every target against the interpreter, bit for bit.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Random functions to check, as 1000 or 1e6
+    #[arg(long, default_value = "1e4", value_parser = count)]
+    graphs: u64,
+    /// Seed of the first function; the next ones follow
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Sets of inputs for each function
+    #[arg(long, default_value_t = 17)]
+    rows: usize,
+    /// Targets to check: all that this machine runs, unless given
+    #[arg(long)]
+    target: Vec<Target>,
+    /// Functions that may fail before the rest is left
+    #[arg(long, default_value_t = 5)]
+    failures: u64,
+}
 
-/// Checks, and prints the first failure.
-pub fn run(_: &Args) -> ExitCode {
-    let targets: Vec<_> = Target::ALL.into_iter().filter(|target| target.is_available()).collect();
+fn count(text: &str) -> Result<u64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1e15).contains(&number) { Ok(number as u64) } else { Err("not between 0 and 1e15".to_owned()) }
+}
+
+/// Checks, and prints what fails.
+pub fn run(args: &Args) -> ExitCode {
+    let targets = if args.target.is_empty() { targets() } else { args.target.clone() };
+    let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
+    println!("targets: {}", names.join(", "));
+    let failed = operations(&targets) + graphs(args, &targets);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Each operation on special values; the number of failures.
+fn operations(targets: &[Target]) -> u64 {
+    let mut failed = 0;
     for &op in Op::ALL {
         let function = op_function(op);
-        let rows = random::special_rows(&function.inputs, 4000, op as u64);
-        for &target in &targets {
-            if let Err(mismatch) = check(&function, &passes::lower(&function), target, &rows) {
-                eprintln!("{mismatch}");
-                return ExitCode::FAILURE;
+        let rows = random::special_rows(&function.inputs, 100_003, op as u64);
+        failed +=
+            u64::from(!passes(op.name(), || check_all(&function, targets, &rows).map_err(|mismatch| mismatch.to_string())));
+    }
+    println!("{} operations on special values: {failed} failures", Op::ALL.len());
+    failed
+}
+
+/// Random functions; the number of failures.
+fn graphs(args: &Args, targets: &[Target]) -> u64 {
+    let (next, done, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let start = Instant::now();
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= args.graphs || failed.load(Ordering::Relaxed) >= args.failures {
+                    return;
+                }
+                if !passes(&format!("seed {}", args.seed + index), || graph(args.seed + index, args.rows, targets)) {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut told = start;
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(Duration::from_millis(20));
+            if told.elapsed() > Duration::from_secs(10) {
+                told = Instant::now();
+                println!("{} of {} functions in {:.0?}", done.load(Ordering::Relaxed), args.graphs, start.elapsed());
             }
         }
+    });
+    let (done, failed) = (done.into_inner(), failed.into_inner());
+    println!("{done} random functions, {} rows each: {failed} failures, {:.0?}", args.rows, start.elapsed());
+    failed
+}
+
+fn graph(seed: u64, rows: usize, targets: &[Target]) -> Result<(), String> {
+    let graph = Graph::new(seed, rows);
+    graph.check(targets).map_err(|mismatch| {
+        let reduced = graph.reduced(mismatch.target);
+        let mismatch = reduced.check(&[mismatch.target]).expect_err("what is reduced is still wrong");
+        format!("{mismatch}\n{}", reduced.function)
+    })
+}
+
+/// Whether a check passes; prints what is wrong if not. A panic is as wrong as a mismatch.
+fn passes(what: &str, check: impl FnOnce() -> Result<(), String>) -> bool {
+    match catch_unwind(AssertUnwindSafe(check)) {
+        Ok(Ok(())) => true,
+        Ok(Err(message)) => {
+            eprintln!("{what}: {message}");
+            false
+        }
+        // The message of the panic is printed already.
+        Err(_) => {
+            eprintln!("{what}: panic");
+            false
+        }
     }
-    println!("{} operations: no difference", Op::ALL.len());
-    ExitCode::SUCCESS
 }

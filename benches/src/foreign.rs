@@ -47,9 +47,8 @@ impl Compiler {
         for (program, family, level) in plain.into_iter().chain(numbered) {
             let Ok(output) = Command::new(&program).arg("--version").output() else { continue };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let numbers = text.lines().next().unwrap_or_default().split_whitespace();
-            let version =
-                numbers.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.')).next_back();
+            let mut numbers = text.lines().next().unwrap_or_default().split_whitespace();
+            let version = numbers.rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
             let name = format!("{family} {} {level}", version.unwrap_or("?"));
             if output.status.success() && found.iter().all(|other| other.name != name) {
                 found.push(Compiler { program, name, level });

@@ -59,9 +59,9 @@ pub fn rows(shader: &Shader, count: usize, seed: u64) -> Vec<Vec<f32>> {
         for parameter in shader.parameters() {
             let [lo, hi] = parameter.range.map(|end| end as f32);
             let default = parameter.default.as_ref().expect("parameters of the library have defaults");
-            for k in 0..parameter.size {
+            for &default in default {
                 let u = random.next();
-                let x = if parameter.name == "uv" { lo + (hi - lo) * u } else { default[k] as f32 * (0.9 + 0.2 * u) };
+                let x = if parameter.name == "uv" { lo + (hi - lo) * u } else { default as f32 * (0.9 + 0.2 * u) };
                 row.push(x.clamp(lo, hi));
             }
         }

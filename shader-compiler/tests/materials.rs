@@ -6,7 +6,7 @@
 
 use lightbound_shader::interpreter;
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Batch, Entry, Kernel, Parameter, Settings, Shader, Target, passes};
+use lightbound_shader::{Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Target, passes};
 
 /// A direction, or a colour.
 type V = [f64; 3];
@@ -51,8 +51,9 @@ impl Material {
     /// For every target of this machine.
     fn kernels(&self, entry: Entry) -> Vec<Kernel> {
         let lowered = passes::lower(&passes::optimize(&self.function(entry)));
+        let arena = Arena::new();
         let targets = Target::ALL.into_iter().filter(|target| target.is_available());
-        targets.map(|target| Kernel::compile(&lowered, target).expect("the target is available")).collect()
+        targets.map(|target| Kernel::compile(&arena, &lowered, target).expect("the target is available")).collect()
     }
 }
 

@@ -1,6 +1,15 @@
 //! WGSL text becomes IR: [`Shader::parse`] reads a file and checks it against the contract of materials, [`Shader::function`]
 //! translates one of its functions.
 
+mod bits;
+mod builtins;
+mod control;
+mod effects;
+mod layout;
+mod operators;
+mod places;
+mod translate;
+
 use crate::ir::{Function, Type};
 
 /// A material program that was read and found to keep the contract.

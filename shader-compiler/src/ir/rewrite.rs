@@ -128,6 +128,15 @@ fn keep_beside(live: &[bool], beside: &[Value], values: &mut Vec<Value>) {
     values.retain(|_| beside.next().is_some_and(|value| live[value.index()]));
 }
 
+/// A loop that was opened.
+#[derive(Debug)]
+pub struct Open {
+    /// Its parameters.
+    pub params: Vec<Value>,
+    /// For each, the old value that comes next.
+    pub next: Vec<Value>,
+}
+
 /// The walk through an old function that makes a new one.
 #[derive(Debug)]
 pub struct Rewriter<'a> {
@@ -291,7 +300,7 @@ impl Rewriter<'_> {
 
     /// Rebuilds a loop as a loop, or as its head alone where it is left at once.
     pub fn loop_(&mut self, pass: &mut impl Pass, node: &Loop) {
-        let next = self.open_loop(node);
+        let Open { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
         if self.builder.known_bool(cond) == Some(false) {
@@ -307,7 +316,7 @@ impl Rewriter<'_> {
     }
 
     /// The loop's head alone, for parameters as they start.
-    fn last_round(&mut self, pass: &mut impl Pass, node: &Loop) {
+    pub fn last_round(&mut self, pass: &mut impl Pass, node: &Loop) {
         for (&param, &init) in std::iter::zip(&node.params, &node.init) {
             if self.is_live(param) {
                 let init = self.get(init);
@@ -325,8 +334,8 @@ impl Rewriter<'_> {
         self.mapped(&exits)
     }
 
-    /// Opens a loop with the parameters of an old one that it needs; returns the old next values of these.
-    pub fn open_loop(&mut self, node: &Loop) -> Vec<Value> {
+    /// Opens a loop with the parameters of an old one that it needs.
+    pub fn open_loop(&mut self, node: &Loop) -> Open {
         // Old parameters, new first values and old next values of those that are kept.
         let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
         // Old parameters that go like another.
@@ -353,7 +362,7 @@ impl Rewriter<'_> {
             let twin = self.get(twin);
             self.set(param, twin);
         }
-        next
+        Open { params: new, next }
     }
 
     /// Whether old values are equal, if those of `alike` are.

@@ -1,9 +1,8 @@
 //! Machine code of every target against the interpreter, bit for bit.
 
 use lightbound_shader::Target;
-use lightbound_shader::differential::{Graph, check_all, op_function, targets};
+use lightbound_shader::differential::{Graph, Kind, check_all, op_function, targets};
 use lightbound_shader::ir::{Op, random};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,6 +22,9 @@ pub struct Args {
     /// Targets to check: all that this machine runs, unless given
     #[arg(long)]
     target: Vec<Target>,
+    /// Only functions that are fit for back ends as they are, without passes
+    #[arg(long)]
+    lowered: bool,
     /// Functions that may fail before the rest is left
     #[arg(long, default_value_t = 5)]
     failures: u64,
@@ -38,7 +40,9 @@ pub fn run(args: &Args) -> ExitCode {
     let targets = if args.target.is_empty() { targets() } else { args.target.clone() };
     let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
     println!("targets: {}", names.join(", "));
-    let failed = operations(&targets) + graphs(args, &targets);
+    // Failures are reported below, panics among them.
+    std::panic::set_hook(Box::new(|_| {}));
+    let failed = if args.lowered { 0 } else { operations(&targets) } + graphs(args, &targets);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -48,8 +52,10 @@ fn operations(targets: &[Target]) -> u64 {
     for &op in Op::ALL {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 100_003, op as u64);
-        failed +=
-            u64::from(!passes(op.name(), || check_all(&function, targets, &rows).map_err(|mismatch| mismatch.to_string())));
+        if let Err(failure) = check_all(&function, targets, &rows) {
+            eprintln!("{}: {failure}", op.name());
+            failed += 1;
+        }
     }
     println!("{} operations on special values: {failed} failures", Op::ALL.len());
     failed
@@ -67,8 +73,11 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
                 if index >= args.graphs || failed.load(Ordering::Relaxed) >= args.failures {
                     return;
                 }
-                if !passes(&format!("seed {}", args.seed + index), || graph(args.seed + index, args.rows, targets)) {
+                let kind = args.lowered.then_some(Kind::Lowered);
+                let graph = Graph::new(args.seed + index, kind, args.rows);
+                if graph.check(targets).is_err() {
                     failed.fetch_add(1, Ordering::Relaxed);
+                    report(args.seed + index, &graph.reduced(targets), targets);
                 }
                 done.fetch_add(1, Ordering::Relaxed);
             }
@@ -88,27 +97,8 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
     failed
 }
 
-fn graph(seed: u64, rows: usize, targets: &[Target]) -> Result<(), String> {
-    let graph = Graph::new(seed, rows);
-    graph.check(targets).map_err(|mismatch| {
-        let reduced = graph.reduced(mismatch.target);
-        let mismatch = reduced.check(&[mismatch.target]).expect_err("what is reduced is still wrong");
-        format!("{mismatch}\n{}", reduced.function)
-    })
-}
-
-/// Whether a check passes; prints what is wrong if not. A panic is as wrong as a mismatch.
-fn passes(what: &str, check: impl FnOnce() -> Result<(), String>) -> bool {
-    match catch_unwind(AssertUnwindSafe(check)) {
-        Ok(Ok(())) => true,
-        Ok(Err(message)) => {
-            eprintln!("{what}: {message}");
-            false
-        }
-        // The message of the panic is printed already.
-        Err(_) => {
-            eprintln!("{what}: panic");
-            false
-        }
-    }
+/// Prints a reduced function that fails.
+fn report(seed: u64, graph: &Graph, targets: &[Target]) {
+    let failure = graph.check(targets).expect_err("what is reduced still fails");
+    eprintln!("seed {seed}, reduced: {failure}\n{}", graph.function);
 }

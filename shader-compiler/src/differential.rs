@@ -5,13 +5,14 @@ mod reduce;
 pub use reduce::reduce;
 
 use crate::ir::random::{self, Options};
-use crate::ir::verify::{verify, verify_lowered};
+use crate::ir::verify::{VerifyError, verify, verify_lowered};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::target::Target;
 use crate::{interpreter, passes};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rounds after which an interpreted evaluation is taken to be endless.
 const ROUNDS: u64 = 1 << 24;
@@ -74,50 +75,90 @@ pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Ve
     Ok(())
 }
 
-/// Lowers a function, and checks it for several targets.
-pub fn check_all(function: &Function, targets: &[Target], rows: &[Vec<u32>]) -> Result<(), Box<Mismatch>> {
-    let lowered = passes::lower(function);
-    verify_lowered(&lowered).unwrap_or_else(|error| panic!("{}, lowered: {error}\n{function}", function.name));
-    targets.iter().try_for_each(|&target| check(function, &lowered, target, rows))
+/// What can be wrong with a function and what is made of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// Machine code computes something else.
+    #[error(transparent)]
+    Mismatch(#[from] Box<Mismatch>),
+    /// A pass made an invalid function.
+    #[error("{stage}: {error}")]
+    Invalid {
+        /// What was made.
+        stage: &'static str,
+        /// What is wrong with it.
+        error: VerifyError,
+    },
+    /// A pass or a back end panicked.
+    #[error("panic: {0}")]
+    Panic(String),
 }
 
-/// A random function and inputs: as it was made, optimized, or made as a lowered one, which is then taken as it is.
+/// Lowers a function, and checks it for several targets.
+pub fn check_all(function: &Function, targets: &[Target], rows: &[Vec<u32>]) -> Result<(), Failure> {
+    let lowered = passes::lower(function);
+    verify_lowered(&lowered).map_err(|error| Failure::Invalid { stage: "lowered", error })?;
+    Ok(targets.iter().try_for_each(|&target| check(function, &lowered, target, rows))?)
+}
+
+/// What is done to a random function before the interpreter runs it and machine code is made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is lowered for back ends.
+    Lower,
+    /// It is optimized, and lowered for back ends.
+    Optimize,
+    /// Nothing: it was made as a lowered one.
+    Lowered,
+}
+
+/// A random function and inputs.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// What the interpreter runs.
+    kind: Kind,
+    /// What was made.
     pub function: Function,
-    /// Whether it is fit for back ends.
-    pub lowered: bool,
-    /// Inputs.
-    pub rows: Vec<Vec<u32>>,
+    rows: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// The graph of a seed, with that many rows of inputs.
-    pub fn new(seed: u64, rows: usize) -> Graph {
-        let lowered = seed.is_multiple_of(4);
-        let mut function = random::function(seed, &Options::any(seed, lowered));
-        if seed % 4 == 1 {
-            function = passes::optimize(&function);
-            verify(&function).unwrap_or_else(|error| panic!("{}, optimized: {error}\n{function}", function.name));
-        }
+    /// The graph of a seed, with that many rows of inputs; the seed says the kind, too, if none is given.
+    pub fn new(seed: u64, kind: Option<Kind>, rows: usize) -> Graph {
+        let kind = kind.unwrap_or([Kind::Lowered, Kind::Optimize, Kind::Lower, Kind::Lower][seed as usize % 4]);
+        let function = random::function(seed, &Options::any(seed, kind == Kind::Lowered));
         let rows = random::rows(&function.inputs, rows, seed);
-        Graph { function, lowered, rows }
+        Graph { kind, function, rows }
     }
 
     /// Checks the graph for several targets.
-    pub fn check(&self, targets: &[Target]) -> Result<(), Box<Mismatch>> {
-        let Graph { function, lowered, rows } = self;
-        match lowered {
-            true => targets.iter().try_for_each(|&target| check(function, function, target, rows)),
-            false => check_all(function, targets, rows),
+    pub fn check(&self, targets: &[Target]) -> Result<(), Failure> {
+        // Nothing is looked at after a panic.
+        catch_unwind(AssertUnwindSafe(|| self.try_check(targets))).unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Err(Failure::Panic(message.unwrap_or("?").to_owned()))
+        })
+    }
+
+    fn try_check(&self, targets: &[Target]) -> Result<(), Failure> {
+        let Graph { kind, function, rows } = self;
+        match kind {
+            Kind::Lowered => Ok(targets.iter().try_for_each(|&target| check(function, function, target, rows))?),
+            Kind::Lower => check_all(function, targets, rows),
+            Kind::Optimize => {
+                let optimized = passes::optimize(function);
+                verify(&optimized).map_err(|error| Failure::Invalid { stage: "optimized", error })?;
+                check_all(&optimized, targets, rows)
+            }
         }
     }
 
-    /// A smaller graph that is wrong on a target, if this one is.
-    pub fn reduced(&self, target: Target) -> Graph {
+    /// A smaller graph that fails in the same way, of one that fails.
+    pub fn reduced(&self, targets: &[Target]) -> Graph {
         let with = |function: &Function| Graph { function: function.clone(), ..self.clone() };
-        let wrong = |function: &Function| verify(function).is_ok() && with(function).check(&[target]).is_err();
+        let class = |result: Result<(), Failure>| result.err().map(|failure| std::mem::discriminant(&failure));
+        let kind = class(self.check(targets));
+        let valid = |function: &Function| if self.kind == Kind::Lowered { verify_lowered(function) } else { verify(function) };
+        let wrong = |function: &Function| valid(function).is_ok() && class(with(function).check(targets)) == kind;
         with(&reduce(&self.function, wrong))
     }
 }

@@ -21,9 +21,9 @@ fn operations() {
 fn random_functions() {
     let targets = targets();
     for seed in 0..600 {
-        let graph = Graph::new(seed, 17);
-        if let Err(mismatch) = graph.check(&targets) {
-            panic!("seed {seed}: {mismatch}\n{}", graph.reduced(mismatch.target).function);
+        let graph = Graph::new(seed, None, 17);
+        if let Err(failure) = graph.check(&targets) {
+            panic!("seed {seed}: {failure}\n{}", graph.reduced(&targets).function);
         }
     }
 }

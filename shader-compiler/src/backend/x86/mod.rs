@@ -11,6 +11,7 @@
 mod allocate;
 mod count;
 mod encode;
+mod listing;
 mod machine;
 mod moves;
 mod schedule;

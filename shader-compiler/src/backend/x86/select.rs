@@ -79,7 +79,8 @@ impl Selector<'_> {
                 Stmt::Op(value) => {
                     let (op, args) = self.function.operation(*value).expect("statements define operations");
                     self.count(args);
-                    if matches!(op, Op::Bits | Op::Float) {
+                    // `any` is itself in each lane, where it is not a condition.
+                    if matches!(op, Op::Bits | Op::Float | Op::Any) {
                         self.vars[value.index()] = self.vars[args[0].index()];
                     }
                 }
@@ -354,8 +355,8 @@ impl Selector<'_> {
             Op::Select => self.select(dst, [a, b, c]),
             Op::FromS32 => self.unary(Opcode::FromS32, dst, a, 0),
             Op::Chop => self.unary(Opcode::Chop, dst, a, 0),
-            Op::Bits | Op::Float => unreachable!("values of another type share the variable"),
-            _ => panic!("`{}` is not left after lowering, or is a condition alone", op.name()),
+            Op::Bits | Op::Float | Op::Any => unreachable!("they share the variable of their argument"),
+            _ => panic!("`{}` is not left after lowering", op.name()),
         }
     }
 

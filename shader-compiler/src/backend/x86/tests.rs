@@ -209,7 +209,13 @@ impl Grower<'_> {
                 self.value(ty)
             });
         }
-        let value = self.builder.op(op, &args);
+        let mut value = self.builder.op(op, &args);
+        if op == Op::Bits {
+            // Which NaN it is must not matter.
+            let number = self.builder.op(Op::Eq, &[args[0], args[0]]);
+            let zero = self.builder.constant(Type::I32, 0);
+            value = self.builder.op(Op::Select, &[number, value, zero]);
+        }
         self.add(value);
         self.left = self.left.saturating_sub(1);
     }
@@ -238,9 +244,14 @@ fn grow(random: &mut Random, inputs: usize, left: usize, reach: usize, grow: imp
     grower.builder.finish(outputs)
 }
 
+/// Seeds of random functions: a few, or as many as the environment asks for.
+fn seeds(few: u64) -> std::ops::Range<u64> {
+    0..std::env::var("LIGHTBOUND_FUNCTIONS").map_or(few, |count| count.parse().expect("LIGHTBOUND_FUNCTIONS is a number"))
+}
+
 #[test]
 fn straight_lines_are_those_of_the_interpreter() {
-    for seed in 0..400 {
+    for seed in seeds(400) {
         let mut random = Random::new(seed);
         let (inputs, count, reach) = (1 + random.below(40), 1 + random.below(300), random.pick(&[3, 10, 30, 100]));
         let function = grow(&mut random, inputs, count, reach, |grower| grower.ops(count));
@@ -264,5 +275,195 @@ fn many_live_values_are_kept() {
         let mut random = Random::new(count);
         let rows = rows(&function, 9, &mut random);
         check(&function, &rows, &format!("{count} values"));
+    }
+}
+
+impl Grower<'_> {
+    /// A bool that is the same in all lanes.
+    fn condition(&mut self) -> Value {
+        let mask = self.value(Type::Bool);
+        self.builder.op(Op::Any, &[mask])
+    }
+
+    /// Operations, ifs and loops, as long as some are left.
+    fn stmts(&mut self, depth: usize) {
+        for _ in 0..1 + self.random.below(4) {
+            let count = self.random.below(1 + self.left.min(24));
+            self.ops(count);
+            if self.left == 0 {
+                return;
+            }
+            match self.random.below(5) {
+                0 | 1 if depth < 4 => self.if_(depth),
+                2 | 3 if depth < 3 => self.loop_(depth),
+                _ => {}
+            }
+        }
+    }
+
+    fn types(&mut self, end: usize) -> Vec<Type> {
+        (0..self.random.below(end)).map(|_| self.random.pick(&TYPES)).collect()
+    }
+
+    fn values(&mut self, types: &[Type]) -> Vec<Value> {
+        types.iter().map(|&ty| self.value(ty)).collect()
+    }
+
+    fn if_(&mut self, depth: usize) {
+        let cond = self.condition();
+        if self.builder.known_bool(cond).is_some() {
+            return;
+        }
+        let types = self.types(8);
+        let before = self.pools.clone();
+        let [then, otherwise] = [(); 2].map(|()| {
+            self.builder.open_arm();
+            if self.random.below(4) > 0 {
+                self.stmts(depth + 1);
+            }
+            let yields = self.values(&types);
+            self.pools = before.clone();
+            self.builder.close_arm(&yields)
+        });
+        for result in self.builder.push_if(cond, then, otherwise) {
+            self.add(result);
+        }
+    }
+
+    fn loop_(&mut self, depth: usize) {
+        let types = if self.random.below(4) == 0 { self.types(30) } else { self.types(6) };
+        let mut init = self.values(&types);
+        let rounds = self.random.below(6) as u32;
+        init.push(self.builder.constant(Type::I32, 0));
+        let before = self.pools.clone();
+        let params = self.builder.open_loop(&init);
+        let counter = *params.last().expect("there is a counter");
+        params.iter().for_each(|&param| self.add(param));
+        if self.random.below(2) == 0 {
+            self.stmts(depth + 2);
+        }
+        let limit = self.builder.constant(Type::I32, rounds);
+        let below = self.builder.op(Op::ULt, &[counter, limit]);
+        let other = self.value(Type::Bool);
+        let both = if self.random.below(2) == 0 { below } else { self.builder.op(Op::BAnd, &[below, other]) };
+        let cond = self.builder.op(Op::Any, &[both]);
+        let exit_types = self.types(8);
+        let exits = self.values(&exit_types);
+        let in_head = self.pools.clone();
+        self.builder.open_body(cond, &exits);
+        self.stmts(depth + 1);
+        let mut next = match self.random.below(3) {
+            // Parameters that change places.
+            0 => types
+                .iter()
+                .map(|&ty| {
+                    let same: Vec<_> = (0..types.len()).filter(|&k| types[k] == ty).collect();
+                    params[self.random.pick(&same)]
+                })
+                .collect(),
+            _ => self.values(&types),
+        };
+        let one = self.builder.constant(Type::I32, 1);
+        next.push(self.builder.op(Op::IAdd, &[counter, one]));
+        let results = self.builder.close_loop(&next);
+        self.pools = before;
+        drop(in_head);
+        results.into_iter().for_each(|result| self.add(result));
+    }
+}
+
+/// Runs each row in all lanes, so that conditions are the same in them.
+fn check_uniform(function: &Function, rows: &[Vec<u32>], context: &str) {
+    for row in rows {
+        check(function, &vec![row.clone(); 8], context);
+    }
+}
+
+#[test]
+fn control_flow_is_that_of_the_interpreter() {
+    for seed in seeds(600) {
+        let mut random = Random::new(seed);
+        let (inputs, count, reach) = (1 + random.below(30), 1 + random.below(200), random.pick(&[3, 10, 30, 100]));
+        let function = grow(&mut random, inputs, count, reach, |grower| {
+            grower.builder.set_speculation(0);
+            while grower.left > 0 {
+                grower.stmts(0);
+                grower.ops(1);
+            }
+        });
+        let rows = rows(&function, 4, &mut random);
+        check_uniform(&function, &rows, &format!("seed {seed}"));
+    }
+}
+
+/// A function for listings: max(x·y + 0.5, 0)² and a select.
+fn small() -> Function {
+    let mut b = Builder::new("small", Rules::Exact);
+    let [x, y] = ["x", "y"].map(|name| b.input(name, Type::F32));
+    let half = b.f32(0.5);
+    let zero = b.f32(0.0);
+    let product = b.op(Op::Mul, &[x, y]);
+    let sum = b.op(Op::Add, &[product, half]);
+    let clamped = b.op(Op::Max, &[sum, zero]);
+    let square = b.op(Op::Mul, &[clamped, clamped]);
+    let less = b.op(Op::Lt, &[sum, x]);
+    let chosen = b.op(Op::Select, &[less, sum, square]);
+    b.finish([("square".to_owned(), square), ("chosen".to_owned(), chosen)])
+}
+
+/// Both arms of an if, one of which yields a constant.
+fn branching() -> Function {
+    let mut b = Builder::new("branching", Rules::Exact);
+    b.set_speculation(0);
+    let x = b.input("x", Type::F32);
+    let zero = b.f32(0.0);
+    let positive = b.op(Op::Lt, &[zero, x]);
+    let cond = b.op(Op::Any, &[positive]);
+    b.open_arm();
+    let root = b.op(Op::Sqrt, &[x]);
+    let kept = b.op(Op::Select, &[positive, root, zero]);
+    let then = b.close_arm(&[kept]);
+    b.open_arm();
+    let otherwise = b.close_arm(&[zero]);
+    let results = b.push_if(cond, then, otherwise);
+    b.finish([("root".to_owned(), results[0])])
+}
+
+/// Escape time: rounds until z² + c leaves the circle of radius 2, in each lane.
+fn escape_time() -> Function {
+    let mut b = Builder::new("escape_time", Rules::Exact);
+    let [x, y] = ["c.x", "c.y"].map(|name| b.input(name, Type::F32));
+    let (zero, one, four, limit) = (b.i32(0), b.i32(1), b.f32(4.0), b.i32(64));
+    let params = b.open_loop(&[x, y, zero]);
+    let [re, im, count] = [params[0], params[1], params[2]];
+    let re2 = b.op(Op::Mul, &[re, re]);
+    let im2 = b.op(Op::Mul, &[im, im]);
+    let norm = b.op(Op::Add, &[re2, im2]);
+    let inside = b.op(Op::Lt, &[norm, four]);
+    let fewer = b.op(Op::ULt, &[count, limit]);
+    let goes_on = b.op(Op::BAnd, &[inside, fewer]);
+    let cond = b.op(Op::Any, &[goes_on]);
+    b.open_body(cond, &[count]);
+    let difference = b.op(Op::Sub, &[re2, im2]);
+    let next_re = b.op(Op::Add, &[difference, x]);
+    let product = b.op(Op::Mul, &[re, im]);
+    let twice = b.op(Op::Add, &[product, product]);
+    let next_im = b.op(Op::Add, &[twice, y]);
+    let next_count = b.op(Op::IAdd, &[count, one]);
+    let kept = [(next_re, re), (next_im, im), (next_count, count)].map(|(next, old)| b.op(Op::Select, &[goes_on, next, old]));
+    let results = b.close_loop(&kept);
+    b.finish([("count".to_owned(), results[0])])
+}
+
+#[test]
+fn listings_are_as_accepted() {
+    for function in [small(), branching(), escape_time()] {
+        let mut random = Random::new(7);
+        let rows = rows(&function, 100, &mut random);
+        check(&function, &rows, &function.name);
+        for target in NATIVE {
+            let name = format!("{}_{target}", function.name);
+            insta::assert_snapshot!(name, super::Code::compile(&function, target).listing(&function));
+        }
     }
 }

@@ -7,6 +7,7 @@ mod contract;
 mod control;
 mod diagnostics;
 mod effects;
+mod entry;
 mod layout;
 mod locate;
 mod names;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 pub struct Shader {
     source: Source,
     module: naga::Module,
+    info: naga::valid::ModuleInfo,
     contract: Contract,
     sides: Sides,
     description: String,
@@ -155,7 +157,8 @@ impl Scalar {
 impl Parameter {
     /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions are named so.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.size).map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
+        (0..self.size)
+            .map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
     }
 }
 
@@ -242,7 +245,7 @@ impl Shader {
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
         let mut source = Source::new(name, source);
         parse::complete(&mut source)?;
-        let module = parse::parse(&source)?;
+        let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;
         let outline = &source.outline;
         if let Some(stray) = outline.stray_docs.first() {
@@ -250,7 +253,7 @@ impl Shader {
             return Err(error.help("move it to the top of the file, before all else"));
         }
         let (sides, description) = range::module(&source, &outline.docs)?;
-        Ok(Shader { source, module, contract, sides, description })
+        Ok(Shader { source, module, info, contract, sides, description })
     }
 
     /// The file's name.
@@ -290,7 +293,6 @@ impl Shader {
 
     /// Translates a function of the shader; the result is as the author wrote it, not yet optimized.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
-        let _ = (&self.module, self.contract.brdf, self.contract.pdf);
-        todo!("{entry:?} {settings:?}")
+        entry::function(self, entry, settings)
     }
 }

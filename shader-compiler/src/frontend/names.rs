@@ -50,15 +50,19 @@ const FOREIGN: [(&str, &str); 35] = [
 /// The remedy for a name that is not known, given the names that the shader declares.
 pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) -> Option<String> {
     if let Some((_, known)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
-        return Some(format!("in WGSL it is called `{known}`"));
+        return Some(format!("in WGSL, `{name}` is called `{known}`"));
     }
     match name {
         "PI" | "M_PI" | "pi" => return Some("declare it: `const PI = 3.14159265358979;`".to_owned()),
         "mod" | "fmod" => return Some("the remainder is written `a % b`".to_owned()),
         _ => {}
     }
-    let known = closest(name, declared.chain(BUILTINS.split_whitespace()))?;
-    Some(format!("is `{known}` meant?"))
+    let foreign = FOREIGN.iter().map(|(foreign, _)| *foreign);
+    let known = closest(name, declared.chain(BUILTINS.split_whitespace()).chain(foreign))?;
+    match FOREIGN.iter().find(|(foreign, _)| *foreign == known) {
+        Some((foreign, known)) => Some(format!("in WGSL, `{foreign}` is called `{known}`")),
+        None => Some(format!("is `{known}` meant?")),
+    }
 }
 
 /// The name most like another, if one is like it at all.
@@ -98,7 +102,9 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, d) in [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)] {
+        for (a, b, d) in
+            [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)]
+        {
             assert_eq!(distance(a, b, 3), d, "{a} {b}");
         }
     }
@@ -109,7 +115,8 @@ mod tests {
         let remedy = |name| remedy(name, declared.into_iter());
         assert_eq!(remedy("cosin").as_deref(), Some("is `cosine` meant?"));
         assert_eq!(remedy("Normalise").as_deref(), Some("is `normalize` meant?"));
-        assert_eq!(remedy("lerp").as_deref(), Some("in WGSL it is called `mix`"));
+        assert_eq!(remedy("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
+        assert_eq!(remedy("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
         assert_eq!(remedy("unheard_of"), None);
     }
 }

@@ -126,7 +126,8 @@ impl<'a> Cursor<'a> {
         let exponent = |before: char, c: char| matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
         let length = rest
             .find(|c: char| {
-                let part = c.is_ascii_digit() || c == '.' || matches!(c, 'e' | 'E') && before.is_ascii_digit() || exponent(before, c);
+                let part =
+                    c.is_ascii_digit() || c == '.' || matches!(c, 'e' | 'E') && before.is_ascii_digit() || exponent(before, c);
                 before = c;
                 !part
             })
@@ -328,18 +329,22 @@ fn limits(scalar: Scalar) -> [f64; 2] {
 
 /// A literal as a number of the parameter's type.
 fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -> Result<f64, ShaderError> {
-    let error = |message: String| source.error(message).at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()));
+    let error = |message: String| {
+        source.error(message).at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()))
+    };
     let x = match (literal.value, scalar) {
         (Number::Bool(b), Scalar::Bool) => return Ok(f64::from(u8::from(b))),
         (Number::Bool(b), _) => return Err(error(format!("expected a number, found `{b}`"))),
-        (Number::Float(x), Scalar::Bool) => return Err(error(format!("expected `true` or `false`, found `{}`", spell(x)))),
+        (Number::Float(_), Scalar::Bool) => {
+            return Err(error(format!("expected `true` or `false`, found `{}`", &source.text()[literal.place.clone()])));
+        }
         (Number::Float(x), _) => x,
     };
     if x.is_infinite() && clause == Clause::Range {
         return Ok(x);
     }
     if scalar != Scalar::F32 && x.fract() != 0.0 {
-        return Err(error(format!("`{}` is not a whole number", spell(x))));
+        return Err(error(format!("`{}` is not a whole number", &source.text()[literal.place.clone()])));
     }
     let [lo, hi] = limits(scalar);
     if !(lo..=hi).contains(&x) {
@@ -347,7 +352,7 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
             Clause::Range => "write `inf` or `-inf` where there is no limit".to_owned(),
             Clause::Default => format!("the type goes from {lo:e} to {hi:e}"),
         };
-        return Err(error(format!("`{}` is beyond the type", spell(x))).help(help));
+        return Err(error(format!("`{}` is beyond the type", &source.text()[literal.place.clone()])).help(help));
     }
     Ok(if scalar == Scalar::F32 { f64::from(x as f32) } else { x })
 }
@@ -388,7 +393,13 @@ fn check_range(source: &Source, scalar: Scalar, range: &Range, place: &Place) ->
 }
 
 /// A parameter as its doc comment describes it.
-pub(super) fn parameter(source: &Source, name: &str, docs: &[Place], scalar: Scalar, size: usize) -> Result<Parameter, ShaderError> {
+pub(super) fn parameter(
+    source: &Source,
+    name: &str,
+    docs: &[Place],
+    scalar: Scalar,
+    size: usize,
+) -> Result<Parameter, ShaderError> {
     let clauses = clauses(source, docs)?;
     let range = match &clauses.range {
         Some((range, place)) => check_range(source, scalar, range, place)?,
@@ -419,7 +430,8 @@ fn default(
     for literal in literals {
         let x = convert(source, Clause::Default, scalar, literal)?;
         if !(range[0]..=range[1]).contains(&x) {
-            let message = format!("the default {} is outside of the range from {} to {}", spell(x), spell(range[0]), spell(range[1]));
+            let message =
+                format!("the default {} is outside of the range from {} to {}", spell(x), spell(range[0]), spell(range[1]));
             return Err(source.error(message).at(literal.place.clone(), "outside of the range"));
         }
         values.push(x);

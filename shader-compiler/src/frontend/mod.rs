@@ -79,6 +79,17 @@ pub enum Sides {
     Both,
 }
 
+impl Sides {
+    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and integrand are 0, and the shader, whose
+    /// author need not think of that side, is not asked.
+    pub fn covers(self, wo_z: f32) -> bool {
+        match self {
+            Sides::One => wo_z > 0.0,
+            Sides::Both => true,
+        }
+    }
+}
+
 /// Something the user of a material can set: a member of its `Material` struct, or of `SurfacePoint` where the shader has
 /// `fn material(p: SurfacePoint) -> Material`.
 #[derive(Clone, Debug, PartialEq)]

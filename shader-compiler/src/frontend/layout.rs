@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_translated_is_named() {
-        let part = |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
+        let part =
+            |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
         assert_eq!(part("f16").unwrap_err(), "`f16` is not supported");
         assert_eq!(part("vec2<u64>").unwrap_err(), "`u64` is not supported");
         assert_eq!(part("mat2x2<f64>").unwrap_err(), "`f64` is not supported");

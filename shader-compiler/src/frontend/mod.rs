@@ -5,7 +5,9 @@ mod bits;
 mod builtins;
 mod control;
 mod effects;
+mod expressions;
 mod layout;
+mod loops;
 mod operators;
 mod places;
 #[cfg(test)]

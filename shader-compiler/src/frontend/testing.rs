@@ -2,9 +2,10 @@
 
 use super::translate::{Fault, Translator};
 use crate::interpreter;
+use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Builder, Def, Function, Rules, Stmt, Type, Value};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::Module;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 /// Loops are left after this many rounds.
 pub(crate) const CAP: u32 = 1000;
@@ -34,7 +35,8 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let result = function.result.as_ref().expect("`f` has a result");
     let types: Vec<_> = results.iter().map(|&value| translator.builder().ty(value)).collect();
     assert_eq!(types, super::layout::leaves(&module, result.ty)?, "leaves have the types of the layout");
-    let outputs = results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
+    let outputs =
+        results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
     let function = translator.into_builder().finish(outputs);
     check_scopes(&function);
     Ok(function)
@@ -117,6 +119,28 @@ fn check_block(f: &Function, block: &Block, inner: Option<&Block>, seen: &mut Ve
         check_block(f, inner, None, seen);
     }
     *seen = before;
+}
+
+/// Numbers of ifs and loops, and of parameters of all loops.
+pub(crate) fn shape(f: &Function) -> [usize; 3] {
+    let mut shape = [0; 3];
+    for_each_stmt(&f.body, &mut |stmt| match stmt {
+        Stmt::Op(_) => {}
+        Stmt::If(_) => shape[0] += 1,
+        Stmt::Loop(l) => {
+            shape[1] += 1;
+            shape[2] += l.params.len();
+        }
+    });
+    shape
+}
+
+#[track_caller]
+pub(crate) fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, expected: impl Fn(i32) -> i32) {
+    let f = translate(source);
+    for x in inputs {
+        check(&f, &[x as u32], &[expected(x) as u32]);
+    }
 }
 
 /// Numbers to try: all special ones, and others from a fixed seed.

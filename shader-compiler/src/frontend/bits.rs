@@ -8,7 +8,7 @@ use crate::ir::{Builder, Emit, Op, Value};
 use naga::ScalarKind as Kind;
 
 /// 2⁻¹⁴, the smallest normal binary16.
-const F16_NORMAL: f32 = 6.103515625e-5;
+const F16_NORMAL: f32 = 1.0 / (1 << 14) as f32;
 
 /// 2¹⁶ − 2⁴, from where on floats round to an infinite binary16.
 const F16_INFINITE: f32 = 65520.0;

@@ -151,21 +151,21 @@ impl<'m> Translator<'m> {
             Expression::Unary { op, expr } => {
                 let kind = self.ty(frame, expr).scalar_kind().expect("operands are made of scalars");
                 let args = [self.value(frame, expr)?];
-                self.compute(args, |b, [a], out| Ok(operators::unary(b, op, kind, a, out)))
+                Ok(self.compute(args, |b, [a], out| operators::unary(b, op, kind, a, out)).0)
             }
             Expression::Binary { op, left, right } => {
                 let (left_type, right_type) = (self.ty(frame, left), self.ty(frame, right));
                 let args = [self.value(frame, left)?, self.value(frame, right)?];
-                self.compute(args, |b, [x, y], out| Ok(operators::binary(b, op, (left_type, x), (right_type, y), out)))
+                Ok(self.compute(args, |b, [x, y], out| operators::binary(b, op, (left_type, x), (right_type, y), out)).0)
             }
             Expression::Select { condition, accept, reject } => {
                 let args = [self.value(frame, condition)?, self.value(frame, accept)?, self.value(frame, reject)?];
-                self.compute(args, |b, [c, x, y], out| Ok(operators::select(b, c, x, y, out)))
+                Ok(self.compute(args, |b, [c, x, y], out| operators::select(b, c, x, y, out)).0)
             }
             Expression::Relational { fun, argument } => {
                 let args = [self.value(frame, argument)?];
-                let computed = self.compute(args, |b, [a], out| operators::relational(b, fun, a, out));
-                computed.map_err(|message| self.fault(frame, handle, message, None))
+                let (leaves, checked) = self.compute(args, |b, [a], out| operators::relational(b, fun, a, out));
+                checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
             Expression::As { expr, kind, convert } => {
                 let from = self.ty(frame, expr).scalar().expect("what is converted is made of scalars");
@@ -174,7 +174,7 @@ impl<'m> Translator<'m> {
                     return Err(narrow(to, self.span_of(frame, handle)));
                 }
                 let args = [self.value(frame, expr)?];
-                self.compute(args, |b, [a], out| Ok(operators::convert(b, from.kind, kind, convert.is_none(), a, out)))
+                Ok(self.compute(args, |b, [a], out| operators::convert(b, from.kind, kind, convert.is_none(), a, out)).0)
             }
             Expression::Math { fun, arg, arg1, arg2, arg3 } => {
                 let mut args = [Leaves::default(); 4];
@@ -184,8 +184,8 @@ impl<'m> Translator<'m> {
                     }
                 }
                 let ty = self.ty(frame, arg);
-                let computed = self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
-                computed.map_err(|message| self.fault(frame, handle, message, None))
+                let (leaves, checked) = self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
+                checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
             ref other => {
                 let (message, help) = unsupported(other);
@@ -212,12 +212,12 @@ impl<'m> Translator<'m> {
     /// Chooses an element of a value.
     fn pick(&mut self, leaves: Leaves, index: Index) -> Result<Leaves, Fault> {
         self.charge(leaves.len())?;
-        self.compute([leaves], |b, [values], out| {
+        let (leaves, ()) = self.compute([leaves], |b, [values], out| {
             for k in 0..index.stride {
                 out.push(index.choose(b, |_, i| values[(i * index.stride + k) as usize]));
             }
-            Ok(())
-        })
+        });
+        Ok(leaves)
     }
 
     fn literal(&mut self, literal: Literal, span: Span) -> Result<Leaves, Fault> {

@@ -245,18 +245,18 @@ impl<'m> Translator<'m> {
         Leaves { start: leaves.start + start, len }
     }
 
-    /// Computes leaves from leaves.
-    pub(super) fn compute<const N: usize, E>(
+    /// Computes leaves from leaves; hands on what `f` returns.
+    pub(super) fn compute<const N: usize, R>(
         &mut self,
         args: [Leaves; N],
-        f: impl FnOnce(&mut Builder, [&[Value]; N], &mut Vec<Value>) -> Result<(), E>,
-    ) -> Result<Leaves, E> {
+        f: impl FnOnce(&mut Builder, [&[Value]; N], &mut Vec<Value>) -> R,
+    ) -> (Leaves, R) {
         let slices = args.map(|leaves| &self.pool[leaves.start as usize..][..leaves.len as usize]);
         self.scratch.clear();
-        f(&mut self.builder, slices, &mut self.scratch)?;
+        let result = f(&mut self.builder, slices, &mut self.scratch);
         let start = self.pool.len() as u32;
         self.pool.append(&mut self.scratch);
-        Ok(Leaves { start, len: self.pool.len() as u32 - start })
+        (Leaves { start, len: self.pool.len() as u32 - start }, result)
     }
 
     /// Zeros of all leaves of a type.

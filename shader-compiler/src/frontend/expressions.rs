@@ -7,7 +7,7 @@ use super::layout::{MAX_LEAVES, narrow, scalar_type};
 use super::operators;
 use super::places::{Index, Place};
 use super::translate::{Fault, Frame, Item, Leaves, Translator};
-use crate::ir::{Emit, Type, Value};
+use crate::ir::{Emit, Value};
 use naga::{Expression, Handle, Literal, Span, TypeInner};
 
 /// Operands of constants within operands.
@@ -23,7 +23,7 @@ impl<'m> Translator<'m> {
     }
 
     /// A fault at an expression, or at its statement.
-    fn fault(
+    pub(super) fn fault(
         &self,
         frame: &Frame<'m>,
         expression: Handle<Expression>,
@@ -33,7 +33,7 @@ impl<'m> Translator<'m> {
         Fault { message: message.into(), span: self.span_of(frame, expression), help: help.map(str::to_owned) }
     }
 
-    fn span_of(&self, frame: &Frame<'m>, expression: Handle<Expression>) -> Span {
+    pub(super) fn span_of(&self, frame: &Frame<'m>, expression: Handle<Expression>) -> Span {
         let span = frame.expressions.get_span(expression);
         if span.is_defined() { span } else { self.span }
     }
@@ -77,7 +77,7 @@ impl<'m> Translator<'m> {
     }
 
     /// Value of one of the module's own expressions, from an expression of any frame.
-    fn constant_in(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+    pub(super) fn constant_in(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
         if frame.info.is_none() { self.value(frame, expression) } else { self.constant(expression) }
     }
 
@@ -85,6 +85,9 @@ impl<'m> Translator<'m> {
     pub(super) fn evaluate(&mut self, frame: &mut Frame<'m>, handle: Handle<Expression>) -> Result<Item, Fault> {
         self.charge(1)?;
         let expressions = frame.expressions;
+        if frame.info.is_none() {
+            self.check_override_expression(&expressions[handle])?;
+        }
         let item = match expressions[handle] {
             Expression::Access { base, index } => self.access(frame, base, index)?,
             Expression::AccessIndex { base, index } => {
@@ -227,33 +230,6 @@ impl<'m> Translator<'m> {
             Literal::U32(x) => self.builder.i32(x as i32),
             Literal::Bool(x) => self.builder.bool(x),
             other => return Err(narrow(other.scalar(), span)),
-        };
-        Ok(self.push(&[value]))
-    }
-
-    fn override_value(
-        &mut self,
-        frame: &mut Frame<'m>,
-        handle: Handle<Expression>,
-        constant: Handle<naga::Override>,
-    ) -> Result<Leaves, Fault> {
-        let declared = &self.module.overrides[constant];
-        let name = declared.name.as_deref().unwrap_or("");
-        let Some(&(_, x)) = self.overrides.iter().rev().find(|(key, _)| key == name) else {
-            let Some(init) = declared.init else {
-                let message = format!("`{name}` has no value");
-                return Err(self.fault(frame, handle, message, Some("give the `override` a default, or pass a value for it")));
-            };
-            return self.constant_in(frame, init);
-        };
-        let inner = &self.module.types[declared.ty].inner;
-        let scalar = inner.scalar().expect("overrides are scalars");
-        let value = match scalar_type(scalar) {
-            Some(Type::F32) => self.builder.f32(x as f32),
-            Some(Type::I32) if scalar.kind == naga::ScalarKind::Sint => self.builder.i32(x as i32),
-            Some(Type::I32) => self.builder.i32(x as u32 as i32),
-            Some(Type::Bool) => self.builder.bool(x != 0.0),
-            None => return Err(narrow(scalar, self.span_of(frame, handle))),
         };
         Ok(self.push(&[value]))
     }

@@ -9,6 +9,7 @@ mod expressions;
 mod layout;
 mod loops;
 mod operators;
+mod overrides;
 mod places;
 #[cfg(test)]
 mod programs;

@@ -33,7 +33,7 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let results = translator.call(handle, &args)?;
     let capped = translator.capped();
     let result = function.result.as_ref().expect("`f` has a result");
-    let types: Vec<_> = results.iter().map(|&value| translator.builder().ty(value)).collect();
+    let types: Vec<_> = results.iter().map(|&value| translator.builder.ty(value)).collect();
     assert_eq!(types, super::layout::leaves(&module, result.ty)?, "leaves have the types of the layout");
     let outputs =
         results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();

@@ -8,11 +8,14 @@ mod control;
 mod diagnostics;
 mod effects;
 mod entry;
+mod expressions;
 mod layout;
 mod locate;
+mod loops;
 mod names;
 mod operators;
 mod outline;
+mod overrides;
 mod parse;
 mod places;
 #[cfg(test)]

@@ -31,7 +31,13 @@ enum Stmt {
     Use(usize, u32),
     If(Cond, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
-    Loop { counter: u32, limit: i32, body: Vec<Stmt>, continuing: Vec<Stmt>, break_if: Option<Cond> },
+    Loop {
+        counter: u32,
+        limit: i32,
+        body: Vec<Stmt>,
+        continuing: Vec<Stmt>,
+        break_if: Option<Cond>,
+    },
     While(u32, i32, Cond, Vec<Stmt>),
     For(u32, i32, Vec<Stmt>),
     Break,
@@ -147,7 +153,11 @@ impl Maker {
             12..=13 if place.breaks => Stmt::Break,
             14 if place.continues => Stmt::Continue,
             20..=22 => {
-                let exits = [(place.breaks, Stmt::Break), (place.continues, Stmt::Continue), (place.returns, Stmt::Return(self.expr(1)))];
+                let exits = [
+                    (place.breaks, Stmt::Break),
+                    (place.continues, Stmt::Continue),
+                    (place.returns, Stmt::Return(self.expr(1))),
+                ];
                 let mut exits: Vec<_> = exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
                 let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
                 Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
@@ -404,7 +414,8 @@ fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
         }
     }
     // In the callee, `a` is what the pointer points at.
-    let mut text = "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
+    let mut text =
+        "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
     // Writing through the pointer at every return would hide nothing: the caller's variable is `*q` all along.
     let mut body = String::new();
     callee.iter().for_each(|stmt| write_stmt(&mut body, stmt));

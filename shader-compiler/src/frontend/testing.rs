@@ -1,10 +1,12 @@
 //! For tests of translation: WGSL in, words out.
 
+use super::layout::Layout;
 use super::translate::{Fault, Translator};
 use crate::interpreter;
+use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Builder, Def, Function, Rules, Stmt, Type, Value};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::Module;
+use naga::{Handle, Module};
 
 /// Loops are left after this many rounds.
 pub(crate) const CAP: u32 = 1000;
@@ -17,6 +19,16 @@ pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
     (module, info)
 }
 
+/// Types of the leaves of a type, in order.
+pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type>, Fault> {
+    let layout = Layout::new(module);
+    let inner = &module.types[ty].inner;
+    if layout.size(inner).is_none() {
+        return Err(layout.fault(inner, module.types.get_span(ty)));
+    }
+    Ok(layout.leaves(inner))
+}
+
 /// Translates `f`; the outputs are its leaves, and `capped`.
 pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
     let (module, info) = module(source);
@@ -24,7 +36,7 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let mut builder = Builder::new("f", Rules::Relaxed);
     let mut args = vec![];
     for (k, argument) in function.arguments.iter().enumerate() {
-        let leaves = super::layout::leaves(&module, argument.ty)?;
+        let leaves = leaves(&module, argument.ty)?;
         let inputs = leaves.into_iter().enumerate().map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
         args.push(inputs.collect::<Vec<_>>());
     }
@@ -32,9 +44,10 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let results = translator.call(handle, &args)?;
     let capped = translator.capped();
     let result = function.result.as_ref().expect("`f` has a result");
-    let types: Vec<_> = results.iter().map(|&value| translator.builder().ty(value)).collect();
-    assert_eq!(types, super::layout::leaves(&module, result.ty)?, "leaves have the types of the layout");
-    let outputs = results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
+    let types: Vec<_> = results.iter().map(|&value| translator.builder.ty(value)).collect();
+    assert_eq!(types, leaves(&module, result.ty)?, "leaves have the types of the layout");
+    let outputs =
+        results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
     let function = translator.into_builder().finish(outputs);
     check_scopes(&function);
     Ok(function)
@@ -117,6 +130,28 @@ fn check_block(f: &Function, block: &Block, inner: Option<&Block>, seen: &mut Ve
         check_block(f, inner, None, seen);
     }
     *seen = before;
+}
+
+/// Numbers of ifs and loops, and of parameters of all loops.
+pub(crate) fn shape(f: &Function) -> [usize; 3] {
+    let mut shape = [0; 3];
+    for_each_stmt(&f.body, &mut |stmt| match stmt {
+        Stmt::Op(_) => {}
+        Stmt::If(_) => shape[0] += 1,
+        Stmt::Loop(l) => {
+            shape[1] += 1;
+            shape[2] += l.params.len();
+        }
+    });
+    shape
+}
+
+#[track_caller]
+pub(crate) fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, expected: impl Fn(i32) -> i32) {
+    let f = translate(source);
+    for x in inputs {
+        check(&f, &[x as u32], &[expected(x) as u32]);
+    }
 }
 
 /// Numbers to try: all special ones, and others from a fixed seed.

@@ -15,6 +15,9 @@
 
 const INV_PI = 0.3183098861837907;
 
+/// Logarithm of what counts as nothing beside the peak of a lobe. It keeps off subnormal numbers, which are slow.
+const FAINT = -80.0;
+
 /// Rounds of the iteration, at most.
 const ROUNDS = 64u;
 
@@ -69,7 +72,7 @@ fn fresnel(c: f32, eta: vec3f) -> vec3f {
 /// F · π D cos⁴δ of a lobe.
 fn lobe(tan2: f32, c: f32, eta: vec3f, m: f32) -> vec3f {
     let a = 1.0 / (m * m);
-    return fresnel(c, eta) * (a * exp(-tan2 * a));
+    return fresnel(c, eta) * (a * exp(max(-tan2 * a, FAINT)));
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
@@ -79,7 +82,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let tangent2 = h.x * h.x + h.y * h.y;
     let z2 = max(h.z * h.z, 1e-12);
     let length2 = tangent2 + z2;
-    let tan2 = tangent2 / z2;
+    let tan2 = min(tangent2 / z2, -FAINT);
     let c = min(0.5 * sqrt(length2), 1.0);
     // Weights of the lobes: tents around 0, 1/2 and 1.
     let before = max(1.0 - 2.0 * t, 0.0);

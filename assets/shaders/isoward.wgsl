@@ -19,11 +19,12 @@ struct Material {
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    // tan²δ does not depend on the length of the half vector. The floors matter only within 1e-4 rad of the horizon or below it.
+    // tan²δ does not depend on the length of the half vector. The floors matter only within 1e-4 rad of the horizon or below it;
+    // that of the exponent, 1e-35 of the peak, keeps off subnormal numbers, which are slow.
     let h = wi + wo;
     let h_z = max(h.z, 1e-6);
     let alpha2 = m.alpha * m.alpha;
     let slope2 = (h.x * h.x + h.y * h.y) / (alpha2 * (h_z * h_z));
-    let lobe = exp(-slope2) / (4.0 * alpha2 * sqrt(max(wi.z * wo.z, 1e-8)));
+    let lobe = exp(max(-slope2, -80.0)) / (4.0 * alpha2 * sqrt(max(wi.z * wo.z, 1e-8)));
     return (m.kd + m.ks * lobe) * INV_PI;
 }

@@ -89,17 +89,14 @@ fn mutate(random: &mut Random, text: &str) -> String {
     pieces.concat()
 }
 
-fn corpus() -> Vec<String> {
+fn corpus(folders: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = vec![];
-    for folder in ["tests/valid", "tests/shaders", "tests/errors", "../assets/shaders"] {
+    for folder in folders {
         let files = root.join(folder).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
-        files.sort();
-        // Valid ones are worth more than wrong ones.
-        let weight = if folder == "tests/errors" { 1 } else { 20 };
-        paths.extend(std::iter::repeat_n(files, weight).flatten());
+        paths.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")));
     }
+    paths.sort();
     paths.into_iter().map(|path| std::fs::read_to_string(path).expect("shaders are text")).collect()
 }
 
@@ -114,16 +111,22 @@ fn check(text: &str, error: &ShaderError, case: u64) {
     }
 }
 
-fn run(corpus: &[String], case: u64) -> bool {
+fn mutated(valid: &[String], wrong: &[String], case: u64) -> String {
     let mut random = Random(case);
+    let corpus = if random.below(8) == 0 { wrong } else { valid };
     let mut text = corpus[random.below(corpus.len())].clone();
-    for _ in 0..=random.below(4) {
+    for _ in 0..=random.below(3) {
         text = mutate(&mut random, &text);
     }
+    text
+}
+
+/// Whether the shader is translated, in one way at least.
+fn run(text: &str, case: u64) -> bool {
     let start = Instant::now();
-    let shader = Shader::parse("mutated.wgsl", &text);
+    let shader = Shader::parse("mutated.wgsl", text);
     if let Err(error) = &shader {
-        check(&text, error, case);
+        check(text, error, case);
     }
     let mut translated = false;
     if let Ok(shader) = shader {
@@ -131,7 +134,7 @@ fn run(corpus: &[String], case: u64) -> bool {
         for entry in [Entry::Shaded, Entry::Brdf, Entry::Sample, Entry::Pdf] {
             match shader.function(entry, &settings) {
                 Ok(_) => translated = true,
-                Err(error) => check(&text, &error, case),
+                Err(error) => check(text, &error, case),
             }
         }
     }
@@ -141,16 +144,27 @@ fn run(corpus: &[String], case: u64) -> bool {
 
 #[test]
 fn mutated_shaders_are_read_or_refused() {
-    let corpus = corpus();
+    let valid = corpus(&["tests/valid", "tests/shaders", "../assets/shaders"]);
+    let wrong = corpus(&["tests/errors"]);
     let cases = std::env::var("LIGHTBOUND_CASES").unwrap_or_else(|_| "0..3000".to_owned());
     let (from, to) = cases.split_once("..").expect("FROM..TO");
     let (from, to): (u64, u64) = (from.parse().expect("a number"), to.parse().expect("a number"));
-    let mut translated = 0_u64;
+    let mut translated = 0;
     for case in from..to {
         // A panic says which case it is.
-        let result = std::panic::catch_unwind(|| run(&corpus, case));
-        translated += u64::from(result.unwrap_or_else(|_| panic!("case {case}")));
+        let text = mutated(&valid, &wrong, case);
+        let result = std::panic::catch_unwind(|| run(&text, case));
+        translated += u64::from(result.unwrap_or_else(|_| panic!("case {case}:\n{text}")));
     }
     println!("{translated} of {} are translated", to - from);
     assert!(translated > 0 || to - from < 100, "mutations leave some shaders valid");
+}
+
+#[test]
+fn unmutated_shaders_are_translated() {
+    for text in corpus(&["tests/valid", "tests/shaders", "../assets/shaders"]) {
+        let shader = Shader::parse("valid.wgsl", &text).unwrap_or_else(|error| panic!("{}", render(&error)));
+        let function = shader.function(Entry::Brdf, &Settings::default()).unwrap_or_else(|error| panic!("{}", render(&error)));
+        assert!(function.outputs.len() >= 6);
+    }
 }

@@ -93,7 +93,7 @@ impl Signature {
             return Ok(None);
         };
         let text = source.text();
-        let outline = source.outline.function(text, self.name).expect("functions of the module are in its text");
+        let Some(outline) = source.outline.function(text, self.name) else { return Err(lost(source, self.name)) };
         let error = |message: String, place: Place, label: String| source.error(message).at(place, label).help(self.help());
         let count = function.arguments.len();
         if count < self.least() || count > self.parameters.len() {
@@ -140,6 +140,13 @@ impl Signature {
             }
         }
     }
+}
+
+/// The error that naga knows a declaration which was not found in the text, so that its doc comments are not known.
+fn lost(source: &Source, name: &str) -> ShaderError {
+    source
+        .error(format!("the declaration of `{name}` is not understood"))
+        .help("write it without unusual brackets and comments")
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -213,7 +220,8 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
 /// The members of a struct, as parameters.
 fn parameters(source: &Source, module: &Module, name: &str) -> Result<Vec<Parameter>, ShaderError> {
     let Some(members) = find_struct(module, name) else { return Ok(vec![]) };
-    let outline = source.outline.structure(source.text(), name).expect("structs of the module are in its text");
+    let outline = source.outline.structure(source.text(), name).filter(|outline| outline.members.len() == members.len());
+    let Some(outline) = outline else { return Err(lost(source, name)) };
     std::iter::zip(members, &outline.members).map(|(member, outline)| parameter(source, module, member, outline)).collect()
 }
 

@@ -15,7 +15,11 @@ mod operators;
 mod outline;
 mod parse;
 mod places;
+#[cfg(test)]
+mod programs;
 mod range;
+#[cfg(test)]
+mod testing;
 mod translate;
 
 use crate::ir::{Function, Type};
@@ -209,6 +213,9 @@ pub struct ShaderError {
     pub help: Option<String>,
 }
 
+/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes four.
+const MAX_COLUMN: usize = 1 << 13;
+
 impl ShaderError {
     /// Adds a place.
     fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
@@ -216,6 +223,14 @@ impl ShaderError {
         let text = self.source_code.inner();
         let start = text.floor_char_boundary(place.start);
         let end = text.ceil_char_boundary(place.end.clamp(start, text.len()));
+        let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
+        if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
+            if self.labels.is_empty() {
+                self.message +=
+                    &format!(" (line {}, column {})", text[..start].matches('\n').count() + 1, start - line(start) + 1);
+            }
+            return self;
+        }
         let label = Some(label.into());
         self.labels.push(if self.labels.is_empty() {
             LabeledSpan::new_primary_with_span(label, start..end)
@@ -252,6 +267,7 @@ impl Shader {
             let error = source.error("a module's doc comment stands at its head").at(stray.clone(), "too late");
             return Err(error.help("move it to the top of the file, before all else"));
         }
+        range::reject_stray(&source)?;
         let (sides, description) = range::module(&source, &outline.docs)?;
         Ok(Shader { source, module, info, contract, sides, description })
     }

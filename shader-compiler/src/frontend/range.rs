@@ -453,6 +453,20 @@ pub(super) fn reject_default(source: &Source, docs: &[Place]) -> Result<(), Shad
     }
 }
 
+/// The error that a range or a default is written where it belongs to nothing.
+pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
+    for doc in &source.outline.stray_comments {
+        for (start, line) in lines(source.text(), std::slice::from_ref(doc)) {
+            if let Some((clause, at, _)) = find_clause(line) {
+                let place = start + at..start + at + clause.name().len();
+                let error = source.error(format!("this {} belongs to nothing", clause.name())).at(place, "here");
+                return Err(error.help("a doc comment stands on lines of its own, before what it describes"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Sides and description of a material, from the module's docs.
 pub(super) fn module(source: &Source, docs: &[Place]) -> Result<(Sides, String), ShaderError> {
     const HELP: &str = "write `sides: one` for reflection, `sides: both` for reflection and transmission";

@@ -232,6 +232,20 @@ fn show_prints_every_stage() {
 }
 
 #[test]
+fn overrides_change_code_and_parameters_do_not() {
+    let place = Place::new();
+    let shown = |args: &[&str]| place.shader("show", &["--stage", "ir"]).args(args).output().unwrap().stdout;
+    assert_eq!(shown(&["--set", "squarings=2"]), shown(&[]));
+    assert_ne!(shown(&["--set", "squarings=3"]), shown(&[]));
+    place.shader("check", &["--set", "squarings=3"]).assert().success();
+    for (set, said) in
+        [("kd=1", "is a parameter"), ("squaring=1", "did you mean \"squarings\""), ("squarings=-1", "whole number")]
+    {
+        place.shader("check", &["--set", set]).assert().code(2).stderr(contains(said));
+    }
+}
+
+#[test]
 fn show_says_what_there_is_not() {
     let place = Place::new();
     for stage in ["asm", "c"] {
@@ -268,6 +282,7 @@ fn values_may_be_given_in_many_ways() {
     assert_eq!(eval(&["kd.r=0.1", "kd.g=0.2", "kd.b=0.3"]), expected);
     assert_eq!(eval(&["kd.x=0.1", "kd.y=0.2", "kd.z=0.3"]), expected);
     assert_eq!(eval(&["kd=0.3", "kd.r=0.1", "kd.g=0.9", "kd.g=0.2"]), expected);
+    assert_eq!(eval(&["kd=0.1,0.2,0.3", "squarings=5", "squarings=2"]), expected);
     assert_eq!(eval(&["kd = 0.1, 0.2, 0.3", "ks=0.5", "rounds=1", "shift=0", "lobe=true"]), expected);
     for other in ["ks=0.25", "rounds=2", "shift=-1", "lobe=false", "squarings=3"] {
         assert_ne!(eval(&["kd=0.1,0.2,0.3", other]), expected, "{other}");
@@ -552,7 +567,7 @@ fn the_readme_is_true() {
         let Some(command) = line.strip_prefix("    $ lightbound ") else { continue };
         let mut shown = String::new();
         while let Some(line) = lines.next_if(|line| !line.contains('$') && (line.is_empty() || line.starts_with("    "))) {
-            shown += &format!("{}\n", line.trim_start_matches("    "));
+            shown += &format!("{}\n", line.strip_prefix("    ").unwrap_or(line));
         }
         let args: Vec<&str> = command.split_whitespace().collect();
         let output = lightbound(&args).current_dir(&root).output().unwrap();

@@ -76,7 +76,12 @@ impl Source {
         for assignment in &self.set {
             let (name, text) = assignment;
             match shader.overrides().iter().find(|declared| declared.name == *name) {
-                Some(declared) => settings.overrides.push((name.clone(), values::read(declared, text)?.1)),
+                Some(declared) => {
+                    let value = values::read(declared, text)?.1;
+                    // The last one counts, as for parameters.
+                    settings.overrides.retain(|(earlier, _)| earlier != name);
+                    settings.overrides.push((name.clone(), value));
+                }
                 None => rest.push(assignment),
             }
         }

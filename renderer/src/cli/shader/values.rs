@@ -151,7 +151,7 @@ pub fn default(parameter: &Parameter) -> Option<String> {
     let numbers = parameter.default.as_ref()?;
     let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
     let equal = texts.iter().all(|text| *text == texts[0]);
-    Some(if equal { texts[0].clone() } else { format!("[{}]", texts.join(", ")) })
+    Some(if equal { texts[0].clone() } else { format!("({})", texts.join(", ")) })
 }
 
 /// What a parameter takes, in words.
@@ -254,7 +254,7 @@ mod tests {
         wide.range[1] = f64::INFINITY;
         assert_eq!(takes(&wide), "numbers in [0, ∞]");
         wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
-        assert_eq!(default(&wide), Some("[0.1, 1e-5]".into()));
+        assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
         wide.default = Some(vec![0.5, 0.5]);
         assert_eq!(default(&wide), Some("0.5".into()));
     }

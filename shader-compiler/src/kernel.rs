@@ -1,7 +1,9 @@
 //! Compiled functions, and the batches of inputs and outputs that they run over.
 
+use crate::backend::x86::Code;
 use crate::interpreter;
 use crate::ir::{Function, Port};
+use crate::jit::{Arena, Routine};
 use crate::target::Target;
 
 /// A 32-byte piece of a batch, aligned as the widest registers want it.
@@ -43,14 +45,20 @@ impl Batch {
         self.lanes
     }
 
+    /// Number of groups.
+    pub fn groups(&self) -> usize {
+        self.rows.div_ceil(self.lanes)
+    }
+
     /// All words, `[group][port][lane]`; lanes of the last group beyond the last row among them.
     pub fn words(&self) -> &[u32] {
-        &bytemuck::cast_slice(&self.pieces)[..self.rows.div_ceil(self.lanes) * self.lanes * self.ports]
+        &bytemuck::cast_slice(&self.pieces)[..self.groups() * self.lanes * self.ports]
     }
 
     /// All words, to be changed.
     pub fn words_mut(&mut self) -> &mut [u32] {
-        &mut bytemuck::cast_slice_mut(&mut self.pieces)[..self.rows.div_ceil(self.lanes) * self.lanes * self.ports]
+        let words = self.groups() * self.lanes * self.ports;
+        &mut bytemuck::cast_slice_mut(&mut self.pieces)[..words]
     }
 
     fn index(&self, row: usize, port: usize) -> usize {
@@ -81,11 +89,14 @@ impl Batch {
 }
 
 /// Why no code could be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The target needs what this machine lacks.
     #[error("this machine does not run code for `{0}`")]
     Unavailable(Target),
+    /// The system gives no memory for code.
+    #[error("no memory for machine code")]
+    Memory(#[source] std::io::Error),
 }
 
 /// A function that can be run, from any thread.
@@ -94,19 +105,29 @@ pub struct Kernel {
     target: Target,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    function: Function,
+    engine: Engine,
+}
+
+#[derive(Clone, Debug)]
+enum Engine {
+    Interpreter(Box<Function>),
+    Native(Routine),
 }
 
 /// Rounds of all loops together in an interpreted evaluation: more than compiled shaders, whose loops are capped, come to.
 const ROUNDS: u64 = 1 << 40;
 
 impl Kernel {
-    /// Compiles a function for a target.
-    pub fn compile(function: &Function, target: Target) -> Result<Kernel, CompileError> {
+    /// Compiles a lowered function for a target; machine code goes to the arena, which the kernel keeps alive.
+    pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Kernel, CompileError> {
         if !target.is_available() {
             return Err(CompileError::Unavailable(target));
         }
-        Ok(Kernel { target, inputs: function.inputs.clone(), outputs: function.outputs.clone(), function: function.clone() })
+        let engine = match target {
+            Target::Interpreter => Engine::Interpreter(Box::new(function.clone())),
+            _ => Engine::Native(arena.load(&Code::compile(function, target))?),
+        };
+        Ok(Kernel { target, inputs: function.inputs.clone(), outputs: function.outputs.clone(), engine })
     }
 
     /// What it was compiled for.
@@ -132,12 +153,50 @@ impl Kernel {
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
         assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
         assert_eq!(inputs.rows, outputs.rows, "batches have equally many rows");
-        for row in 0..inputs.rows {
-            let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
-            let results = interpreter::run(&self.function, &words, ROUNDS).expect("loops end");
-            for (port, bits) in results.into_iter().enumerate() {
-                outputs.set_bits(row, port, bits);
+        match &self.engine {
+            Engine::Native(routine) => routine.run(inputs.groups(), inputs.words(), outputs.words_mut(), &mut []),
+            Engine::Interpreter(function) => {
+                for row in 0..inputs.rows {
+                    let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
+                    let results = interpreter::run(function, &words, ROUNDS).expect("loops end");
+                    for (port, bits) in results.into_iter().enumerate() {
+                        outputs.set_bits(row, port, bits);
+                    }
+                }
             }
         }
+    }
+}
+
+/// A kernel's twin that counts the instructions it executes: the same code, but each basic block starts by counting itself.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    routine: Routine,
+    target: Target,
+    ports: (usize, usize),
+    /// Instructions of each block, counting ones left out.
+    sizes: Vec<usize>,
+}
+
+impl Twin {
+    /// Compiles a lowered function for a target, which is not the interpreter.
+    pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Twin, CompileError> {
+        if !target.is_available() || target == Target::Interpreter {
+            return Err(CompileError::Unavailable(target));
+        }
+        let code = Code::instrumented(function, target);
+        let ports = (function.inputs.len(), function.outputs.len());
+        Ok(Twin { routine: arena.load(&code)?, target, ports, sizes: code.block_sizes() })
+    }
+
+    /// Machine instructions that a kernel executes for these inputs, in all groups together.
+    ///
+    /// *Panics* if the batch does not have as many ports as the function, or is for another number of lanes.
+    pub fn executed(&self, inputs: &Batch) -> u64 {
+        assert_eq!((inputs.lanes, inputs.ports), (self.target.lanes(), self.ports.0), "the batch is for the function");
+        let mut outputs = Batch::new(self.target, self.ports.1, inputs.rows);
+        let mut counters = vec![0; self.sizes.len()];
+        self.routine.run(inputs.groups(), inputs.words(), outputs.words_mut(), &mut counters);
+        std::iter::zip(counters, &self.sizes).map(|(count, &size)| count * size as u64).sum()
     }
 }

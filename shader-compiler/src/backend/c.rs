@@ -1,1 +1,571 @@
-//! C with intrinsics.
+//! A lowered function as C with intrinsics: the same operations in the same structure, as somebody would write them by hand. It lets
+//! machine code be held against that of gcc and clang, and be read.
+//!
+//! What a writer of intrinsics would do is done: selects with a zero arm are masks, negated comparisons use the opposite
+//! predicate, constants are broadcast where they are used. Everything else is the C compiler's.
+//!
+//! Versions of gcc convert constants that do not fit an integer to 0x7fffffff, not to 0x80000000 as the instruction does. Functions
+//! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
+
+use crate::ir::function::for_each_stmt;
+use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Type, Value};
+use crate::target::Target;
+use rustc_hash::FxHashSet;
+use std::fmt::Write;
+
+/// C source of one function, `void NAME(const float *restrict in, float *restrict out)`, for a lowered function.
+///
+/// *Shape*: word p of lane l is at `p * LANES + l`, aligned to a register, as in a group of a [`Batch`](crate::Batch). The target says
+/// instruction set and lanes; the interpreter's stands for SSE4.1.
+pub fn emit(function: &Function, target: Target) -> String {
+    debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
+    let mut writer = Writer::new(function, target);
+    writer.header();
+    writer.function();
+    writer.text
+}
+
+/// How the function of this name is called in C.
+pub fn identifier(name: &str) -> String {
+    let mut identifier: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let reserved = [
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+        "for", "goto", "if", "in", "inline", "int", "long", "main", "out", "register", "restrict", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+    ];
+    if identifier.is_empty()
+        || identifier.starts_with(|c: char| c.is_ascii_digit() || c == '_')
+        || reserved.contains(&identifier.as_str())
+    {
+        identifier.insert(0, 'f');
+    }
+    identifier
+}
+
+/// Names that differ between instruction sets.
+struct Dialect {
+    lanes: usize,
+    header: &'static str,
+    flag: &'static str,
+    /// Before intrinsics.
+    prefix: &'static str,
+    /// Type of integer vectors within names.
+    integers: &'static str,
+    /// Types of vectors, of floats (and masks) and integers.
+    types: [&'static str; 2],
+}
+
+const SSE: Dialect = Dialect {
+    lanes: 4,
+    header: "smmintrin.h",
+    flag: "-msse4.1",
+    prefix: "_mm_",
+    integers: "si128",
+    types: ["__m128", "__m128i"],
+};
+const AVX: Dialect = Dialect { header: "immintrin.h", flag: "-mavx", ..SSE };
+const AVX2: Dialect = Dialect {
+    lanes: 8,
+    header: "immintrin.h",
+    flag: "-mavx2",
+    prefix: "_mm256_",
+    integers: "si256",
+    types: ["__m256", "__m256i"],
+};
+
+impl Dialect {
+    /// Fills in a template: `@` is the prefix of intrinsics, `#` the name of integer vectors.
+    fn fill(&self, template: &str) -> String {
+        template.replace('@', self.prefix).replace('#', self.integers)
+    }
+
+    fn ty(&self, ty: Type) -> &'static str {
+        self.types[usize::from(ty == Type::I32)]
+    }
+
+    fn constant(&self, ty: Type, bits: u32) -> String {
+        let float = f32::from_bits(bits);
+        self.fill(&match ty {
+            Type::I32 if bits == 0 => "@setzero_#()".to_owned(),
+            Type::I32 => format!("@set1_epi32({})", integer(bits)),
+            Type::F32 | Type::Bool if bits == 0 => "@setzero_ps()".to_owned(),
+            Type::F32 if float.is_finite() => format!("@set1_ps({float:?}f)"),
+            Type::F32 | Type::Bool => format!("@cast#_ps(@set1_epi32({}))", integer(bits)),
+        })
+    }
+}
+
+/// An integer constant of type `int`.
+fn integer(bits: u32) -> String {
+    if (bits as i32).unsigned_abs() < 1 << 16 { format!("{}", bits as i32) } else { format!("(int){bits:#x}u") }
+}
+
+/// What an operation becomes: a [template](Dialect::fill) with `$0`, `$1`, `$2` for values.
+type Expression = (&'static str, Vec<Value>);
+
+struct Writer<'a> {
+    function: &'a Function,
+    dialect: Dialect,
+    /// Names of values that are not constants.
+    names: Vec<String>,
+    /// Values that something written uses.
+    used: Vec<bool>,
+    text: String,
+    indent: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(function: &'a Function, target: Target) -> Writer<'a> {
+        let dialect = match target {
+            Target::Interpreter | Target::Sse => SSE,
+            Target::Avx => AVX,
+            Target::Avx2 => AVX2,
+        };
+        let used = vec![false; function.len()];
+        let mut writer = Writer { function, dialect, names: vec![], used, text: String::new(), indent: 1 };
+        writer.find_used(&function.body);
+        writer.names = names(function, &writer.used);
+        writer
+    }
+
+    // What is written at all.
+
+    /// Marks what a block uses, from its end, so that a use comes before the definition.
+    fn find_used(&mut self, block: &Block) {
+        self.mark(&block.yields);
+        for stmt in block.stmts.iter().rev() {
+            match stmt {
+                Stmt::Op(value) => {
+                    if self.used[value.index()] {
+                        let (_, operands) = self.expression(*value);
+                        self.mark(&operands);
+                    }
+                }
+                Stmt::If(i) => {
+                    self.mark(&[self.mask(i.cond)]);
+                    self.find_used(&i.otherwise);
+                    self.find_used(&i.then);
+                }
+                Stmt::Loop(l) => {
+                    self.find_used(&l.body);
+                    self.mark(&[self.mask(l.cond)]);
+                    self.find_used(&l.head);
+                    self.mark(&l.init);
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, values: &[Value]) {
+        for value in values {
+            self.used[value.index()] = true;
+        }
+    }
+
+    // Expressions.
+
+    /// The mask that a condition, which is a result of `any`, is made of.
+    fn mask(&self, cond: Value) -> Value {
+        match self.function.operation(cond) {
+            Some((Op::Any, args)) => args[0],
+            _ => unreachable!("conditions of lowered functions are results of `any`"),
+        }
+    }
+
+    fn expression(&self, value: Value) -> Expression {
+        let (op, args) = self.function.operation(value).expect("statements define operations");
+        let wide = self.dialect.lanes == 8;
+        let template = match op {
+            Op::Add => "@add_ps($0, $1)",
+            Op::Sub => "@sub_ps($0, $1)",
+            Op::Mul => "@mul_ps($0, $1)",
+            Op::Div => "@div_ps($0, $1)",
+            Op::Neg => "@xor_ps($0, @set1_ps(-0.0f))",
+            Op::Abs => "@andnot_ps(@set1_ps(-0.0f), $0)",
+            Op::Sqrt => "@sqrt_ps($0)",
+            // The instructions give their second operand where the comparison fails.
+            Op::Min => "@min_ps($1, $0)",
+            Op::Max => "@max_ps($1, $0)",
+            Op::Floor => "@floor_ps($0)",
+            Op::Ceil => "@ceil_ps($0)",
+            Op::Trunc => "@round_ps($0, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
+            Op::Round => "@round_ps($0, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
+            Op::Lt if wide => "@cmp_ps($0, $1, _CMP_LT_OS)",
+            Op::Le if wide => "@cmp_ps($0, $1, _CMP_LE_OS)",
+            Op::Eq if wide => "@cmp_ps($0, $1, _CMP_EQ_OQ)",
+            Op::Lt => "@cmplt_ps($0, $1)",
+            Op::Le => "@cmple_ps($0, $1)",
+            Op::Eq => "@cmpeq_ps($0, $1)",
+            Op::IAdd => "@add_epi32($0, $1)",
+            Op::ISub => "@sub_epi32($0, $1)",
+            Op::IMul => "@mullo_epi32($0, $1)",
+            Op::SMin => "@min_epi32($0, $1)",
+            Op::SMax => "@max_epi32($0, $1)",
+            Op::UMin => "@min_epu32($0, $1)",
+            Op::UMax => "@max_epu32($0, $1)",
+            Op::And => "@and_#($0, $1)",
+            Op::Or => "@or_#($0, $1)",
+            Op::Xor => "@xor_#($0, $1)",
+            Op::Shl => "@slli_epi32($0, $1)",
+            Op::LShr => "@srli_epi32($0, $1)",
+            Op::AShr => "@srai_epi32($0, $1)",
+            Op::SLt => "@cast#_ps(@cmpgt_epi32($1, $0))",
+            // There are signed comparisons alone.
+            Op::ULt => "@cast#_ps(@cmpgt_epi32(@xor_#($1, @set1_epi32(INT_MIN)), @xor_#($0, @set1_epi32(INT_MIN))))",
+            Op::IEq => "@cast#_ps(@cmpeq_epi32($0, $1))",
+            Op::BAnd => return self.both(args[0], args[1]),
+            Op::BOr => "@or_ps($0, $1)",
+            Op::BXor => "@xor_ps($0, $1)",
+            Op::BNot => return self.negated(args[0]),
+            // Conditions ask for the mask itself.
+            Op::Any => "$0",
+            Op::Select => return self.select(args[0], args[1], args[2]),
+            Op::Bits => "@castps_#($0)",
+            Op::Float => "@cast#_ps($0)",
+            Op::FromS32 => "@cvtepi32_ps($0)",
+            Op::Chop => "@cvttps_epi32($0)",
+            _ => unreachable!("`{}` is not basic", op.name()),
+        };
+        (template, args.to_vec())
+    }
+
+    fn negated(&self, value: Value) -> Expression {
+        let wide = self.dialect.lanes == 8;
+        match self.function.operation(value) {
+            Some((op @ (Op::Lt | Op::Le | Op::Eq | Op::ULt), args)) => {
+                let template = match op {
+                    Op::Lt if wide => "@cmp_ps($0, $1, _CMP_NLT_US)",
+                    Op::Le if wide => "@cmp_ps($0, $1, _CMP_NLE_US)",
+                    Op::Eq if wide => "@cmp_ps($0, $1, _CMP_NEQ_UQ)",
+                    Op::Lt => "@cmpnlt_ps($0, $1)",
+                    Op::Le => "@cmpnle_ps($0, $1)",
+                    Op::Eq => "@cmpneq_ps($0, $1)",
+                    _ => "@cast#_ps(@cmpeq_epi32(@max_epu32($0, $1), $0))",
+                };
+                (template, args.to_vec())
+            }
+            _ => ("@xor_ps($0, @cast#_ps(@set1_epi32(-1)))", vec![value]),
+        }
+    }
+
+    /// Whether a value is the negation of another by an exclusive or.
+    fn is_inverted(&self, value: Value) -> Option<Value> {
+        match self.function.operation(value) {
+            Some((Op::BNot, args)) if self.negated(args[0]).1 == [args[0]] => Some(args[0]),
+            _ => None,
+        }
+    }
+
+    fn both(&self, a: Value, b: Value) -> Expression {
+        match (self.is_inverted(a), self.is_inverted(b)) {
+            (Some(a), _) => ("@andnot_ps($0, $1)", vec![a, b]),
+            (_, Some(b)) => ("@andnot_ps($0, $1)", vec![b, a]),
+            _ => ("@and_ps($0, $1)", vec![a, b]),
+        }
+    }
+
+    fn select(&self, cond: Value, then: Value, otherwise: Value) -> Expression {
+        let integers = self.function.ty(then) == Type::I32;
+        let is = |value: Value, bits: u32| self.function.constant(value) == Some(bits);
+        let (masked, template) = match integers {
+            _ if is(otherwise, 0) => (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"]),
+            _ if is(then, 0) => (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"]),
+            _ if is(then, !0) => (vec![cond, otherwise], ["@or_ps($0, $1)", "@or_#(@castps_#($0), $1)"]),
+            _ => (vec![cond, then, otherwise], ["@blendv_ps($2, $1, $0)", "@blendv_epi8($2, $1, @castps_#($0))"]),
+        };
+        (template[usize::from(integers)], masked)
+    }
+
+    /// A value where it is used.
+    fn name(&self, value: Value) -> String {
+        match self.function.def(value) {
+            Def::Const(bits) => self.dialect.constant(self.function.ty(value), bits),
+            _ => self.names[value.index()].clone(),
+        }
+    }
+
+    fn text_of(&self, value: Value) -> String {
+        let (template, operands) = self.expression(value);
+        let shift = matches!(self.function.operation(value), Some((Op::Shl | Op::LShr | Op::AShr, _)));
+        let mut text = self.dialect.fill(template);
+        for (k, &operand) in operands.iter().enumerate() {
+            let name = match self.function.constant(operand) {
+                Some(bits) if shift && k == 1 => format!("{}", bits & 31),
+                _ => self.name(operand),
+            };
+            text = text.replace(&format!("${k}"), &name);
+        }
+        text
+    }
+
+    // Statements.
+
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{:1$}{line}", "", self.indent * 4);
+    }
+
+    fn header(&mut self) {
+        let Dialect { lanes, header, flag, .. } = self.dialect;
+        let name = identifier(&self.function.name);
+        let list = |ports: &[Port]| {
+            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
+        };
+        let (inputs, outputs) = (list(&self.function.inputs), list(&self.function.outputs));
+        let _ = write!(
+            self.text,
+            "// {name}: {lanes} evaluations. Word p of lane l is at p * {lanes} + l, aligned to {} bytes.\n\
+             //   in: {inputs}\n\
+             //   out:{outputs}\n\
+             // cc -O2 {flag} -ffp-contract=off -fno-math-errno -c {name}.c\n\
+             #include <limits.h>\n\
+             #include <{header}>\n\n",
+            lanes * 4
+        );
+    }
+
+    fn function(&mut self) {
+        let name = identifier(&self.function.name);
+        let _ = writeln!(self.text, "void {name}(const float *restrict in, float *restrict out) {{");
+        let lanes = self.dialect.lanes;
+        for index in 0..self.function.len() as u32 {
+            let value = Value(index);
+            if let Def::Input(input) = self.function.def(value)
+                && self.used[value.index()]
+            {
+                let ty = self.dialect.ty(self.function.ty(value));
+                let load = match self.function.ty(value) {
+                    Type::I32 => format!("@load_#((const {ty} *)(in + {}))", input as usize * lanes),
+                    Type::F32 | Type::Bool => format!("@load_ps(in + {})", input as usize * lanes),
+                };
+                let line = format!("const {ty} {} = {};", self.name(value), self.dialect.fill(&load));
+                self.line(&line);
+            }
+        }
+        let function = self.function;
+        self.stmts(&function.body);
+        for (index, &value) in function.body.yields.iter().enumerate() {
+            let (name, ty) = (self.name(value), function.ty(value));
+            let store = match ty {
+                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.dialect.ty(ty), index * lanes),
+                Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
+            };
+            let line = self.dialect.fill(&store);
+            self.line(&line);
+        }
+        self.text.push_str("}\n");
+    }
+
+    fn stmts(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => {
+                    if self.used[value.index()] {
+                        let ty = self.dialect.ty(self.function.ty(*value));
+                        let line = format!("const {ty} {} = {};", self.name(*value), self.text_of(*value));
+                        self.line(&line);
+                    }
+                }
+                Stmt::If(i) => self.if_(i),
+                Stmt::Loop(l) => self.loop_(l),
+            }
+        }
+    }
+
+    fn declare(&mut self, values: &[Value]) {
+        for &value in values {
+            let line = format!("{} {};", self.dialect.ty(self.function.ty(value)), self.name(value));
+            self.line(&line);
+        }
+    }
+
+    fn assign(&mut self, to: &[Value], from: &[Value]) {
+        for (&to, &from) in std::iter::zip(to, from) {
+            if to != from {
+                let line = format!("{} = {};", self.name(to), self.name(from));
+                self.line(&line);
+            }
+        }
+    }
+
+    fn condition(&self, cond: Value) -> String {
+        self.dialect.fill(&format!("@movemask_ps({})", self.name(self.mask(cond))))
+    }
+
+    fn if_(&mut self, i: &If) {
+        self.declare(&i.results);
+        let line = format!("if ({}) {{", self.condition(i.cond));
+        self.line(&line);
+        self.indent += 1;
+        self.stmts(&i.then);
+        self.assign(&i.results, &i.then.yields);
+        self.indent -= 1;
+        if !i.otherwise.stmts.is_empty() || !i.results.is_empty() {
+            self.line("} else {");
+            self.indent += 1;
+            self.stmts(&i.otherwise);
+            self.assign(&i.results, &i.otherwise.yields);
+            self.indent -= 1;
+        }
+        self.line("}");
+    }
+
+    fn loop_(&mut self, l: &Loop) {
+        for (&param, &init) in std::iter::zip(&l.params, &l.init) {
+            let line = format!("{} {} = {};", self.dialect.ty(self.function.ty(param)), self.name(param), self.name(init));
+            self.line(&line);
+        }
+        self.declare(&l.results);
+        self.line("for (;;) {");
+        self.indent += 1;
+        self.stmts(&l.head);
+        let line = format!("if (!{}) {{", self.condition(l.cond));
+        self.line(&line);
+        self.indent += 1;
+        self.assign(&l.results, &l.head.yields);
+        self.line("break;");
+        self.indent -= 1;
+        self.line("}");
+        self.stmts(&l.body);
+        self.next(l);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// All parameters change at once: those that become other ones are read before any is written.
+    fn next(&mut self, l: &Loop) {
+        let moved = |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
+        for (k, &param) in l.params.iter().enumerate() {
+            if moved(k) {
+                let ty = self.dialect.ty(self.function.ty(param));
+                let line = format!("const {ty} next_{} = {};", self.name(param), self.name(l.body.yields[k]));
+                self.line(&line);
+            }
+        }
+        for (k, (&param, &next)) in std::iter::zip(&l.params, &l.body.yields).enumerate() {
+            if moved(k) {
+                let line = format!("{0} = next_{0};", self.name(param));
+                self.line(&line);
+            } else {
+                self.assign(&[param], &[next]);
+            }
+        }
+    }
+}
+
+/// Names of values: inputs by those of their ports, others numbered as they appear; operations only where they are used.
+fn names(function: &Function, used: &[bool]) -> Vec<String> {
+    let mut names = vec![String::new(); function.len()];
+    let mut taken = FxHashSet::default();
+    for (index, data) in function.values.iter().enumerate() {
+        if let Def::Input(input) = data.def {
+            let mut name = identifier(&function.inputs[input as usize].name);
+            let numbered = name.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            while numbered && name.starts_with('v') || name.starts_with("next_") || taken.contains(&name) {
+                name.insert_str(0, "in_");
+            }
+            taken.insert(name.clone());
+            names[index] = name;
+        }
+    }
+    let mut count = 0;
+    let mut number = |value: &Value| {
+        names[value.index()] = format!("v{count}");
+        count += 1;
+    };
+    for_each_stmt(&function.body, &mut |stmt| match stmt {
+        Stmt::Op(value) if !used[value.index()] => {}
+        Stmt::Op(value) => number(value),
+        Stmt::If(i) => i.results.iter().for_each(&mut number),
+        Stmt::Loop(l) => l.results.iter().chain(&l.params).for_each(&mut number),
+    });
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn control_flow_and_masks_read_well() {
+        let text = "fn demo(wi.x: f32, n: i32) -> (r: f32, n: i32) {
+          %c = lt wi.x, 0.5
+          %not = bnot %c
+          %any = any %not
+          %r = if %any { %s = sqrt wi.x yield %s } else { yield 1.0 }
+          %m = select %not, %r, 0.0
+          %a, %b = loop (%p: f32 = %m, %q: f32 = wi.x, %k: i32 = 0) {
+            %go = ult %k, n
+            %some = any %go
+            while %some else %p, %k
+            %k1 = iadd %k, 1
+            %kept = select %go, %k1, %k
+            next %q, %p, %kept
+          }
+          %sh = shl %b, 33
+          return %a, %sh
+        }";
+        insta::assert_snapshot!(emit(&parse(text).unwrap(), Target::Sse), @r"
+        // demo: 4 evaluations. Word p of lane l is at p * 4 + l, aligned to 16 bytes.
+        //   in:  0 wi.x, 1 n
+        //   out: 0 r, 1 n
+        // cc -O2 -msse4.1 -ffp-contract=off -fno-math-errno -c demo.c
+        #include <limits.h>
+        #include <smmintrin.h>
+
+        void demo(const float *restrict in, float *restrict out) {
+            const __m128 wi_x = _mm_load_ps(in + 0);
+            const __m128i n = _mm_load_si128((const __m128i *)(in + 4));
+            const __m128 v0 = _mm_cmpnlt_ps(wi_x, _mm_set1_ps(0.5f));
+            __m128 v1;
+            if (_mm_movemask_ps(v0)) {
+                const __m128 v2 = _mm_sqrt_ps(wi_x);
+                v1 = v2;
+            } else {
+                v1 = _mm_set1_ps(1.0f);
+            }
+            const __m128 v3 = _mm_and_ps(v0, v1);
+            __m128 v6 = v3;
+            __m128 v7 = wi_x;
+            __m128i v8 = _mm_setzero_si128();
+            __m128 v4;
+            __m128i v5;
+            for (;;) {
+                const __m128 v9 = _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_xor_si128(n, _mm_set1_epi32(INT_MIN)), _mm_xor_si128(v8, _mm_set1_epi32(INT_MIN))));
+                if (!_mm_movemask_ps(v9)) {
+                    v4 = v6;
+                    v5 = v8;
+                    break;
+                }
+                const __m128i v10 = _mm_add_epi32(v8, _mm_set1_epi32(1));
+                const __m128i v11 = _mm_blendv_epi8(v8, v10, _mm_castps_si128(v9));
+                const __m128 next_v6 = v7;
+                const __m128 next_v7 = v6;
+                v6 = next_v6;
+                v7 = next_v7;
+                v8 = v11;
+            }
+            const __m128i v12 = _mm_slli_epi32(v5, 1);
+            _mm_store_ps(out + 0, v4);
+            _mm_store_si128((__m128i *)(out + 4), v12);
+        }
+        ");
+    }
+
+    #[test]
+    fn names_are_identifiers_of_c() {
+        for (name, c) in
+            [("s", "s"), ("wi.x", "wi_x"), ("double", "fdouble"), ("", "f"), ("3d", "f3d"), ("Größe", "Gr__e"), ("_x", "f_x")]
+        {
+            assert_eq!(identifier(name), c);
+        }
+        let text = "fn f(a.b: f32, a_b: f32, v1: f32, in: f32) -> (r: f32) {
+          %0 = add a.b, a_b
+          %1 = add v1, in
+          %2 = add %0, %1
+          return %2
+        }";
+        let function = parse(text).unwrap();
+        assert_eq!(names(&function, &[true; 7]), ["a_b", "in_a_b", "in_v1", "fin", "v0", "v1", "v2"]);
+    }
+}

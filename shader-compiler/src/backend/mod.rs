@@ -1,3 +1,4 @@
-//! IR becomes code or text.
+//! From lowered functions to machine code and to text in other languages.
 
 pub mod c;
+pub mod x86;

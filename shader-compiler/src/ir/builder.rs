@@ -48,7 +48,7 @@ struct Scope {
 pub struct Builder {
     function: Function,
     rules: Rules,
-    speculation: u32,
+    speculation: Option<u32>,
     scopes: Vec<Scope>,
     /// Index of the scope in which each value is defined.
     levels: Vec<u32>,
@@ -59,19 +59,30 @@ pub struct Builder {
 /// Cost of an arm, in basic operations, up to which an if becomes selects by default.
 const SPECULATION: u32 = 6;
 
-/// What a composite operation counts for when the cost of an arm is estimated, in basic operations.
-const COMPOSITE_COST: u32 = 16;
+/// What an operation costs, about, in cheap basic operations.
+pub(crate) fn cost_of(op: Op) -> u32 {
+    match op {
+        Op::Div | Op::Sqrt => 4,
+        op if op.is_composite() => 16,
+        _ => 1,
+    }
+}
 
 impl Builder {
     /// An empty function.
     pub fn new(name: &str, rules: Rules) -> Builder {
-        let function =
-            Function { name: name.to_owned(), inputs: vec![], outputs: vec![], body: Block::default(), values: Vec::with_capacity(256) };
+        let function = Function {
+            name: name.to_owned(),
+            inputs: vec![],
+            outputs: vec![],
+            body: Block::default(),
+            values: Vec::with_capacity(256),
+        };
         let scope = Scope { kind: Kind::Once, stmts: vec![], known: vec![] };
         Builder {
             function,
             rules,
-            speculation: SPECULATION,
+            speculation: Some(SPECULATION),
             scopes: vec![scope],
             levels: vec![],
             constants: FxHashMap::default(),
@@ -79,8 +90,9 @@ impl Builder {
         }
     }
 
-    /// Sets the cost of an arm, in basic operations, up to which an if becomes selects.
-    pub fn set_speculation(&mut self, cost: u32) {
+    /// Sets the cost of an arm, in basic operations, up to which an if becomes selects; `None` keeps all ifs, for those whose
+    /// condition is of the whole group.
+    pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
     }
 
@@ -97,6 +109,16 @@ impl Builder {
     /// Type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.function.ty(value)
+    }
+
+    /// Number of open blocks.
+    pub(crate) fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// Number of open blocks when the value was defined, less one: values of a lower level are invariant in the blocks of a higher.
+    pub(crate) fn level(&self, value: Value) -> usize {
+        self.levels[value.index()] as usize
     }
 
     /// The value of a bool that is known.
@@ -216,41 +238,63 @@ impl Builder {
     /// Appends an if; its arms were closed just before. Returns one value for each yield.
     pub fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         debug_assert_eq!(then.yields.len(), otherwise.yields.len(), "arms yield alike");
-        let costs = (self.cost(&then), self.cost(&otherwise));
-        if let (Some(a), Some(b)) = costs
-            && a.max(b) <= self.speculation
-        {
-            self.splice(&then);
-            self.splice(&otherwise);
-            return std::iter::zip(&then.yields, &otherwise.yields).map(|(&t, &e)| self.op(Op::Select, &[cond, t, e])).collect();
+        if let Some((Op::BNot, &[cond])) = self.function.operation(cond) {
+            return self.push_if(cond, otherwise, then);
+        }
+        if self.is_cheap(&then) && self.is_cheap(&otherwise) {
+            let (then, otherwise) = (self.splice(then), self.splice(otherwise));
+            return std::iter::zip(then, otherwise).map(|(t, e)| self.op(Op::Select, &[cond, t, e])).collect();
         }
         let level = self.scopes.len() - 1;
-        let results: Vec<_> = then.yields.iter().map(|&t| self.define(self.ty(t), Def::Result, level)).collect();
-        self.scopes[level].stmts.push(Stmt::If(Box::new(If { cond, then, otherwise, results: results.clone() })));
+        let mut node = If { cond, then, otherwise, results: vec![] };
+        let yields = (std::mem::take(&mut node.then.yields), std::mem::take(&mut node.otherwise.yields));
+        let results = std::iter::zip(yields.0, yields.1).map(|(t, e)| {
+            // What both arms agree on needs no if, nor does a choice between values from before.
+            if t == e {
+                return t;
+            }
+            if self.speculation.is_some() && self.level(t) <= level && self.level(e) <= level {
+                return self.op(Op::Select, &[cond, t, e]);
+            }
+            let same = |k: &usize| (node.then.yields[*k], node.otherwise.yields[*k]) == (t, e);
+            if let Some(k) = (0..node.results.len()).find(same) {
+                return node.results[k];
+            }
+            let result = self.define(self.ty(t), Def::Result, level);
+            node.then.yields.push(t);
+            node.otherwise.yields.push(e);
+            node.results.push(result);
+            result
+        });
+        let results = results.collect();
+        if !node.results.is_empty() {
+            self.scopes[level].stmts.push(Stmt::If(Box::new(node)));
+        }
         results
     }
 
-    /// Basic operations in a block; `None` where it holds more than operations.
-    fn cost(&self, block: &Block) -> Option<u32> {
-        block.stmts.iter().try_fold(0, |cost, stmt| match stmt {
-            Stmt::Op(value) => {
-                let (op, _) = self.function.operation(*value)?;
-                Some(cost + if op.is_composite() { COMPOSITE_COST } else { 1 })
-            }
+    /// Whether an arm may run where its results are not wanted.
+    fn is_cheap(&self, arm: &Block) -> bool {
+        let Some(limit) = self.speculation else { return false };
+        let cost = arm.stmts.iter().try_fold(0, |cost, stmt| match stmt {
+            Stmt::Op(value) => Some(cost + cost_of(self.function.operation(*value)?.0)).filter(|&cost| cost <= limit),
             Stmt::If(_) | Stmt::Loop(_) => None,
-        })
+        });
+        cost.is_some()
     }
 
-    /// Moves the operations of a closed arm into the open block.
-    fn splice(&mut self, arm: &Block) {
-        let level = self.scopes.len() - 1;
+    /// Moves the operations of a closed arm into the open block, where they may be known already, or go before loops; returns the
+    /// arm's yields.
+    fn splice(&mut self, arm: Block) -> Vec<Value> {
+        let mut moved: Vec<(Value, Value)> = vec![];
+        let find = |moved: &[(Value, Value)], old: Value| moved.iter().find(|m| m.0 == old).map_or(old, |m| m.1);
         for stmt in &arm.stmts {
-            let Stmt::Op(value) = stmt else { unreachable!("arms that are spliced hold operations alone") };
-            let Def::Op { op, args } = self.function.def(*value) else { unreachable!("statements define operations") };
-            self.levels[value.index()] = level as u32;
-            self.scopes[level].stmts.push(stmt.clone());
-            self.learn(level, (op, args), *value);
+            let Stmt::Op(value) = *stmt else { unreachable!("arms that are spliced hold operations alone") };
+            let Def::Op { op, args } = self.function.def(value) else { unreachable!("statements define operations") };
+            let args = args.map(|arg| find(&moved, arg));
+            moved.push((value, self.append(op, &args[..op.arity()])));
         }
+        arm.yields.into_iter().map(|value| find(&moved, value)).collect()
     }
 
     /// Opens a loop and its head; returns the parameters, one for each first value.
@@ -272,16 +316,38 @@ impl Builder {
         let (Kind::Head { init, params }, head) = self.close() else { unreachable!("a body is within a head") };
         debug_assert_eq!(next.len(), params.len(), "a loop's body yields its parameters");
         let level = self.scopes.len() - 1;
-        let results: Vec<_> = exits.iter().map(|&e| self.define(self.ty(e), Def::Result, level)).collect();
-        self.scopes[level].stmts.push(Stmt::Loop(Box::new(Loop {
+        let mut node = Loop {
             init,
             params,
-            head: Block { stmts: head, yields: exits },
+            head: Block { stmts: head, yields: vec![] },
             cond,
             body: Block { stmts: body, yields: next.to_vec() },
-            results: results.clone(),
-        })));
+            results: vec![],
+        };
+        let results = exits.into_iter().map(|exit| {
+            // What was there before the loop is no result of it.
+            if self.level(exit) <= level {
+                return exit;
+            }
+            if let Some(k) = node.head.yields.iter().position(|&known| known == exit) {
+                return node.results[k];
+            }
+            let result = self.define(self.ty(exit), Def::Result, level);
+            node.head.yields.push(exit);
+            node.results.push(result);
+            result
+        });
+        let results = results.collect();
+        if !node.results.is_empty() {
+            self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
+        }
         results
+    }
+
+    /// Gives a loop up whose head is open.
+    pub(crate) fn abandon_head(&mut self) {
+        let (kind, _) = self.close();
+        debug_assert!(matches!(kind, Kind::Head { .. }), "a head is open");
     }
 
     /// The function, complete.

@@ -142,6 +142,13 @@ impl Function {
         self.values.is_empty()
     }
 
+    /// Adds a value; where it is an operation, parameter or result, a statement has to define it.
+    pub(crate) fn add(&mut self, ty: Type, def: Def) -> Value {
+        let value = Value(self.values.len() as u32);
+        self.values.push(ValueData { ty, def });
+        value
+    }
+
     /// Type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.values[value.index()].ty

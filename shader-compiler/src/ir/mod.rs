@@ -6,6 +6,8 @@
 pub mod builder;
 pub mod function;
 pub mod op;
+#[doc(hidden)]
+pub mod random;
 pub mod rewrite;
 pub mod text;
 pub mod types;

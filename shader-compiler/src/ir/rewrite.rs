@@ -1,23 +1,53 @@
-//! Rebuilding a function through a [`Builder`], which is how passes work: they say what becomes of an operation, and everything
-//! else, with the builder's folding, numbering and motion, is common to all. What no output needs is not rebuilt (dead code goes,
-//! with parameters and results that only feed themselves).
+//! Rebuilding a function through a [`Builder`], which is how passes work: they say what becomes of an operation, an if or a loop,
+//! and everything else, with the builder's folding, numbering and motion, is common to all.
+//!
+//! Common to all is also what a walk through the old function knows and a builder cannot: what no output needs is not rebuilt;
+//! conditions are constants in the arms and bodies that they guard; parameters that keep their first value are that value, and two
+//! that go alike are one; loops that are left at once are no loops.
 
 use super::builder::Builder;
 use super::function::{Block, Def, Function, If, Loop, Stmt, Value, for_each_stmt};
-use super::op::Op;
+use super::op::{Emit, Op};
 
-/// Rebuilds `old` in `builder`, which is new; `visit` appends what an operation becomes.
-pub fn rewrite(old: &Function, mut builder: Builder, visit: impl FnMut(&mut Builder, Op, &[Value]) -> Value) -> Function {
+/// What becomes of a function's parts. A closure is a pass that treats operations alone.
+pub trait Pass: Sized {
+    /// Appends what the operation that defined `old` becomes; `args` are its new arguments.
+    fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
+        let _ = old;
+        builder.op(op, args)
+    }
+
+    /// Appends what an if becomes, and sets its results.
+    fn if_(&mut self, rewriter: &mut Rewriter<'_>, node: &If) {
+        rewriter.if_(self, node);
+    }
+
+    /// Appends what a loop becomes, and sets its results.
+    fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
+        rewriter.loop_(self, node);
+    }
+}
+
+impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Pass for F {
+    fn op(&mut self, builder: &mut Builder, _: Value, op: Op, args: &[Value]) -> Value {
+        self(builder, op, args)
+    }
+}
+
+/// Rebuilds `old` in `builder`, which is new. No dead code is in the result.
+pub fn rewrite(old: &Function, mut builder: Builder, mut pass: impl Pass) -> Function {
     let mut map = vec![None; old.len()];
     for (index, port) in old.inputs.iter().enumerate() {
         let value = builder.input(&port.name, port.ty);
         let old = old.values.iter().position(|data| data.def == Def::Input(index as u32)).expect("inputs are values");
         map[old] = Some(value);
     }
-    let mut rewriter = Rewriter { old, builder, map, live: liveness(old), visit };
-    rewriter.stmts(&old.body);
-    let outputs: Vec<_> = rewriter.mapped(&old.body.yields);
-    rewriter.builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs))
+    let mut rewriter = Rewriter { old, builder, map, live: liveness(old), assumed: vec![] };
+    rewriter.stmts(&mut pass, &old.body);
+    let outputs = rewriter.mapped(&old.body.yields);
+    let mut function = rewriter.builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
+    sweep(&mut function);
+    function
 }
 
 /// Which values the outputs depend on, as an array over all values.
@@ -55,151 +85,306 @@ pub fn liveness(function: &Function) -> Vec<bool> {
     live
 }
 
-struct Rewriter<'a, F> {
-    old: &'a Function,
-    builder: Builder,
-    map: Vec<Option<Value>>,
-    live: Vec<bool>,
-    visit: F,
+/// Removes what no output needs, parameters and results that only feed themselves among it.
+fn sweep(function: &mut Function) {
+    let live = liveness(function);
+    sweep_block(&mut function.body, &live);
 }
 
-impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Rewriter<'_, F> {
-    fn get(&mut self, old: Value) -> Value {
+fn sweep_block(block: &mut Block, live: &[bool]) {
+    let all = |values: &[Value]| values.iter().all(|value| live[value.index()]);
+    block.stmts.retain_mut(|stmt| match stmt {
+        Stmt::Op(value) => return live[value.index()],
+        Stmt::If(i) => {
+            if !all(&i.results) {
+                keep_beside(live, &i.results, &mut i.then.yields);
+                keep_beside(live, &i.results, &mut i.otherwise.yields);
+                i.results.retain(|value| live[value.index()]);
+            }
+            sweep_block(&mut i.then, live);
+            sweep_block(&mut i.otherwise, live);
+            !i.results.is_empty()
+        }
+        Stmt::Loop(l) => {
+            if !all(&l.results) {
+                keep_beside(live, &l.results, &mut l.head.yields);
+                l.results.retain(|value| live[value.index()]);
+            }
+            if !all(&l.params) {
+                keep_beside(live, &l.params, &mut l.init);
+                keep_beside(live, &l.params, &mut l.body.yields);
+                l.params.retain(|value| live[value.index()]);
+            }
+            sweep_block(&mut l.head, live);
+            sweep_block(&mut l.body, live);
+            !l.results.is_empty()
+        }
+    });
+}
+
+/// Removes those of `values` that stand beside a dead one.
+fn keep_beside(live: &[bool], beside: &[Value], values: &mut Vec<Value>) {
+    let mut beside = beside.iter();
+    values.retain(|_| beside.next().is_some_and(|value| live[value.index()]));
+}
+
+/// A loop that was opened.
+#[derive(Debug)]
+pub struct Open {
+    /// Its parameters.
+    pub params: Vec<Value>,
+    /// For each, the old value that comes next.
+    pub next: Vec<Value>,
+}
+
+/// The walk through an old function that makes a new one.
+#[derive(Debug)]
+pub struct Rewriter<'a> {
+    /// The function that is rebuilt.
+    pub old: &'a Function,
+    /// Where the new one grows.
+    pub builder: Builder,
+    map: Vec<Option<Value>>,
+    live: Vec<bool>,
+    /// What old values stood for before they were assumed to be known.
+    assumed: Vec<(Value, Option<Value>)>,
+}
+
+impl Rewriter<'_> {
+    /// Whether an output depends on an old value.
+    pub fn is_live(&self, old: Value) -> bool {
+        self.live[old.index()]
+    }
+
+    /// What became of an old value.
+    pub fn get(&mut self, old: Value) -> Value {
         if let Some(value) = self.map[old.index()] {
             return value;
         }
         let bits = self.old.constant(old).expect("values are defined before their use");
-        let value = super::op::Emit::constant(&mut self.builder, self.old.ty(old), bits);
+        let value = self.builder.constant(self.old.ty(old), bits);
         self.map[old.index()] = Some(value);
         value
     }
 
-    fn mapped(&mut self, old: &[Value]) -> Vec<Value> {
+    /// The bits of an old value, if it is constant by now.
+    pub fn known(&self, old: Value) -> Option<u32> {
+        match self.map[old.index()] {
+            Some(new) => self.builder.function().constant(new),
+            None => self.old.constant(old),
+        }
+    }
+
+    /// What became of old values.
+    pub fn mapped(&mut self, old: &[Value]) -> Vec<Value> {
         old.iter().map(|&value| self.get(value)).collect()
     }
 
-    fn set(&mut self, old: Value, new: Value) {
+    /// Says what became of an old value.
+    pub fn set(&mut self, old: Value, new: Value) {
         self.map[old.index()] = Some(new);
     }
 
-    /// Those of `values` that stand beside a live one of `beside`.
-    fn beside_live(&self, beside: &[Value], values: &[Value]) -> Vec<Value> {
-        std::iter::zip(beside, values).filter(|(b, _)| self.live[b.index()]).map(|(_, &v)| v).collect()
+    /// Says what became of old values.
+    pub fn set_all(&mut self, old: &[Value], new: &[Value]) {
+        debug_assert_eq!(old.len(), new.len(), "one for each");
+        for (&old, &new) in std::iter::zip(old, new) {
+            self.set(old, new);
+        }
     }
 
-    fn stmts(&mut self, block: &Block) {
+    /// The live ones of old values.
+    pub fn live(&self, values: &[Value]) -> Vec<Value> {
+        values.iter().copied().filter(|&value| self.is_live(value)).collect()
+    }
+
+    /// Those of `values` that stand beside a live one of `beside`.
+    pub fn beside_live(&self, beside: &[Value], values: &[Value]) -> Vec<Value> {
+        std::iter::zip(beside, values).filter(|(b, _)| self.is_live(**b)).map(|(_, &v)| v).collect()
+    }
+
+    /// Rebuilds the statements of a block.
+    pub fn stmts(&mut self, pass: &mut impl Pass, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Op(value) if self.live[value.index()] => {
-                    let (op, args) = self.old.operation(*value).expect("statements define operations");
+                Stmt::Op(value) if self.is_live(*value) => {
+                    let old = self.old;
+                    let (op, args) = old.operation(*value).expect("statements define operations");
                     let mut new = [Value(0); 3];
                     for (new, &arg) in new.iter_mut().zip(args) {
                         *new = self.get(arg);
                     }
-                    let value_new = (self.visit)(&mut self.builder, op, &new[..args.len()]);
-                    self.set(*value, value_new);
+                    let new = pass.op(&mut self.builder, *value, op, &new[..args.len()]);
+                    self.set(*value, new);
                 }
                 Stmt::Op(_) => {}
-                Stmt::If(i) => self.if_(i),
-                Stmt::Loop(l) => self.loop_(l),
+                Stmt::If(i) => {
+                    if i.results.iter().any(|&value| self.is_live(value)) {
+                        pass.if_(self, i);
+                    }
+                }
+                Stmt::Loop(l) => {
+                    if l.results.iter().any(|&value| self.is_live(value)) {
+                        pass.loop_(self, l);
+                    }
+                }
             }
         }
     }
 
-    fn if_(&mut self, i: &If) {
-        let live = self.beside_live(&i.results, &i.results);
-        if live.is_empty() {
-            return;
-        }
-        let cond = self.get(i.cond);
-        if let Some(known) = self.builder.known_bool(cond) {
-            let arm = if known { &i.then } else { &i.otherwise };
-            self.stmts(arm);
-            for (&result, &yielded) in std::iter::zip(&i.results, &arm.yields) {
-                if self.live[result.index()] {
-                    let new = self.get(yielded);
-                    self.set(result, new);
-                }
-            }
-            return;
-        }
-        let arms = [&i.then, &i.otherwise].map(|arm| {
-            self.builder.open_arm();
-            self.stmts(arm);
-            let yields = self.beside_live(&i.results, &arm.yields);
-            let yields = self.mapped(&yields);
-            self.builder.close_arm(&yields)
-        });
-        let [mut then, mut otherwise] = arms;
-        // Results that both arms agree on need no if.
-        let mut results = vec![];
-        let mut kept = (vec![], vec![]);
-        for (k, &result) in live.iter().enumerate() {
-            if then.yields[k] == otherwise.yields[k] {
-                self.set(result, then.yields[k]);
-            } else {
-                results.push(result);
-                kept.0.push(then.yields[k]);
-                kept.1.push(otherwise.yields[k]);
-            }
-        }
-        (then.yields, otherwise.yields) = kept;
-        if !results.is_empty() {
-            let new = self.builder.push_if(cond, then, otherwise);
-            for (result, new) in results.into_iter().zip(new) {
-                self.set(result, new);
-            }
-        }
+    /// Rebuilds the statements of an if's arm, in which the condition is known; returns its live yields.
+    pub fn arm(&mut self, pass: &mut impl Pass, node: &If, truth: bool) -> Vec<Value> {
+        let arm = if truth { &node.then } else { &node.otherwise };
+        let before = self.assume(node.cond, truth);
+        self.stmts(pass, arm);
+        let yields = self.beside_live(&node.results, &arm.yields);
+        let yields = self.mapped(&yields);
+        self.forget(before);
+        yields
     }
 
-    fn loop_(&mut self, l: &Loop) {
-        if !l.params.iter().chain(&l.results).any(|v| self.live[v.index()]) {
-            return;
-        }
-        if self.old.constant(l.cond) == Some(0) {
-            // The body never runs.
-            for (&param, &init) in std::iter::zip(&l.params, &l.init) {
-                let new = self.get(init);
-                self.set(param, new);
-            }
-            self.stmts(&l.head);
-            for (&result, &exit) in std::iter::zip(&l.results, &l.head.yields) {
-                if self.live[result.index()] {
-                    let new = self.get(exit);
-                    self.set(result, new);
-                }
-            }
-            return;
-        }
-        // Parameters that keep their first value are that value.
-        let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
-        for (k, &param) in l.params.iter().enumerate() {
-            if !self.live[param.index()] {
+    /// Rebuilds the statements of a loop's body, in which the condition holds; returns the next values of `params`.
+    pub fn body(&mut self, pass: &mut impl Pass, node: &Loop, next: &[Value]) -> Vec<Value> {
+        let before = self.assume(node.cond, true);
+        self.stmts(pass, &node.body);
+        let next = self.mapped(next);
+        self.forget(before);
+        next
+    }
+
+    /// Takes a condition, and what it is made of, for known. Such a value is never used but where the assumption holds, so that
+    /// results do not depend on it elsewhere. Returns what [`forget`](Self::forget) takes.
+    fn assume(&mut self, cond: Value, truth: bool) -> usize {
+        let before = self.assumed.len();
+        let mut work = vec![(cond, truth)];
+        while let Some((value, truth)) = work.pop() {
+            if self.old.constant(value).is_some() {
                 continue;
             }
-            let first = self.get(l.init[k]);
-            if l.body.yields[k] == param || l.body.yields[k] == l.init[k] {
+            self.assumed.push((value, self.map[value.index()]));
+            let constant = self.builder.bool(truth);
+            self.set(value, constant);
+            match self.old.operation(value) {
+                Some((Op::BNot, &[of])) => work.push((of, !truth)),
+                Some((Op::BAnd, of)) if truth => work.extend([(of[0], true), (of[1], true)]),
+                Some((Op::BOr, of)) if !truth => work.extend([(of[0], false), (of[1], false)]),
+                _ => {}
+            }
+        }
+        before
+    }
+
+    fn forget(&mut self, before: usize) {
+        while self.assumed.len() > before {
+            let (value, new) = self.assumed.pop().expect("there are more than before");
+            self.map[value.index()] = new;
+        }
+    }
+
+    /// Rebuilds an if as an if, or as the one arm that runs.
+    pub fn if_(&mut self, pass: &mut impl Pass, node: &If) {
+        let results = self.live(&node.results);
+        let cond = self.get(node.cond);
+        if let Some(truth) = self.builder.known_bool(cond) {
+            let yields = self.arm(pass, node, truth);
+            return self.set_all(&results, &yields);
+        }
+        let [then, otherwise] = [true, false].map(|truth| {
+            self.builder.open_arm();
+            let yields = self.arm(pass, node, truth);
+            self.builder.close_arm(&yields)
+        });
+        let new = self.builder.push_if(cond, then, otherwise);
+        self.set_all(&results, &new);
+    }
+
+    /// Rebuilds a loop as a loop, or as its head alone where it is left at once.
+    pub fn loop_(&mut self, pass: &mut impl Pass, node: &Loop) {
+        let Open { next, .. } = self.open_loop(node);
+        self.stmts(pass, &node.head);
+        let cond = self.get(node.cond);
+        if self.builder.known_bool(cond) == Some(false) {
+            self.builder.abandon_head();
+            return self.last_round(pass, node);
+        }
+        let exits = self.exits(node);
+        self.builder.open_body(cond, &exits);
+        let next = self.body(pass, node, &next);
+        let new = self.builder.close_loop(&next);
+        let results = self.live(&node.results);
+        self.set_all(&results, &new);
+    }
+
+    /// The loop's head alone, for parameters as they start.
+    pub fn last_round(&mut self, pass: &mut impl Pass, node: &Loop) {
+        for (&param, &init) in std::iter::zip(&node.params, &node.init) {
+            if self.is_live(param) {
+                let init = self.get(init);
+                self.set(param, init);
+            }
+        }
+        self.stmts(pass, &node.head);
+        let (results, exits) = (self.live(&node.results), self.exits(node));
+        self.set_all(&results, &exits);
+    }
+
+    /// What live results come from.
+    pub fn exits(&mut self, node: &Loop) -> Vec<Value> {
+        let exits = self.beside_live(&node.results, &node.head.yields);
+        self.mapped(&exits)
+    }
+
+    /// Opens a loop with the parameters of an old one that it needs.
+    pub fn open_loop(&mut self, node: &Loop) -> Open {
+        // Old parameters, new first values and old next values of those that are kept.
+        let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
+        // Old parameters that go like another.
+        let mut alike = vec![];
+        for (k, &param) in node.params.iter().enumerate() {
+            if !self.is_live(param) {
+                continue;
+            }
+            let (first, then) = (self.get(node.init[k]), node.body.yields[k]);
+            let twin = (0..params.len()).find(|&j| init[j] == first && self.agree(next[j], then, (params[j], param), 4));
+            if then == param || then == node.init[k] {
                 self.set(param, first);
+            } else if let Some(twin) = twin {
+                alike.push((param, params[twin]));
             } else {
                 params.push(param);
                 init.push(first);
-                next.push(l.body.yields[k]);
+                next.push(then);
             }
         }
         let new = self.builder.open_loop(&init);
-        for (&param, &new) in std::iter::zip(&params, &new) {
-            self.set(param, new);
+        self.set_all(&params, &new);
+        for (param, twin) in alike {
+            let twin = self.get(twin);
+            self.set(param, twin);
         }
-        self.stmts(&l.head);
-        let cond = self.get(l.cond);
-        let exits = self.beside_live(&l.results, &l.head.yields);
-        let exits = self.mapped(&exits);
-        self.builder.open_body(cond, &exits);
-        self.stmts(&l.body);
-        let next = self.mapped(&next);
-        let results = self.builder.close_loop(&next);
-        for (result, new) in self.beside_live(&l.results, &l.results).into_iter().zip(results) {
-            self.set(result, new);
+        Open { params: new, next }
+    }
+
+    /// Whether old values are equal, if those of `alike` are.
+    fn agree(&self, a: Value, b: Value, alike: (Value, Value), depth: u32) -> bool {
+        if a == b || (a, b) == alike {
+            return true;
+        }
+        match (self.old.operation(a), self.old.operation(b)) {
+            (Some((f, x)), Some((g, y))) if f == g && depth > 0 => {
+                std::iter::zip(x, y).all(|(&x, &y)| self.agree(x, y, alike, depth - 1))
+            }
+            (Some(_), _) | (_, Some(_)) => false,
+            _ => {
+                self.old.constant(a).is_some()
+                    && self.old.constant(a) == self.old.constant(b)
+                    && self.old.ty(a) == self.old.ty(b)
+            }
         }
     }
+}
+
+/// Rebuilds a function as it is, but for what builder and walk do by themselves.
+pub fn clean(function: &Function, builder: Builder) -> Function {
+    rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| builder.op(op, args))
 }

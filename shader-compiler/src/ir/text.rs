@@ -1,1 +1,218 @@
-//! stub
+//! The textual form of a function, to be read by people, compared by tests, and parsed back.
+//!
+//! ```text
+//! fn s(wi.x: f32, exponent: f32) -> (s.r: f32) {
+//!   %0 = mul wi.x, exponent
+//!   %1 = lt %0, 0.5
+//!   %2, %3 = if %1 {
+//!     %4 = exp %0
+//!     yield %4, 1.0
+//!   } else {
+//!     yield %0, %0
+//!   }
+//!   %5 = loop (%6: f32 = %2, %7: i32 = 0) {
+//!     %8 = slt %7, 64
+//!     while %8 else %6
+//!     %9 = mul %6, %3
+//!     %10 = iadd %7, 1
+//!     next %9, %10
+//!   }
+//!   return %5
+//! }
+//! ```
+//!
+//! Inputs go by their names, constants are written where they are used, and other values are numbered as they appear. A constant
+//! shows its type: floats have a point or an exponent or are `inf` or `nan`, integers are decimal or hexadecimal, bools are `true` and `false`.
+//! Values may have other names in text that is parsed (`%sum`), names of ports that are no identifiers stand in quotation
+//! marks, and `//` begins a comment. Parsing makes exactly what is written, without simplification, and printing what was parsed
+//! gives the same text again, but for layout, names, spelling of constants, and payloads of NaN.
+
+mod parse;
+
+pub use parse::{TextError, parse};
+
+use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
+use super::types::Type;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printer { function: self, numbers: numbers(self), out: f, indent: 1 }.function()
+    }
+}
+
+/// How a value is called in the text of its function.
+pub(crate) fn name(function: &Function, value: Value) -> String {
+    Name { function, numbers: &numbers(function), value }.to_string()
+}
+
+/// Numbers of values, in order of appearance.
+fn numbers(function: &Function) -> Vec<Option<u32>> {
+    let mut numbers = vec![None; function.len()];
+    let mut next = 0;
+    let mut define = |value: &Value| {
+        if let Some(number @ None) = numbers.get_mut(value.index()) {
+            *number = Some(next);
+            next += 1;
+        }
+    };
+    super::function::for_each_stmt(&function.body, &mut |stmt| match stmt {
+        Stmt::Op(value) => define(value),
+        Stmt::If(i) => i.results.iter().for_each(&mut define),
+        Stmt::Loop(l) => l.results.iter().chain(&l.params).for_each(&mut define),
+    });
+    numbers
+}
+
+/// Writes a value's name. Total, so that functions that are wrong can be looked at.
+struct Name<'a> {
+    function: &'a Function,
+    numbers: &'a [Option<u32>],
+    value: Value,
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Name { function, numbers, value } = self;
+        match function.values.get(value.index()) {
+            Some(ValueData { def: Def::Input(input), .. }) if (*input as usize) < function.inputs.len() => {
+                f.write_str(&quoted(&function.inputs[*input as usize].name))
+            }
+            Some(ValueData { def: Def::Const(bits), ty }) => f.write_str(&literal(*ty, *bits)),
+            _ => match numbers.get(value.index()) {
+                Some(Some(number)) => write!(f, "%{number}"),
+                _ => write!(f, "%undefined{}", value.0),
+            },
+        }
+    }
+}
+
+/// Names that stand for constants.
+const CONSTANTS: [&str; 4] = ["true", "false", "inf", "nan"];
+
+fn begins_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
+}
+
+/// A name as it is written: in quotation marks if it is no identifier.
+fn quoted(name: &str) -> Cow<'_, str> {
+    let plain = name.starts_with(begins_name) && name.chars().all(continues_name) && !CONSTANTS.contains(&name);
+    if plain {
+        return name.into();
+    }
+    let mut text = String::from('"');
+    for c in name.chars() {
+        if matches!(c, '"' | '\\') {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text.push('"');
+    text.into()
+}
+
+fn literal(ty: Type, bits: u32) -> String {
+    match ty {
+        Type::F32 if f32::from_bits(bits).is_nan() => "nan".to_owned(),
+        Type::F32 => format!("{:?}", f32::from_bits(bits)),
+        Type::I32 if (bits as i32).unsigned_abs() < 1 << 16 => format!("{}", bits as i32),
+        Type::I32 => format!("{bits:#x}"),
+        Type::Bool => format!("{}", bits != 0),
+    }
+}
+
+struct Printer<'a, 'f> {
+    function: &'a Function,
+    numbers: Vec<Option<u32>>,
+    out: &'a mut fmt::Formatter<'f>,
+    indent: usize,
+}
+
+impl Printer<'_, '_> {
+    fn function(&mut self) -> fmt::Result {
+        let function = self.function;
+        let ports = |ports: &[Port]| {
+            let ports: Vec<_> = ports.iter().map(|port| format!("{}: {}", quoted(&port.name), port.ty)).collect();
+            ports.join(", ")
+        };
+        let (inputs, outputs) = (ports(&function.inputs), ports(&function.outputs));
+        writeln!(self.out, "fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name))?;
+        self.block(&function.body, "return")?;
+        self.out.write_str("}\n")
+    }
+
+    fn line(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
+        writeln!(self.out, "{:1$}{text}", "", self.indent * 2)
+    }
+
+    fn name(&self, value: Value) -> Name<'_> {
+        Name { function: self.function, numbers: &self.numbers, value }
+    }
+
+    /// ` %0, %1`
+    fn names(&self, values: &[Value]) -> String {
+        let mut text = String::new();
+        for (k, &value) in values.iter().enumerate() {
+            let _ = write!(text, "{}{}", if k == 0 { " " } else { ", " }, self.name(value));
+        }
+        text
+    }
+
+    /// `%0, %1 = `
+    fn results(&self, results: &[Value]) -> String {
+        if results.is_empty() { String::new() } else { format!("{} = ", self.names(results).trim_start()) }
+    }
+
+    fn block(&mut self, block: &Block, end: &str) -> fmt::Result {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => {
+                    let (name, args) = match self.function.values.get(value.index()).map(|data| data.def) {
+                        Some(Def::Op { op, args }) => (op.name(), self.names(&args[..op.arity()])),
+                        _ => ("?", String::new()),
+                    };
+                    let result = self.results(&[*value]);
+                    self.line(format_args!("{result}{name}{args}"))?;
+                }
+                Stmt::If(i) => self.if_(i)?,
+                Stmt::Loop(l) => self.loop_(l)?,
+            }
+        }
+        self.line(format_args!("{end}{}", self.names(&block.yields)))
+    }
+
+    fn inner(&mut self, block: &Block, end: &str) -> fmt::Result {
+        self.indent += 1;
+        self.block(block, end)?;
+        self.indent -= 1;
+        Ok(())
+    }
+
+    fn if_(&mut self, i: &If) -> fmt::Result {
+        self.line(format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])))?;
+        self.inner(&i.then, "yield")?;
+        self.line(format_args!("}} else {{"))?;
+        self.inner(&i.otherwise, "yield")?;
+        self.line(format_args!("}}"))
+    }
+
+    fn loop_(&mut self, l: &Loop) -> fmt::Result {
+        let params: Vec<_> = std::iter::zip(&l.params, &l.init)
+            .map(|(&param, &init)| {
+                let ty = self.function.values.get(param.index()).map_or("?", |data| data.ty.name());
+                format!("{}: {ty} = {}", self.name(param), self.name(init))
+            })
+            .collect();
+        self.line(format_args!("{}loop ({}) {{", self.results(&l.results), params.join(", ")))?;
+        let exit = if l.head.yields.is_empty() { "" } else { " else" };
+        let exit = format!("while{}{exit}", self.names(&[l.cond]));
+        self.inner(&l.head, &exit)?;
+        self.inner(&l.body, "next")?;
+        self.line(format_args!("}}"))
+    }
+}

@@ -1,1 +1,437 @@
-//! stub
+//! What must hold of a function: every value is defined once and used only where it is in scope, and all types and counts fit.
+
+use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
+use super::op::Op;
+use super::types::Type;
+use rustc_hash::FxHashSet;
+
+/// What does not hold of a function, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, `{text}`: {message}")]
+pub struct VerifyError {
+    /// Line of the function's [text](super::text), from 1.
+    pub line: usize,
+    /// What the line says.
+    pub text: String,
+    /// What is wrong. Values are called as in the text.
+    pub message: String,
+}
+
+/// Checks what must hold of every function.
+pub fn verify(function: &Function) -> Result<(), VerifyError> {
+    check(function, false)
+}
+
+/// Checks what must hold of a function that [`passes::lower`](crate::passes::lower) made, besides what must hold of every function:
+/// operations are basic; conditions of ifs and loops are results of `any`, which serve for nothing else; and amounts of
+/// shifts are constants.
+pub fn verify_lowered(function: &Function) -> Result<(), VerifyError> {
+    check(function, true)
+}
+
+fn check(function: &Function, lowered: bool) -> Result<(), VerifyError> {
+    let count = function.len();
+    let mut verifier =
+        Verifier { function, lowered, line: 1, defined: vec![false; count], in_scope: vec![false; count], opened: vec![] };
+    verifier.function().map_err(|message| {
+        let text = function.to_string();
+        let line = verifier.line;
+        VerifyError { line, text: text.lines().nth(line - 1).unwrap_or_default().trim().to_owned(), message }
+    })
+}
+
+/// Walks a function in the order of its text.
+struct Verifier<'a> {
+    function: &'a Function,
+    lowered: bool,
+    /// Line of the text.
+    line: usize,
+    defined: Vec<bool>,
+    in_scope: Vec<bool>,
+    /// Values that came into scope, in order.
+    opened: Vec<Value>,
+}
+
+/// What is wrong, if anything is.
+type Check = Result<(), String>;
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+impl Verifier<'_> {
+    fn function(&mut self) -> Check {
+        let function = self.function;
+        distinct(&function.inputs, "inputs")?;
+        distinct(&function.outputs, "outputs")?;
+        self.values()?;
+        self.line += 1;
+        self.stmts(&function.body)?;
+        let what = "output";
+        self.count(function.body.yields.len(), function.outputs.len(), what)?;
+        for (&value, port) in std::iter::zip(&function.body.yields, &function.outputs) {
+            self.operand(value, port.ty, || format!("{what} `{}`", port.name))?;
+        }
+        Ok(())
+    }
+
+    /// Inputs and constants, which are in scope everywhere.
+    fn values(&mut self) -> Check {
+        let mut inputs = vec![0; self.function.inputs.len()];
+        for (index, data) in self.function.values.iter().enumerate() {
+            match data.def {
+                Def::Input(input) => {
+                    let port = self.function.inputs.get(input as usize);
+                    let port = port.ok_or_else(|| format!("a value is input {input}, which there is not"))?;
+                    ensure(port.ty == data.ty, || {
+                        format!("input `{}` of type {} has a value of type {}", port.name, port.ty, data.ty)
+                    })?;
+                    inputs[input as usize] += 1;
+                }
+                Def::Const(bits) => {
+                    ensure(data.ty != Type::Bool || bits == 0 || bits == !0, || {
+                        format!("a bool constant has the bits {bits:#x}")
+                    })?;
+                }
+                Def::Op { .. } | Def::Param | Def::Result => continue,
+            }
+            self.in_scope[index] = true;
+        }
+        for (port, &count) in std::iter::zip(&self.function.inputs, &inputs) {
+            ensure(count == 1, || format!("input `{}` has {count} values instead of one", port.name))?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, value: Value) -> String {
+        super::text::name(self.function, value)
+    }
+
+    fn ty(&self, value: Value) -> Result<Type, String> {
+        self.function.values.get(value.index()).map(|data| data.ty).ok_or_else(|| format!("there is no value {}", value.0))
+    }
+
+    /// A value that is used, which must be in scope.
+    fn used(&self, value: Value) -> Result<Type, String> {
+        let ty = self.ty(value)?;
+        ensure(self.in_scope[value.index()], || format!("{} is not in scope", self.name(value)))?;
+        Ok(ty)
+    }
+
+    /// A value that is used otherwise than as a condition, and its type.
+    fn operand(&self, value: Value, want: Type, what: impl Fn() -> String) -> Check {
+        let ty = self.used(value)?;
+        ensure(ty == want, || format!("{} is {}, which must be {want} but is {ty}", self.name(value), what()))?;
+        ensure(!(self.lowered && self.is_any(value)), || {
+            format!("{} is {}, but results of `any` are only for conditions", self.name(value), what())
+        })
+    }
+
+    fn is_any(&self, value: Value) -> bool {
+        matches!(self.function.operation(value), Some((Op::Any, _)))
+    }
+
+    fn condition(&self, value: Value) -> Check {
+        let ty = self.used(value)?;
+        ensure(ty == Type::Bool, || format!("the condition {} must be bool but is {ty}", self.name(value)))?;
+        ensure(!self.lowered || self.is_any(value), || format!("the condition {} must be a result of `any`", self.name(value)))
+    }
+
+    fn count(&self, found: usize, want: usize, what: &str) -> Check {
+        ensure(found == want, || format!("{found} values for {want} {what}s"))
+    }
+
+    /// Values that become others of equal types.
+    fn flow(&self, from: &[Value], to: &[Value], what: &str) -> Check {
+        self.count(from.len(), to.len(), what)?;
+        for (&from, &to) in std::iter::zip(from, to) {
+            let want = self.ty(to)?;
+            self.operand(from, want, || format!("a value of the {what} {}", self.name(to)))?;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, value: Value, what: &str, fits: impl Fn(Def) -> bool) -> Check {
+        self.ty(value)?;
+        ensure(fits(self.function.def(value)), || format!("{} is not {what}", self.name(value)))?;
+        let defined = std::mem::replace(&mut self.defined[value.index()], true);
+        ensure(!defined, || format!("{} is defined twice", self.name(value)))?;
+        self.in_scope[value.index()] = true;
+        self.opened.push(value);
+        Ok(())
+    }
+
+    fn stmts(&mut self, block: &Block) -> Check {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => self.op(*value)?,
+                Stmt::If(i) => self.if_(i)?,
+                Stmt::Loop(l) => self.loop_(l)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, value: Value) -> Check {
+        self.ty(value)?;
+        let Def::Op { op, args: all } = self.function.def(value) else {
+            return Err(format!("{} is not defined by an operation", self.name(value)));
+        };
+        ensure(!(self.lowered && op.is_composite()), || format!("`{}` is not basic", op.name()))?;
+        let (args, unused) = all.split_at(op.arity());
+        ensure(unused.iter().all(|&arg| arg == args[0]), || {
+            format!("`{}` takes {} arguments, and others are set", op.name(), op.arity())
+        })?;
+        let signature = op.signature();
+        let mut any = None;
+        for (k, (&arg, ty)) in std::iter::zip(args, signature.args).enumerate() {
+            let found = self.used(arg)?;
+            let want = ty.unwrap_or_else(|| *any.get_or_insert(found));
+            self.operand(arg, want, || format!("argument {} of `{}`", k + 1, op.name()))?;
+        }
+        let (want, found) = (signature.result.or(any), self.ty(value)?);
+        ensure(want == Some(found), || format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name()))?;
+        if self.lowered && matches!(op, Op::Shl | Op::LShr | Op::AShr) {
+            ensure(self.function.constant(args[1]).is_some(), || format!("the amount of `{}` is not a constant", op.name()))?;
+        }
+        self.define(value, "defined by an operation", |_| true)?;
+        self.line += 1;
+        Ok(())
+    }
+
+    fn if_(&mut self, i: &If) -> Check {
+        self.condition(i.cond)?;
+        for arm in [&i.then, &i.otherwise] {
+            self.line += 1;
+            let outside = self.opened.len();
+            self.stmts(arm)?;
+            self.flow(&arm.yields, &i.results, "result")?;
+            self.leave(outside);
+            self.line += 1;
+        }
+        self.results(&i.results)
+    }
+
+    fn loop_(&mut self, l: &Loop) -> Check {
+        self.flow(&l.init, &l.params, "parameter")?;
+        let outside = self.opened.len();
+        for &param in &l.params {
+            self.define(param, "a parameter", |def| def == Def::Param)?;
+        }
+        self.line += 1;
+        self.stmts(&l.head)?;
+        self.condition(l.cond)?;
+        self.flow(&l.head.yields, &l.results, "result")?;
+        self.line += 1;
+        self.stmts(&l.body)?;
+        self.flow(&l.body.yields, &l.params, "parameter")?;
+        self.leave(outside);
+        self.line += 1;
+        self.results(&l.results)
+    }
+
+    /// Results, and the line with the brace before them.
+    fn results(&mut self, results: &[Value]) -> Check {
+        for &result in results {
+            self.define(result, "a result", |def| def == Def::Result)?;
+        }
+        self.line += 1;
+        Ok(())
+    }
+
+    /// What came into scope since goes out of it.
+    fn leave(&mut self, outside: usize) {
+        for value in self.opened.drain(outside..) {
+            self.in_scope[value.index()] = false;
+        }
+    }
+}
+
+fn distinct(ports: &[Port], what: &str) -> Check {
+    let mut names = FxHashSet::default();
+    let twice = ports.iter().find(|port| !names.insert(&port.name));
+    twice.map_or(Ok(()), |port| Err(format!("two {what} are called `{}`", port.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+
+    /// Values are %0 … %9 in order of appearance.
+    const SAMPLE: &str = "fn f(a: f32, i: i32) -> (r: f32, n: i32) {
+  %0 = lt a, 0.5
+  %1, %2 = if %0 {
+    %3 = exp a
+    yield %3, 1
+  } else {
+    yield a, i
+  }
+  %4 = loop (%5: f32 = %1, %6: i32 = 0) {
+    %7 = slt %6, 64
+    while %7 else %5
+    %8 = mul %5, %5
+    %9 = iadd %6, %2
+    next %8, %9
+  }
+  return %4, %2
+}
+";
+
+    fn value(function: &Function, number: usize) -> Value {
+        let found =
+            (0..function.len() as u32).map(Value).find(|&v| super::super::text::name(function, v) == format!("%{number}"));
+        found.expect("the sample has the value")
+    }
+
+    fn statement(function: &mut Function, index: usize) -> &mut Stmt {
+        &mut function.body.stmts[index]
+    }
+
+    fn if_(function: &mut Function) -> &mut If {
+        let Stmt::If(i) = statement(function, 1) else { unreachable!() };
+        i
+    }
+
+    fn loop_(function: &mut Function) -> &mut Loop {
+        let Stmt::Loop(l) = statement(function, 2) else { unreachable!() };
+        l
+    }
+
+    /// What is said of the sample after a change.
+    fn wrong<R>(change: impl FnOnce(&mut Function, &dyn Fn(usize) -> Value) -> R) -> String {
+        let original = parse(SAMPLE).unwrap();
+        let mut function = original.clone();
+        change(&mut function, &|number| value(&original, number));
+        verify(&function).expect_err("the change is wrong").to_string()
+    }
+
+    fn set_arg(function: &mut Function, value: Value, k: usize, arg: Value) {
+        let Def::Op { args, .. } = &mut function.values[value.index()].def else { unreachable!() };
+        args[k] = arg;
+    }
+
+    #[test]
+    fn uses_are_in_scope() {
+        assert_eq!(wrong(|f, v| f.body.yields[0] = v(3)), "line 16, `return %3, %2`: %3 is not in scope");
+        assert_eq!(wrong(|f, v| f.body.yields[0] = v(5)), "line 16, `return %5, %2`: %5 is not in scope");
+        assert_eq!(wrong(|f, v| f.body.yields[0] = v(8)), "line 16, `return %8, %2`: %8 is not in scope");
+        assert_eq!(wrong(|f, v| if_(f).otherwise.yields[0] = v(3)), "line 7, `yield %3, i`: %3 is not in scope");
+        assert_eq!(wrong(|f, v| loop_(f).head.yields[0] = v(8)), "line 11, `while %7 else %8`: %8 is not in scope");
+        assert_eq!(
+            wrong(|f, v| loop_(f).init[0] = v(5)),
+            "line 9, `%4 = loop (%5: f32 = %5, %6: i32 = 0) {`: %5 is not in scope"
+        );
+        assert_eq!(wrong(|f, v| set_arg(f, v(8), 1, v(4))), "line 12, `%8 = mul %5, %4`: %4 is not in scope");
+        assert_eq!(wrong(|f, v| set_arg(f, v(8), 1, v(8))), "line 12, `%8 = mul %5, %8`: %8 is not in scope");
+        assert_eq!(wrong(|f, _| f.body.yields[0] = Value(99)), "line 16, `return %undefined99, %2`: there is no value 99");
+        assert_eq!(wrong(|f, _| f.body.stmts.remove(0)), "line 2, `%0, %1 = if %undefined3 {`: %undefined3 is not in scope");
+        // The body of a loop sees its head.
+        let mut function = parse(SAMPLE).unwrap();
+        let (select, one) = (value(&function, 8), value(&function, 5));
+        function.values[select.index()].def = Def::Op { op: Op::Select, args: [value(&function, 7), one, one] };
+        verify(&function).unwrap();
+    }
+
+    #[test]
+    fn values_are_defined_once() {
+        assert_eq!(wrong(|f, v| f.body.stmts.push(Stmt::Op(v(0)))), "line 16, `%0 = lt a, 0.5`: %0 is defined twice");
+        assert_eq!(wrong(|f, v| if_(f).otherwise.stmts.push(Stmt::Op(v(3)))), "line 7, `%3 = exp a`: %3 is defined twice");
+        assert_eq!(wrong(|f, v| f.body.stmts.push(Stmt::Op(v(1)))), "line 16, `%1 = ?`: %1 is not defined by an operation");
+        assert_eq!(wrong(|f, v| loop_(f).results[0] = v(5)), "line 15, `}`: %4 is not a result");
+        assert_eq!(wrong(|f, v| loop_(f).results[0] = v(1)), "line 15, `}`: %1 is defined twice");
+        assert!(wrong(|f, v| loop_(f).params[0] = v(1)).ends_with("%1 is not a parameter"));
+        let twice = wrong(|f, v| {
+            let ty = f.ty(v(6));
+            f.values[v(5).index()].ty = ty;
+            loop_(f).params[0] = v(6);
+            let zero = loop_(f).init[1];
+            loop_(f).init[0] = zero;
+        });
+        assert!(twice.ends_with("%5 is defined twice"), "{twice}");
+    }
+
+    #[test]
+    fn types_fit() {
+        assert_eq!(
+            wrong(|f, v| set_arg(f, v(8), 1, v(6))),
+            "line 12, `%8 = mul %5, %6`: %6 is argument 2 of `mul`, which must be f32 but is i32"
+        );
+        assert_eq!(
+            wrong(|f, v| f.values[v(8).index()].ty = Type::I32),
+            "line 12, `%8 = mul %5, %5`: %8 is i32, but that is not what `mul` gives"
+        );
+        let select = wrong(|f, v| f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(5), v(6)] });
+        assert_eq!(select, "line 12, `%8 = select %7, %5, %6`: %6 is argument 3 of `select`, which must be f32 but is i32");
+        let select = wrong(|f, v| f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(6), v(6)] });
+        assert_eq!(select, "line 12, `%8 = select %7, %6, %6`: %8 is f32, but that is not what `select` gives");
+        assert_eq!(
+            wrong(|f, v| f.body.yields[1] = v(4)),
+            "line 16, `return %4, %4`: %4 is output `n`, which must be i32 but is f32"
+        );
+        assert_eq!(wrong(|f, v| if_(f).cond = v(4)), "line 3, `%1, %2 = if %4 {`: %4 is not in scope");
+        let input = parse(SAMPLE).unwrap().body.stmts.len();
+        assert_eq!(input, 3);
+        assert_eq!(wrong(|f, _| if_(f).cond = Value(0)), "line 3, `%1, %2 = if a {`: the condition a must be bool but is f32");
+        assert_eq!(wrong(|f, v| loop_(f).cond = v(5)), "line 11, `while %5 else %5`: the condition %5 must be bool but is f32");
+        let next = wrong(|f, v| loop_(f).body.yields[1] = v(8));
+        assert_eq!(next, "line 14, `next %8, %8`: %8 is a value of the parameter %6, which must be i32 but is f32");
+        let arm = wrong(|f, _| if_(f).then.yields[0] = Value(1));
+        assert_eq!(arm, "line 5, `yield i, 1`: i is a value of the result %1, which must be f32 but is i32");
+    }
+
+    #[test]
+    fn counts_fit() {
+        assert_eq!(wrong(|f, _| f.body.yields.pop()), "line 16, `return %4`: 1 values for 2 outputs");
+        assert_eq!(wrong(|f, _| if_(f).then.yields.pop()), "line 5, `yield %3`: 1 values for 2 results");
+        assert_eq!(wrong(|f, v| if_(f).otherwise.yields.push(v(0))), "line 7, `yield a, i, %0`: 3 values for 2 results");
+        assert_eq!(wrong(|f, _| loop_(f).head.yields.pop()), "line 11, `while %7`: 0 values for 1 results");
+        assert_eq!(wrong(|f, _| loop_(f).body.yields.pop()), "line 14, `next %8`: 1 values for 2 parameters");
+        assert!(wrong(|f, _| loop_(f).init.pop()).ends_with("1 values for 2 parameters"));
+        let arity = wrong(|f, v| set_arg(f, v(8), 2, v(1)));
+        assert_eq!(arity, "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, and others are set");
+    }
+
+    #[test]
+    fn ports_fit() {
+        assert!(wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are called `a`"));
+        assert!(wrong(|f, _| f.outputs[1].name = "r".to_owned()).ends_with("two outputs are called `r`"));
+        assert!(wrong(|f, _| f.inputs[1].ty = Type::F32).ends_with("input `i` of type f32 has a value of type i32"));
+        assert!(wrong(|f, _| f.inputs.pop()).ends_with("a value is input 1, which there is not"));
+        assert!(
+            wrong(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
+                .ends_with("input `b` has 0 values instead of one")
+        );
+        let bits = wrong(|f, _| f.values.push(super::super::function::ValueData { ty: Type::Bool, def: Def::Const(1) }));
+        assert!(bits.ends_with("a bool constant has the bits 0x1"));
+    }
+
+    #[test]
+    fn lowered_functions_keep_to_what_machines_do() {
+        let lowered = |line: &str| {
+            let text = format!(
+                "fn f(a: f32, i: i32, c: bool) -> (r: f32, d: bool) {{
+                   %any = any c
+                   {line}
+                   %r = if %any {{ %b = mul a, a yield %b }} else {{ yield a }}
+                   return %r, c
+                 }}"
+            );
+            verify_lowered(&parse(&text).unwrap()).map_err(|error| error.message)
+        };
+        lowered("%x = shl i, 3").unwrap();
+        assert_eq!(lowered("%x = exp a").unwrap_err(), "`exp` is not basic");
+        assert_eq!(lowered("%x = shl i, i").unwrap_err(), "the amount of `shl` is not a constant");
+        assert_eq!(
+            lowered("%x = bnot %any").unwrap_err(),
+            "%0 is argument 1 of `bnot`, but results of `any` are only for conditions"
+        );
+        assert_eq!(lowered("%x = if c { yield a } else { yield a }").unwrap_err(), "the condition c must be a result of `any`");
+        assert_eq!(lowered("loop () { while c next }").unwrap_err(), "the condition c must be a result of `any`");
+        let yields = "%x = if %any { yield %any } else { yield c }";
+        assert_eq!(
+            lowered(yields).unwrap_err(),
+            "%0 is a value of the result %1, but results of `any` are only for conditions"
+        );
+    }
+}

@@ -1,1 +1,0 @@
-//! Benchmarks of the renderer; see the targets under `benches/`.

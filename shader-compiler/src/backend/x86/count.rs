@@ -1,0 +1,60 @@
+//! Counts of instructions, by decoding.
+
+use super::Code;
+use iced_x86::{Code as Encoding, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+
+/// Numbers of instructions, by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All.
+    pub total: usize,
+    /// From register to register.
+    pub copies: usize,
+    /// From inputs and constants to registers, by instructions that do nothing else.
+    pub loads: usize,
+    /// Stores of outputs.
+    pub stores: usize,
+    /// From registers to the stack.
+    pub spills: usize,
+    /// From the stack to registers, by instructions that do nothing else.
+    pub reloads: usize,
+}
+
+impl Code {
+    /// Instructions with their offsets; counting ones, of instrumented code, left out.
+    pub(super) fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
+        let mut decoder = Decoder::with_ip(64, &self.bytes[self.entry()..], self.entry as u64, DecoderOptions::NONE);
+        std::iter::from_fn(move || decoder.can_decode().then(|| decoder.decode())).filter(|i| i.code() != Encoding::Inc_rm64)
+    }
+
+    /// Static counts.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for instruction in self.instructions() {
+            counts.total += 1;
+            if !matches!(instruction.mnemonic(), Mnemonic::Movaps | Mnemonic::Vmovaps) {
+                continue;
+            }
+            let on_stack = matches!(instruction.memory_base(), Register::RSP | Register::RAX);
+            let counter = match (instruction.op0_kind(), instruction.op1_kind()) {
+                (OpKind::Register, OpKind::Register) => &mut counts.copies,
+                (OpKind::Register, _) if on_stack => &mut counts.reloads,
+                (OpKind::Register, _) => &mut counts.loads,
+                _ if on_stack => &mut counts.spills,
+                _ => &mut counts.stores,
+            };
+            *counter += 1;
+        }
+        counts
+    }
+
+    /// Number of instructions of each basic block; counting ones, of instrumented code, left out.
+    pub fn block_sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.blocks.len()];
+        for instruction in self.instructions() {
+            let block = self.blocks.partition_point(|&start| u64::from(start) <= instruction.ip()) - 1;
+            sizes[block] += 1;
+        }
+        sizes
+    }
+}

@@ -1,0 +1,347 @@
+//! Encoding: bytes for allocated code.
+//!
+//! The pool of constants comes first, then the code, so that all addresses are known when an instruction that reads a constant
+//! is encoded. The code takes the inputs' address in rdi and the outputs' in rsi, as System V has it; the [instrumented](encode) form
+//! takes that of its counters in rdx. Slots lie below the stack pointer, in the zone that signal handlers leave alone, as long as
+//! they fit.
+
+use super::Code;
+use super::allocate::{Allocated, Asm, Label, Mem, Place, Register};
+use super::machine::{Any, Form, Opcode};
+use crate::target::Target;
+use iced_x86::{Code as Encoding, Encoder, Instruction, MemoryOperand, Register as Name};
+use rustc_hash::FxHashMap;
+
+/// Bytes below the stack pointer that are a function's own.
+const RED_ZONE: u32 = 128;
+/// Alignment of the first instruction.
+const ENTRY_ALIGNMENT: usize = 64;
+
+/// Encodes a function with so many inputs and outputs. With `instrument`, each basic block starts by counting itself.
+pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize), instrument: bool) -> Code {
+    let pool = pool(&allocated.code);
+    let width = 4 * target.lanes();
+    let entry = (pool.len() * width).next_multiple_of(ENTRY_ALIGNMENT);
+    let addresses = pool.iter().zip(0..).map(|(&bits, k)| (bits, (k * width) as i64)).collect();
+    let mut writer = Writer {
+        encoder: Encoder::new(64),
+        column: match target {
+            Target::Interpreter => unreachable!("the interpreter takes no code"),
+            Target::Sse => 0,
+            Target::Avx => 1,
+            Target::Avx2 => 2,
+        },
+        width: width as i64,
+        addresses,
+        frame: Frame::new(allocated.slots, width as u32),
+        at: entry as u64,
+        labels: FxHashMap::default(),
+        jumps: vec![],
+        blocks: vec![],
+        starts_block: true,
+        instrument,
+    };
+    writer.enter();
+    allocated.code.iter().for_each(|asm| writer.asm(asm));
+    writer.leave();
+    let mut bytes = Vec::with_capacity(writer.at as usize);
+    for bits in &pool {
+        (0..target.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
+    }
+    bytes.resize(entry, 0xcc);
+    bytes.extend(writer.encoder.take_buffer());
+    for (end, label) in writer.jumps {
+        let distance = writer.labels[&label] as i64 - end as i64;
+        let distance = i32::try_from(distance).expect("jumps are short");
+        bytes[end as usize - 4..end as usize].copy_from_slice(&distance.to_le_bytes());
+    }
+    Code {
+        target,
+        bytes,
+        entry: entry as u32,
+        pool,
+        blocks: writer.blocks,
+        inputs: ports.0,
+        outputs: ports.1,
+        instrumented: instrument,
+    }
+}
+
+/// The constants that code reads from memory.
+fn pool(code: &[Asm]) -> Vec<u32> {
+    let mut pool = vec![];
+    let mut seen = rustc_hash::FxHashSet::default();
+    for asm in code {
+        let bits = match *asm {
+            Asm::Op { b: Place::Mem(Mem::Const(bits)), .. } | Asm::Test { b: Place::Mem(Mem::Const(bits)), .. } => bits,
+            Asm::Load { from: Mem::Const(bits), .. } if !is_made(bits) => bits,
+            Asm::Copy { from: Mem::Const(bits), .. } => bits,
+            _ => continue,
+        };
+        if seen.insert(bits) {
+            pool.push(bits);
+        }
+    }
+    pool
+}
+
+/// Whether an instruction without operands gives this constant.
+fn is_made(bits: u32) -> bool {
+    bits == 0 || bits == !0
+}
+
+/// Where slots lie.
+struct Frame {
+    base: Name,
+    /// Of slot 0 from the base.
+    offset: i64,
+    /// Bytes that the stack pointer is lowered by.
+    size: u32,
+    kind: FrameKind,
+}
+
+#[derive(PartialEq)]
+enum FrameKind {
+    /// No preparation is needed.
+    Bare,
+    /// rax points to aligned memory in the red zone.
+    Pointer,
+    /// The stack pointer is lowered, which keeps it as aligned as slots need.
+    Lowered,
+    /// The stack pointer is lowered and aligned; rcx keeps what it was.
+    Aligned,
+}
+
+impl Frame {
+    fn new(slots: u32, width: u32) -> Frame {
+        let size = slots * width;
+        // At entry the stack pointer is 8 more than a multiple of 16.
+        match width {
+            16 if size + 8 <= RED_ZONE => {
+                Frame { base: Name::RSP, offset: -(i64::from(size) + 8), size, kind: FrameKind::Bare }
+            }
+            16 => Frame { base: Name::RSP, offset: 0, size: size + 8, kind: FrameKind::Lowered },
+            _ if size == 0 => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Bare },
+            _ if size + width <= RED_ZONE => Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::Pointer },
+            _ => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Aligned },
+        }
+    }
+}
+
+struct Writer {
+    encoder: Encoder,
+    /// Of the encodings of an opcode.
+    column: usize,
+    width: i64,
+    /// Of constants.
+    addresses: FxHashMap<u32, i64>,
+    frame: Frame,
+    at: u64,
+    labels: FxHashMap<Label, u64>,
+    /// Ends of jumps, and where they go.
+    jumps: Vec<(u64, Label)>,
+    /// Offsets at which basic blocks start.
+    blocks: Vec<u32>,
+    starts_block: bool,
+    instrument: bool,
+}
+
+/// Movement of a whole register: from register or memory, and to memory.
+const MOVE: [Encoding; 3] =
+    [Encoding::Movaps_xmm_xmmm128, Encoding::VEX_Vmovaps_xmm_xmmm128, Encoding::VEX_Vmovaps_ymm_ymmm256];
+const STORE: [Encoding; 3] =
+    [Encoding::Movaps_xmmm128_xmm, Encoding::VEX_Vmovaps_xmmm128_xmm, Encoding::VEX_Vmovaps_ymmm256_ymm];
+const TEST: [Encoding; 3] = [Encoding::Ptest_xmm_xmmm128, Encoding::VEX_Vptest_xmm_xmmm128, Encoding::VEX_Vptest_ymm_ymmm256];
+
+/// An operand.
+#[derive(Clone, Copy)]
+enum Operand {
+    Reg(Name),
+    Mem(MemoryOperand),
+    Imm(u32),
+}
+
+impl Writer {
+    fn write(&mut self, instruction: Instruction) {
+        if std::mem::take(&mut self.starts_block) {
+            self.blocks.push(self.at as u32);
+            if self.instrument {
+                let counter = MemoryOperand::with_base_displ(Name::RDX, 8 * (self.blocks.len() as i64 - 1));
+                self.write(checked(Instruction::with1(Encoding::Inc_rm64, counter)));
+            }
+        }
+        self.at += self.encoder.encode(&instruction, self.at).expect("instructions have encodings") as u64;
+    }
+
+    fn write_with(&mut self, code: Encoding, operands: &[Operand]) {
+        use Operand::{Imm, Mem, Reg};
+        let instruction = match *operands {
+            [Reg(a), Reg(b)] => Instruction::with2(code, a, b),
+            [Reg(a), Mem(b)] => Instruction::with2(code, a, b),
+            [Mem(a), Reg(b)] => Instruction::with2(code, a, b),
+            [Reg(a), Imm(i)] => Instruction::with2(code, a, i),
+            [Reg(a), Reg(b), Reg(c)] => Instruction::with3(code, a, b, c),
+            [Reg(a), Reg(b), Mem(c)] => Instruction::with3(code, a, b, c),
+            [Reg(a), Reg(b), Imm(i)] => Instruction::with3(code, a, b, i),
+            [Reg(a), Mem(b), Imm(i)] => Instruction::with3(code, a, b, i),
+            [Reg(a), Reg(b), Reg(c), Imm(i)] => Instruction::with4(code, a, b, c, i),
+            [Reg(a), Reg(b), Mem(c), Imm(i)] => Instruction::with4(code, a, b, c, i),
+            [Reg(a), Reg(b), Reg(c), Reg(d)] => Instruction::with4(code, a, b, c, d),
+            [Reg(a), Reg(b), Mem(c), Reg(d)] => Instruction::with4(code, a, b, c, d),
+            _ => unreachable!("operands of {code:?}"),
+        };
+        self.write(checked(instruction));
+    }
+
+    fn register(&self, register: Register) -> Name {
+        (if self.column == 2 { Name::YMM0 } else { Name::XMM0 }) + u32::from(register)
+    }
+
+    fn memory(&self, mem: Mem) -> MemoryOperand {
+        let (base, displacement) = match mem {
+            Mem::Input(port) => (Name::RDI, i64::from(port) * self.width),
+            Mem::Output(port) => (Name::RSI, i64::from(port) * self.width),
+            Mem::Const(bits) => (Name::RIP, self.addresses[&bits]),
+            Mem::Slot(slot) => (self.frame.base, self.frame.offset + i64::from(slot) * self.width),
+            Mem::Scratch => unreachable!("it has become a slot"),
+        };
+        MemoryOperand::with_base_displ(base, displacement)
+    }
+
+    fn operand(&self, place: Place) -> Operand {
+        match place {
+            Place::Reg(register) => Operand::Reg(self.register(register)),
+            Place::Mem(mem) => Operand::Mem(self.memory(mem)),
+        }
+    }
+
+    fn enter(&mut self) {
+        let size = self.frame.size as i32;
+        match self.frame.kind {
+            FrameKind::Bare => {}
+            FrameKind::Pointer => {
+                let below = MemoryOperand::with_base_displ(Name::RSP, -i64::from(size));
+                self.write(checked(Instruction::with2(Encoding::Lea_r64_m, Name::RAX, below)));
+                self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RAX, -32)));
+            }
+            FrameKind::Lowered => self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size))),
+            FrameKind::Aligned => {
+                self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::RCX, Name::RSP)));
+                self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size)));
+                self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RSP, -32)));
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        match self.frame.kind {
+            FrameKind::Bare | FrameKind::Pointer => {}
+            FrameKind::Lowered => {
+                self.write(checked(Instruction::with2(Encoding::Add_rm64_imm32, Name::RSP, self.frame.size as i32)));
+            }
+            FrameKind::Aligned => self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::RSP, Name::RCX))),
+        }
+        if self.column == 2 {
+            // Else code of the SSE kind that runs next would wait for the upper halves.
+            self.write(Instruction::with(Encoding::VEX_Vzeroupper));
+        }
+        self.write(Instruction::with(Encoding::Retnq));
+    }
+
+    fn asm(&mut self, asm: &Asm) {
+        match *asm {
+            Asm::Op { op, dst, a, b, c, imm } => self.op(op, dst, a, b, c, imm),
+            Asm::Load { dst, from } => self.load(dst, from),
+            Asm::Store { src, to } => {
+                let operands = [Operand::Mem(self.memory(to)), Operand::Reg(self.register(src))];
+                self.write_with(STORE[self.column], &operands);
+            }
+            Asm::Move { dst, src } => {
+                self.write_with(MOVE[self.column], &[dst, src].map(|r| Operand::Reg(self.register(r))));
+            }
+            Asm::Copy { from, to } => self.copy(from, to),
+            Asm::Test { a, b } => {
+                let operands = [Operand::Reg(self.register(a)), self.operand(b)];
+                self.write_with(TEST[self.column], &operands);
+            }
+            Asm::Jump(to) => self.jump(Encoding::Jmp_rel32_64, to),
+            Asm::Branch { any, found, to } => {
+                let code = match (any, found) {
+                    (Any::Both, false) => Encoding::Je_rel32_64,
+                    (Any::Both, true) => Encoding::Jne_rel32_64,
+                    (Any::Second, false) => Encoding::Jb_rel32_64,
+                    (Any::Second, true) => Encoding::Jae_rel32_64,
+                };
+                self.jump(code, to);
+            }
+            Asm::Label(label) => {
+                self.labels.insert(label, self.at);
+                self.starts_block = true;
+            }
+            Asm::Nop | Asm::LoopHead | Asm::LoopBody { .. } | Asm::LoopEnd => unreachable!("only before loops are laid out"),
+        }
+    }
+
+    fn jump(&mut self, code: Encoding, to: Label) {
+        self.write(checked(Instruction::with_branch(code, self.at)));
+        self.jumps.push((self.at, to));
+        self.starts_block = true;
+    }
+
+    fn op(&mut self, op: Opcode, dst: Register, a: Register, b: Place, c: Register, imm: u32) {
+        let code = op.codes()[self.column];
+        let [dst, a, c] = [dst, a, c].map(|register| Operand::Reg(self.register(register)));
+        let b = self.operand(b);
+        let mut operands = [dst; 4];
+        let mut count = 1;
+        let mut push = |operand| {
+            operands[count] = operand;
+            count += 1;
+        };
+        if op.form() != Form::Unary && self.column > 0 {
+            push(a);
+        }
+        if op.form() != Form::Shift {
+            push(b);
+        }
+        if op.form() == Form::Blend && self.column > 0 {
+            push(c);
+        }
+        if op.has_immediate() {
+            push(Operand::Imm(imm));
+        }
+        self.write_with(code, &operands[..count]);
+    }
+
+    fn load(&mut self, dst: Register, from: Mem) {
+        let register = Operand::Reg(self.register(dst));
+        match from {
+            Mem::Const(bits) if is_made(bits) => {
+                let op = if bits == 0 { Opcode::Xor } else { Opcode::IEq };
+                let operands = [register; 3];
+                self.write_with(op.codes()[self.column], &operands[usize::from(self.column == 0)..]);
+            }
+            _ => {
+                let memory = Operand::Mem(self.memory(from));
+                self.write_with(MOVE[self.column], &[register, memory]);
+            }
+        }
+    }
+
+    /// Copies memory by way of r8.
+    fn copy(&mut self, from: Mem, to: Mem) {
+        for offset in (0..self.width).step_by(8) {
+            let [from, to] = [from, to].map(|mem| {
+                let mut operand = self.memory(mem);
+                operand.displacement += offset;
+                operand
+            });
+            self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::R8, from)));
+            self.write(checked(Instruction::with2(Encoding::Mov_rm64_r64, to, Name::R8)));
+        }
+    }
+}
+
+fn checked(instruction: Result<Instruction, iced_x86::IcedError>) -> Instruction {
+    instruction.expect("operands fit the encoding")
+}

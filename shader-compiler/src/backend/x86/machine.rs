@@ -1,0 +1,202 @@
+//! Programs between selection and encoding: machine operations on variables, in the IR's structured control flow.
+//!
+//! A variable is a vector register's worth of words that is assigned once, as an SSA value is. Inputs and constants are variables too:
+//! they have a home in memory from the start, so that an operation reads them in place wherever its encoding takes a memory operand.
+
+use iced_x86::Code;
+
+/// A variable of a [`Program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Var(pub u32);
+
+impl Var {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Memory that holds a variable without any code storing it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    None,
+    /// The argument of this number.
+    Input(u32),
+    /// The pool, which has these bits in all lanes.
+    Const(u32),
+}
+
+/// How an operation takes its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `dst = a ∘ b`; `b` may be in memory. In SSE, `dst` is `a`'s register.
+    Binary,
+    /// `dst = ∘ b`; `b` may be in memory.
+    Unary,
+    /// `dst = a ∘ immediate`. In SSE, `dst` is `a`'s register.
+    Shift,
+    /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c` is in xmm0.
+    Blend,
+    /// Stores `a` as the output whose number is the immediate.
+    Store,
+}
+
+macro_rules! opcodes {
+    ($($op:ident $form:ident $commutative:ident $latency:literal $sse:ident $avx:ident $avx2:ident;)*) => {
+        /// A machine operation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Opcode { $($op),* }
+
+        impl Opcode {
+            pub const fn form(self) -> Form {
+                match self { $(Opcode::$op => Form::$form),* }
+            }
+
+            pub const fn is_commutative(self) -> bool {
+                match self { $(Opcode::$op => $commutative),* }
+            }
+
+            /// Cycles from operands to result, as the scheduler sees them: those of recent Intel cores.
+            pub const fn latency(self) -> u32 {
+                match self { $(Opcode::$op => $latency),* }
+            }
+
+            /// Encodings for SSE, AVX and AVX2.
+            pub const fn codes(self) -> [Code; 3] {
+                match self { $(Opcode::$op => [Code::$sse, Code::$avx, Code::$avx2]),* }
+            }
+        }
+    };
+}
+
+opcodes! {
+    Add Binary true 4 Addps_xmm_xmmm128 VEX_Vaddps_xmm_xmm_xmmm128 VEX_Vaddps_ymm_ymm_ymmm256;
+    Sub Binary false 4 Subps_xmm_xmmm128 VEX_Vsubps_xmm_xmm_xmmm128 VEX_Vsubps_ymm_ymm_ymmm256;
+    Mul Binary true 4 Mulps_xmm_xmmm128 VEX_Vmulps_xmm_xmm_xmmm128 VEX_Vmulps_ymm_ymm_ymmm256;
+    Div Binary false 11 Divps_xmm_xmmm128 VEX_Vdivps_xmm_xmm_xmmm128 VEX_Vdivps_ymm_ymm_ymmm256;
+    Min Binary false 4 Minps_xmm_xmmm128 VEX_Vminps_xmm_xmm_xmmm128 VEX_Vminps_ymm_ymm_ymmm256;
+    Max Binary false 4 Maxps_xmm_xmmm128 VEX_Vmaxps_xmm_xmm_xmmm128 VEX_Vmaxps_ymm_ymm_ymmm256;
+    Cmp Binary false 4 Cmpps_xmm_xmmm128_imm8 VEX_Vcmpps_xmm_xmm_xmmm128_imm8 VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
+    CmpCommutative Binary true 4 Cmpps_xmm_xmmm128_imm8 VEX_Vcmpps_xmm_xmm_xmmm128_imm8 VEX_Vcmpps_ymm_ymm_ymmm256_imm8;
+    And Binary true 1 Andps_xmm_xmmm128 VEX_Vandps_xmm_xmm_xmmm128 VEX_Vandps_ymm_ymm_ymmm256;
+    AndNot Binary false 1 Andnps_xmm_xmmm128 VEX_Vandnps_xmm_xmm_xmmm128 VEX_Vandnps_ymm_ymm_ymmm256;
+    Or Binary true 1 Orps_xmm_xmmm128 VEX_Vorps_xmm_xmm_xmmm128 VEX_Vorps_ymm_ymm_ymmm256;
+    Xor Binary true 1 Xorps_xmm_xmmm128 VEX_Vxorps_xmm_xmm_xmmm128 VEX_Vxorps_ymm_ymm_ymmm256;
+    IAdd Binary true 1 Paddd_xmm_xmmm128 VEX_Vpaddd_xmm_xmm_xmmm128 VEX_Vpaddd_ymm_ymm_ymmm256;
+    ISub Binary false 1 Psubd_xmm_xmmm128 VEX_Vpsubd_xmm_xmm_xmmm128 VEX_Vpsubd_ymm_ymm_ymmm256;
+    IMul Binary true 10 Pmulld_xmm_xmmm128 VEX_Vpmulld_xmm_xmm_xmmm128 VEX_Vpmulld_ymm_ymm_ymmm256;
+    SMin Binary true 1 Pminsd_xmm_xmmm128 VEX_Vpminsd_xmm_xmm_xmmm128 VEX_Vpminsd_ymm_ymm_ymmm256;
+    SMax Binary true 1 Pmaxsd_xmm_xmmm128 VEX_Vpmaxsd_xmm_xmm_xmmm128 VEX_Vpmaxsd_ymm_ymm_ymmm256;
+    UMin Binary true 1 Pminud_xmm_xmmm128 VEX_Vpminud_xmm_xmm_xmmm128 VEX_Vpminud_ymm_ymm_ymmm256;
+    UMax Binary true 1 Pmaxud_xmm_xmmm128 VEX_Vpmaxud_xmm_xmm_xmmm128 VEX_Vpmaxud_ymm_ymm_ymmm256;
+    IEq Binary true 1 Pcmpeqd_xmm_xmmm128 VEX_Vpcmpeqd_xmm_xmm_xmmm128 VEX_Vpcmpeqd_ymm_ymm_ymmm256;
+    IGt Binary false 1 Pcmpgtd_xmm_xmmm128 VEX_Vpcmpgtd_xmm_xmm_xmmm128 VEX_Vpcmpgtd_ymm_ymm_ymmm256;
+    Shl Shift false 1 Pslld_xmm_imm8 VEX_Vpslld_xmm_xmm_imm8 VEX_Vpslld_ymm_ymm_imm8;
+    LShr Shift false 1 Psrld_xmm_imm8 VEX_Vpsrld_xmm_xmm_imm8 VEX_Vpsrld_ymm_ymm_imm8;
+    AShr Shift false 1 Psrad_xmm_imm8 VEX_Vpsrad_xmm_xmm_imm8 VEX_Vpsrad_ymm_ymm_imm8;
+    Sqrt Unary false 15 Sqrtps_xmm_xmmm128 VEX_Vsqrtps_xmm_xmmm128 VEX_Vsqrtps_ymm_ymmm256;
+    Round Unary false 8 Roundps_xmm_xmmm128_imm8 VEX_Vroundps_xmm_xmmm128_imm8 VEX_Vroundps_ymm_ymmm256_imm8;
+    FromS32 Unary false 4 Cvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_ymm_ymmm256;
+    Chop Unary false 4 Cvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_ymm_ymmm256;
+    Blend Blend false 2 Blendvps_xmm_xmmm128 VEX_Vblendvps_xmm_xmm_xmmm128_xmm VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
+    Store Store false 1 Movaps_xmmm128_xmm VEX_Vmovaps_xmmm128_xmm VEX_Vmovaps_ymmm256_ymm;
+}
+
+impl Opcode {
+    /// Whether the encoding has an immediate.
+    pub const fn has_immediate(self) -> bool {
+        matches!(self, Opcode::Cmp | Opcode::CmpCommutative | Opcode::Round) || matches!(self.form(), Form::Shift)
+    }
+}
+
+/// A machine operation on variables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inst {
+    pub op: Opcode,
+    /// What is assigned; of a store, what is stored.
+    pub dst: Var,
+    pub a: Var,
+    pub b: Var,
+    pub c: Var,
+    pub imm: u32,
+}
+
+impl Inst {
+    /// The variables that are read, those of one operand each.
+    pub fn args(&self) -> impl Iterator<Item = Var> + use<> {
+        let (args, count) = match self.op.form() {
+            Form::Binary => ([self.a, self.b, self.b], 2),
+            Form::Unary => ([self.b; 3], 1),
+            Form::Shift | Form::Store => ([self.a; 3], 1),
+            Form::Blend => ([self.a, self.b, self.c], 3),
+        };
+        args.into_iter().take(count)
+    }
+
+    /// What is assigned.
+    pub fn result(&self) -> Option<Var> {
+        (self.op.form() != Form::Store).then_some(self.dst)
+    }
+}
+
+/// Which bits a test looks for; it succeeds where there are any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Any {
+    /// `a & b`
+    Both,
+    /// `b & !a`
+    Second,
+}
+
+/// The condition of a branch: whether any bit is set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    pub a: Var,
+    pub b: Var,
+    pub any: Any,
+}
+
+/// Steps that run in order.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Operations without control flow among them, which may be put in another order.
+    Line(Vec<Inst>),
+    If(Box<If>),
+    Loop(Box<Loop>),
+}
+
+/// See [`crate::ir::If`].
+#[derive(Debug)]
+pub(super) struct If {
+    pub test: Test,
+    /// The arm that runs where the test succeeds, and the one where it does not.
+    pub arms: [Block; 2],
+    pub yields: [Vec<Var>; 2],
+    pub results: Vec<Var>,
+}
+
+/// See [`crate::ir::Loop`]. Since there is one exit, the values that the head yields are at hand after the loop, and results need
+/// no variables of their own.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub init: Vec<Var>,
+    pub params: Vec<Var>,
+    pub head: Block,
+    pub test: Test,
+    pub body: Block,
+    pub next: Vec<Var>,
+}
+
+/// What selection makes of a function.
+#[derive(Debug)]
+pub(super) struct Program {
+    /// Of all variables.
+    pub homes: Vec<Home>,
+    pub body: Block,
+    /// Whether masks of blends must be in xmm0.
+    pub blends_by_xmm0: bool,
+}

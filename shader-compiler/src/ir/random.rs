@@ -1,0 +1,544 @@
+//! Random functions and inputs for tests and for the long runs of `benches`: whatever is done to a function, before and after can
+//! be held against each other.
+//!
+//! All is a function of the seed. Functions are made directly, without a builder, which would simplify them: they have dead
+//! code, repeated and constant operations, and shapes that are hard on register allocation: fans of many values that live at once,
+//! values used far from where they are made, loops that swap their parameters. Loops end after few rounds, some at a count
+//! that depends on inputs, some where data says so. Where bits of a float are taken, NaN has been replaced: its payload is no one's promise.
+
+use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
+use super::op::Op;
+use super::types::Type;
+use rustc_hash::FxHashMap;
+
+/// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Starts from a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.bits() % n as u64) as usize
+    }
+
+    /// True once in `n` times.
+    pub fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of several.
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// Floats where something changes: zeros, denormals, neighbours of 1, ends of ranges, what is not finite.
+const FLOATS: &[f32] = &[
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    2.0,
+    -2.0,
+    std::f32::consts::PI,
+    std::f32::consts::FRAC_PI_2,
+    std::f32::consts::LN_2,
+    1.0 + f32::EPSILON,
+    1.0 - f32::EPSILON / 2.0,
+    f32::EPSILON,
+    f32::MIN_POSITIVE,
+    -f32::MIN_POSITIVE,
+    1e-45,
+    -1e-45,
+    1e-40,
+    f32::MAX,
+    f32::MIN,
+    8388608.0,
+    8388607.5,
+    16777216.0,
+    2147483648.0,
+    2147483520.0,
+    -2147483648.0,
+    4294967296.0,
+    4294967040.0,
+    88.72284,
+    -103.97208,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+];
+
+/// Integers where something changes.
+const INTEGERS: &[u32] =
+    &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
+
+/// A word of a type: special, small, or any bits.
+pub fn word(random: &mut Random, ty: Type) -> u32 {
+    match ty {
+        Type::Bool => {
+            if random.once_in(2) {
+                !0
+            } else {
+                0
+            }
+        }
+        Type::I32 => match random.below(4) {
+            0 => *random.pick(INTEGERS),
+            1 => random.below(64) as u32,
+            2 => (random.below(64) as u32).wrapping_neg(),
+            _ => random.bits() as u32,
+        },
+        Type::F32 => match random.below(8) {
+            0 | 1 => random.pick(FLOATS).to_bits(),
+            2 => (1.0f32.to_bits() as i32 + random.below(5) as i32 - 2) as u32,
+            3 => (random.below(41) as f32 - 20.0).to_bits(),
+            4 => random.bits() as u32,
+            5 => (random.bits() as u32 & 0x807f_ffff) | (random.below(0x20) as u32 + 0x70) << 23,
+            _ => (random.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0).to_bits(),
+        },
+    }
+}
+
+/// Rows of inputs: first the special values of each port against those of the next ones, then random words.
+pub fn special_rows(ports: &[Port], rows: usize, seed: u64) -> Vec<Vec<u32>> {
+    let mut random = Random::new(seed);
+    let special = |ty, index: usize| match ty {
+        Type::F32 => FLOATS[index % FLOATS.len()].to_bits(),
+        Type::I32 => INTEGERS[index % INTEGERS.len()],
+        Type::Bool => [0, !0][index % 2],
+    };
+    let count = |ty| match ty {
+        Type::F32 => FLOATS.len(),
+        Type::I32 => INTEGERS.len(),
+        Type::Bool => 2,
+    };
+    (0..rows)
+        .map(|row| {
+            let mut left = row;
+            let words = ports.iter().map(|port| {
+                let index = left % count(port.ty);
+                left /= count(port.ty);
+                special(port.ty, index)
+            });
+            let words: Vec<_> = words.collect();
+            if left == 0 { words } else { ports.iter().map(|port| word(&mut random, port.ty)).collect() }
+        })
+        .collect()
+}
+
+/// What a random function is like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Number of operations, about.
+    pub ops: usize,
+    /// Whether there are composite operations.
+    pub composite: bool,
+    /// Whether there are ifs.
+    pub ifs: bool,
+    /// Whether there are loops.
+    pub loops: bool,
+    /// Whether the function is fit for back ends as it is: basic operations, and control flow as
+    /// [`passes::lower`](crate::passes::lower) makes it, so that in a group of lanes each computes what it would alone.
+    pub lowered: bool,
+}
+
+impl Options {
+    /// Something between one operation and a thousand, small more often than large.
+    pub fn any(seed: u64, lowered: bool) -> Options {
+        let mut random = Random::new(!seed);
+        let most = *random.pick(&[2, 8, 30, 30, 100, 100, 300, 1000]);
+        let ops = 1 + random.below(most);
+        Options { ops, composite: !lowered && random.once_in(2), ifs: !random.once_in(4), loops: !random.once_in(3), lowered }
+    }
+}
+
+/// A random function, which verifies; all its loops end.
+pub fn function(seed: u64, options: &Options) -> Function {
+    let mut random = Random::new(seed);
+    let types = [Type::F32, Type::F32, Type::F32, Type::I32, Type::Bool];
+    let inputs: Vec<_> = (0..1 + random.below(8)).map(|k| Port { name: format!("x{k}"), ty: *random.pick(&types) }).collect();
+    let name = format!("random{seed}");
+    let function = Function { name, inputs: inputs.clone(), outputs: vec![], body: Block::default(), values: vec![] };
+    let reach = *random.pick(&[3, 8, 20, 1000]);
+    let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any && (options.composite || !op.is_composite()));
+    let mut generator = Generator {
+        ops: ops.collect(),
+        left: options.ops,
+        options: options.clone(),
+        random,
+        function,
+        constants: FxHashMap::default(),
+        blocks: vec![vec![]],
+        pool: vec![],
+        reach,
+        depth: 0,
+    };
+    for (index, port) in inputs.iter().enumerate() {
+        let value = generator.function.add(port.ty, Def::Input(index as u32));
+        generator.pool.push(value);
+    }
+    generator.stmts(options.ops);
+    for k in 0..1 + generator.random.below(6) {
+        let ty = *generator.random.pick(&types);
+        let value = generator.value(ty);
+        generator.output(format!("y{k}"), value);
+    }
+    if generator.random.once_in(2) {
+        let digest = generator.digest();
+        generator.output("digest".to_owned(), digest);
+    }
+    generator.function.body.stmts = generator.blocks.pop().expect("the body is open");
+    generator.function
+}
+
+/// Blocks nest no deeper.
+const DEPTH: usize = 4;
+
+struct Generator {
+    ops: Vec<Op>,
+    /// Operations still to be made.
+    left: usize,
+    options: Options,
+    random: Random,
+    function: Function,
+    constants: FxHashMap<(Type, u32), Value>,
+    /// Statements of open blocks.
+    blocks: Vec<Vec<Stmt>>,
+    /// Values in scope.
+    pool: Vec<Value>,
+    /// How far back arguments are mostly looked for.
+    reach: usize,
+    depth: usize,
+}
+
+impl Generator {
+    fn output(&mut self, name: String, value: Value) {
+        self.function.outputs.push(Port { name, ty: self.function.ty(value) });
+        self.function.body.yields.push(value);
+    }
+
+    fn push(&mut self, stmt: Stmt) {
+        self.blocks.last_mut().expect("a block is open").push(stmt);
+    }
+
+    fn constant(&mut self, ty: Type, bits: u32) -> Value {
+        let function = &mut self.function;
+        *self.constants.entry((ty, bits)).or_insert_with(|| function.add(ty, Def::Const(bits)))
+    }
+
+    fn random_constant(&mut self, ty: Type) -> Value {
+        let bits = word(&mut self.random, ty);
+        self.constant(ty, bits)
+    }
+
+    fn int(&mut self, x: usize) -> Value {
+        self.constant(Type::I32, x as u32)
+    }
+
+    /// Any value of a type: mostly one in scope, and mostly a recent one.
+    fn value(&mut self, ty: Type) -> Value {
+        let reach = if self.random.once_in(5) { self.pool.len() } else { self.reach.min(self.pool.len()) };
+        if !self.random.once_in(8) {
+            for _ in 0..12 {
+                let value = self.pool[self.pool.len() - 1 - self.random.below(reach)];
+                if self.function.ty(value) == ty {
+                    return value;
+                }
+            }
+            if let Some(&value) = self.pool.iter().rev().find(|&&value| self.function.ty(value) == ty) {
+                return value;
+            }
+        }
+        if ty == Type::Bool && !self.random.once_in(8) {
+            let (a, b) = (self.value(Type::F32), self.value(Type::F32));
+            return self.append(Op::Lt, &[a, b]);
+        }
+        self.random_constant(ty)
+    }
+
+    fn values(&mut self, types: &[Type]) -> Vec<Value> {
+        types.iter().map(|&ty| self.value(ty)).collect()
+    }
+
+    fn types(&mut self, most: usize) -> Vec<Type> {
+        (0..self.random.below(most + 1)).map(|_| *self.random.pick(&[Type::F32, Type::F32, Type::I32, Type::Bool])).collect()
+    }
+
+    /// Appends an operation as it is.
+    fn append(&mut self, op: Op, args: &[Value]) -> Value {
+        let mut all = [args[0]; 3];
+        all[..args.len()].copy_from_slice(args);
+        let ty = op.signature().result.unwrap_or_else(|| self.function.ty(args[args.len() - 1]));
+        let value = self.function.add(ty, Def::Op { op, args: all });
+        self.push(Stmt::Op(value));
+        self.pool.push(value);
+        self.left = self.left.saturating_sub(1);
+        value
+    }
+
+    /// An operation with random arguments.
+    fn op(&mut self) -> Value {
+        let op = *self.random.pick(&self.ops);
+        let any = *self.random.pick(&[Type::F32, Type::I32, Type::Bool]);
+        let types: Vec<_> = op.signature().args.iter().map(|ty| ty.unwrap_or(any)).collect();
+        let mut args = self.values(&types);
+        match op {
+            Op::Shl | Op::LShr | Op::AShr if self.options.lowered || self.random.once_in(2) => {
+                args[1] = self.random_constant(Type::I32)
+            }
+            Op::Bits => return self.bits(args[0]),
+            _ => {}
+        }
+        self.append(op, &args)
+    }
+
+    /// The bits of a float; of NaN, which has many, those of zero.
+    fn bits(&mut self, value: Value) -> Value {
+        let number = self.append(Op::Eq, &[value, value]);
+        let zero = self.constant(Type::F32, 0);
+        let value = self.append(Op::Select, &[number, value, zero]);
+        self.append(Op::Bits, &[value])
+    }
+
+    /// A word that depends on every bit of the values in scope, up to a hundred, all of which live until then.
+    fn digest(&mut self) -> Value {
+        let values = self.pool[self.pool.len().saturating_sub(100)..].to_vec();
+        let mut digest = self.int(0);
+        for value in values {
+            let word = match self.function.ty(value) {
+                Type::F32 => self.bits(value),
+                Type::I32 => value,
+                Type::Bool => {
+                    let (one, zero) = (self.int(1), self.int(0));
+                    self.append(Op::Select, &[value, one, zero])
+                }
+            };
+            let factor = self.int(0x0100_0193);
+            let mixed = self.append(Op::IMul, &[digest, factor]);
+            digest = self.append(Op::Xor, &[mixed, word]);
+        }
+        digest
+    }
+
+    /// Many values, all of which are then needed.
+    fn fan(&mut self) {
+        let count = 2 + self.random.below(60).min(self.left);
+        let mut values: Vec<_> = (0..count).map(|_| self.op()).collect();
+        while !values.is_empty() {
+            let value = values.swap_remove(self.random.below(values.len()));
+            let (op, other) = match self.function.ty(value) {
+                Type::F32 => (Op::Add, self.value(Type::F32)),
+                Type::I32 => (Op::Xor, self.value(Type::I32)),
+                Type::Bool => (Op::BXor, self.value(Type::Bool)),
+            };
+            self.append(op, &[value, other]);
+        }
+    }
+
+    /// About so many operations.
+    fn stmts(&mut self, ops: usize) {
+        let end = self.left.saturating_sub(ops);
+        while self.left > end {
+            let room = self.depth < DEPTH && self.left > 3;
+            match self.random.below(24) {
+                0 if self.options.ifs && room => self.if_(),
+                1 if self.options.loops && room => self.loop_(),
+                2 if self.random.once_in(3) => self.fan(),
+                _ => drop(self.op()),
+            }
+        }
+    }
+
+    /// Statements of an inner block.
+    fn inner(&mut self) {
+        self.depth += 1;
+        let ops = self.random.below(self.left.min(40) + 1);
+        self.stmts(ops);
+        self.depth -= 1;
+    }
+
+    /// Opens a block; what comes into scope until it is closed goes out of it.
+    fn open(&mut self) -> usize {
+        self.blocks.push(vec![]);
+        self.pool.len()
+    }
+
+    fn close(&mut self, scope: usize, yields: Vec<Value>) -> Block {
+        self.pool.truncate(scope);
+        Block { stmts: self.blocks.pop().expect("a block is open"), yields }
+    }
+
+    /// Values that an if or a loop defines.
+    fn define(&mut self, types: &[Type], def: Def) -> Vec<Value> {
+        let values: Vec<_> = types.iter().map(|&ty| self.function.add(ty, def)).collect();
+        self.pool.extend(&values);
+        values
+    }
+
+    /// What control flow goes by where `cond` is of each lane.
+    fn branch_on(&mut self, cond: Value) -> Value {
+        if !self.options.lowered {
+            return cond;
+        }
+        let any = self.append(Op::Any, &[cond]);
+        self.pool.pop();
+        any
+    }
+
+    fn if_(&mut self) {
+        let types = self.types(4);
+        let lane = self.value(Type::Bool);
+        let cond = self.branch_on(lane);
+        let arms = [(); 2].map(|()| {
+            let scope = self.open();
+            self.inner();
+            let yields = self.values(&types);
+            self.close(scope, yields)
+        });
+        let [then, otherwise] = arms;
+        let scope = self.pool.len();
+        let results = self.define(&types, Def::Result);
+        self.push(Stmt::If(Box::new(If { cond, then, otherwise, results: results.clone() })));
+        if self.options.lowered {
+            // Where the lane would have gone the other way, the result is another's.
+            self.pool.truncate(scope);
+            for result in results {
+                let other = self.value(self.function.ty(result));
+                self.append(Op::Select, &[lane, result, other]);
+            }
+        }
+    }
+
+    fn loop_(&mut self) {
+        let mut types = self.types(6);
+        types.push(Type::I32);
+        let mut init = self.values(&types);
+        *init.last_mut().expect("the counter is last") = self.int(0);
+        let scope = self.open();
+        let params = self.define(&types, Def::Param);
+        // The counter is none of anyone's business, so that loops end.
+        let counter = self.pool.pop().expect("the counter is last");
+        if self.random.once_in(2) {
+            self.inner();
+        }
+        let lane = self.go_on(counter);
+        let cond = self.branch_on(lane);
+        let exit_types = self.types(4);
+        let exits = self.values(&exit_types);
+        let head = std::mem::take(self.blocks.last_mut().expect("the head is open"));
+        self.inner();
+        let mut next = self.next(&params);
+        let one = self.int(1);
+        *next.last_mut().expect("the counter is last") = self.append(Op::IAdd, &[counter, one]);
+        if self.options.lowered {
+            // Lanes that have left keep what they had.
+            next =
+                std::iter::zip(&next, &params).map(|(&next, &param)| self.append(Op::Select, &[lane, next, param])).collect();
+        }
+        let body = self.close(scope, next);
+        let results = self.define(&exit_types, Def::Result);
+        self.push(Stmt::Loop(Box::new(Loop { init, params, head: Block { stmts: head, yields: exits }, cond, body, results })));
+    }
+
+    /// Whether a loop goes on: a limit for the count, and mostly something else.
+    fn go_on(&mut self, counter: Value) -> Value {
+        let most = if self.depth == 0 { 12 } else { 4 };
+        let count = self.random.below(most);
+        let mut limit = self.int(count);
+        if self.random.once_in(2) {
+            let (bits, mask) = (self.value(Type::I32), self.int(most - 1));
+            limit = self.append(Op::And, &[bits, mask]);
+        }
+        let counted = self.append(Op::ULt, &[counter, limit]);
+        if self.random.once_in(2) {
+            return counted;
+        }
+        let other = self.value(Type::Bool);
+        self.append(Op::BAnd, &[counted, other])
+    }
+
+    /// Next values of parameters, some of which are other parameters.
+    fn next(&mut self, params: &[Value]) -> Vec<Value> {
+        params
+            .iter()
+            .map(|&param| {
+                let (ty, other) = (self.function.ty(param), *self.random.pick(params));
+                let last = params.last() == Some(&other);
+                if !last && self.function.ty(other) == ty && self.random.once_in(2) { other } else { self.value(ty) }
+            })
+            .collect()
+    }
+}
+
+/// Rows of random inputs.
+pub fn rows(ports: &[Port], count: usize, seed: u64) -> Vec<Vec<u32>> {
+    let mut random = Random::new(seed);
+    (0..count).map(|_| ports.iter().map(|port| word(&mut random, port.ty)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::function::for_each_stmt;
+    use crate::ir::text::parse;
+    use crate::ir::verify::{verify, verify_lowered};
+
+    #[test]
+    fn random_functions_are_valid_and_end() {
+        let mut ops = vec![false; Op::ALL.len()];
+        let (mut ifs, mut loops) = (0, 0);
+        for seed in 0..400 {
+            for lowered in [false, true] {
+                let function = function(seed, &Options::any(seed, lowered));
+                let verified = if lowered { verify_lowered(&function) } else { verify(&function) };
+                verified.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
+                for inputs in rows(&function.inputs, 2, seed) {
+                    interpreter::run(&function, &inputs, 1 << 16)
+                        .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
+                }
+                for_each_stmt(&function.body, &mut |stmt| match stmt {
+                    Stmt::Op(value) => ops[function.operation(*value).unwrap().0 as usize] = true,
+                    Stmt::If(_) => ifs += 1,
+                    Stmt::Loop(_) => loops += 1,
+                });
+            }
+        }
+        assert!(ops.iter().all(|&seen| seen), "all operations occur");
+        assert!(ifs > 500 && loops > 500, "{ifs} ifs, {loops} loops");
+    }
+
+    #[test]
+    fn random_functions_come_back_from_text() {
+        for seed in 0..200 {
+            let function = function(seed, &Options::any(seed, false));
+            let text = function.to_string();
+            let parsed = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+            assert_eq!(parsed.to_string(), text, "seed {seed}");
+            assert_eq!(parse(&parsed.to_string()).unwrap(), parsed, "seed {seed}");
+            for inputs in rows(&function.inputs, 2, seed) {
+                let run = |function: &Function| interpreter::run(function, &inputs, 1 << 16).unwrap();
+                let alike = |(port, (a, b)): (&Port, (u32, u32))| crate::differential::same(port.ty, a, b);
+                let same = std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed))).all(alike);
+                assert!(same, "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Writes composite operations out as the basic ones that define them, and shifts by amounts that vary, which SSE has not, as
+//! shifts that are fixed.
+
+use super::simplify;
+use crate::ir::rewrite::rewrite;
+use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
+
+/// Leaves basic operations alone, and shifts by constants.
+pub fn run(function: &Function) -> Function {
+    let builder = Builder::new(&function.name, Rules::Exact);
+    rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| Expand(builder).op(op, args))
+}
+
+/// Expands whatever is appended, so that composite operations may be made of composite ones.
+struct Expand<'a>(&'a mut Builder);
+
+impl Emit for Expand<'_> {
+    type Value = Value;
+
+    fn constant(&mut self, ty: Type, bits: u32) -> Value {
+        self.0.constant(ty, bits)
+    }
+
+    fn op(&mut self, op: Op, args: &[Value]) -> Value {
+        let known = |value: &Value| self.0.function().constant(*value).is_some();
+        if args.iter().all(known) {
+            return self.0.op(op, args);
+        }
+        match op {
+            Op::Shl if !known(&args[1]) => self.shl(args[0], args[1]),
+            Op::LShr | Op::AShr if !known(&args[1]) => self.shift(op, args[0], args[1]),
+            // Constants that came up on the way may make it simple.
+            _ if op.is_composite() => simplify::simplify(self.0, op, args)
+                .or_else(|| op.expand(self, args))
+                .expect("composite operations have expansions"),
+            _ => self.0.op(op, args),
+        }
+    }
+}
+
+impl Expand<'_> {
+    /// x · 2ⁿ, where the power is made as a float. Of 2³¹, which fits no signed integer, `chop` makes 0x80000000, as it should be.
+    fn shl(&mut self, x: Value, amount: Value) -> Value {
+        let (mask, bias, place) = (self.i32(31), self.i32(127), self.i32(23));
+        let amount = self.op(Op::And, &[amount, mask]);
+        let biased = self.op(Op::IAdd, &[amount, bias]);
+        let bits = self.op(Op::Shl, &[biased, place]);
+        let float = self.op(Op::Float, &[bits]);
+        let power = self.op(Op::Chop, &[float]);
+        self.op(Op::IMul, &[x, power])
+    }
+
+    /// A shift by each bit of the amount that is set.
+    fn shift(&mut self, op: Op, mut x: Value, amount: Value) -> Value {
+        let zero = self.i32(0);
+        for bit in 0..5 {
+            let step = self.i32(1 << bit);
+            let masked = self.op(Op::And, &[amount, step]);
+            let clear = self.op(Op::IEq, &[masked, zero]);
+            let shifted = self.op(op, &[x, step]);
+            x = self.op(Op::Select, &[clear, x, shifted]);
+        }
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::random;
+
+    #[test]
+    fn shifts_by_varying_amounts_keep_every_bit() {
+        for op in [Op::Shl, Op::LShr, Op::AShr] {
+            let mut b = Builder::new("shift", Rules::Exact);
+            let (x, n) = (b.input("x", Type::I32), b.input("n", Type::I32));
+            let shifted = b.op(op, &[x, n]);
+            let function = run(&b.finish([("shifted".to_owned(), shifted)]));
+            for mut row in random::special_rows(&function.inputs, 1000, 11) {
+                for amount in [row[1], row[1] & 31] {
+                    row[1] = amount;
+                    let result = interpreter::run(&function, &row, 0).expect("there are no loops");
+                    assert_eq!(result, [op.eval(&row)], "{} {row:x?}", op.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn composite_operations_keep_every_bit() {
+        for &op in Op::ALL.iter().filter(|op| op.is_composite()) {
+            let mut b = Builder::new(op.name(), Rules::Exact);
+            let args: Vec<_> = op.signature().args.iter().map(|ty| b.input("x", ty.expect("not of any type"))).collect();
+            let value = b.op(op, &args);
+            let function = run(&b.finish([("y".to_owned(), value)]));
+            for row in random::special_rows(&function.inputs, 300, 11) {
+                let (result, expected) = (interpreter::run(&function, &row, 0).expect("there are no loops"), op.eval(&row));
+                let equal = crate::passes::tests::equal(&function.outputs[0], result[0], expected);
+                assert!(equal, "{} {row:x?}: {result:x?}, not {expected:x}\n{function}", op.name());
+            }
+        }
+    }
+}

@@ -25,20 +25,20 @@ const LN_2: [f32; 2] = [0.693145751953125, 1.428606765330187e-06];
 
 /// 2ᵃ
 pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let a = e.clamp(a, -150.0, 128.0);
+    let a = e.clamp(a, -151.0, 128.0);
     let whole = e.floor(a);
     let rest = e.sub(a, whole);
     let p = e.horner(rest, &EXP2);
     // 2¹²⁸ comes out as the bits of infinity.
-    scale(e, p, whole, -126, 1.0)
+    scale(e, p, whole, 1.0)
 }
 
 /// eᵃ
 pub fn exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let a = e.clamp(a, -104.0, 89.0);
+    let a = e.clamp(a, -104.5, 89.0);
     let (p, whole) = half_exp(e, a);
     // Half of the result stays finite, so that the last product overflows.
-    scale(e, p, whole, -125, 2.0)
+    scale(e, p, whole, 2.0)
 }
 
 /// (p, n) with eᵃ = 2p · 2ⁿ, n whole and p in [½, 1].
@@ -56,11 +56,14 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (e.horner(rest, &HALF_EXP), whole)
 }
 
-/// p · 2ⁿ · factor, rounded once: 2ⁿ goes into the bits of p down to the exponent `least`, the rest into those of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below a power about 2⁻²⁴ into those of `factor`.
+///
+/// At n = −151 the bits of the factor are those of 0. So results far below the least subnormal, which exp often has, come from no
+/// product that underflows, which some processors are slow at.
 #[inline(always)]
-fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, least: i32, factor: f32) -> E::Value {
+fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value {
     let all = exponent(e, n);
-    let least = e.i32(least << FRACTION);
+    let least = e.i32((-151 << FRACTION) + factor.to_bits() as i32);
     let first = e.smax(all, least);
     let second = e.isub(all, first);
     let p = add_exponent(e, p, first);

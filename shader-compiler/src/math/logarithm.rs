@@ -16,7 +16,6 @@ const UNIT: f32 = 1.0 / (1 << FRACTION) as f32;
 /// ln a
 pub fn log<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let (m, n) = split(e, a);
-    let n = at_infinity(e, a, n);
     let l = log_near_one(e, m);
     let octave = e.f32(LN_2 * UNIT);
     let n = e.mul(n, octave);
@@ -27,7 +26,6 @@ pub fn log<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// log₂ a
 pub fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let (m, n) = split(e, a);
-    let n = at_infinity(e, a, n);
     let l = log_near_one(e, m);
     let octaves = e.f32(LOG2_E);
     let l = e.mul(l, octaves);
@@ -61,24 +59,25 @@ pub(super) fn split<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (m, e.from_s32(n))
 }
 
-/// n, but infinite where a is, and NaN where a is.
-#[inline(always)]
-fn at_infinity<E: Emit>(e: &mut E, a: E::Value, n: E::Value) -> E::Value {
-    // At most 2⁻²¹ for finite a, which n absorbs: it is 0, and then a is near 1, or at least 2²³.
-    let tiny = e.f32(f32::from_bits(1));
-    let a = e.mul(a, tiny);
-    e.add(n, a)
-}
-
-/// The logarithm l where a is positive; −∞ at 0, NaN below.
+/// The logarithm l where a is positive and finite; −∞ at 0, ∞ at ∞, NaN elsewhere.
 #[inline(always)]
 fn of_positive<E: Emit>(e: &mut E, a: E::Value, l: E::Value) -> E::Value {
-    let zero = e.f32(0.0);
-    let is_positive = e.lt(zero, a);
     let root = e.sqrt(a);
-    let infinity = e.f32(f32::INFINITY);
-    let other = e.sub(root, infinity);
-    e.select(is_positive, l, other)
+    let (one, infinity) = (e.f32(1.0), e.f32(f32::INFINITY));
+    let other = e.sub(root, one);
+    let other = e.mul(other, infinity);
+    let is_usual = is_positive_and_finite(e, a);
+    e.select(is_usual, l, other)
+}
+
+/// Whether a is in (0, ∞), as one comparison of its bits.
+#[inline(always)]
+pub(super) fn is_positive_and_finite<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let a = e.bits(a);
+    let least = e.i32(1);
+    let above = e.isub(a, least);
+    let end = e.i32(f32::MAX.to_bits() as i32);
+    e.ult(above, end)
 }
 
 /// ln m for m in [√½, √2)
@@ -120,7 +119,6 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let bias = e.i32(0.5f32.to_bits() as i32);
     let n = e.isub(exponent, bias);
     let n = e.from_s32(n);
-    let n = at_infinity(e, high, n);
     // 2⁻ⁿ, which turns `low` into a part of f. Where it does not count, it may be NaN.
     let top = e.i32(1.0f32.to_bits() as i32 * 2);
     let down = e.isub(top, exponent);
@@ -135,7 +133,10 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let l = log_of_rest(e, f);
     let octave = e.f32(LN_2 * UNIT);
     let n = e.mul(n, octave);
-    e.add(n, l)
+    let l = e.add(n, l);
+    let infinity = e.f32(f32::INFINITY);
+    let is_finite = e.lt(high, infinity);
+    e.select(is_finite, l, high)
 }
 
 /// ln(1 + 2u) for u ≥ 0
@@ -173,6 +174,9 @@ pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // log(1 + u), u = t + √(t(t + 2)), t = a − 1; the root is t as computed for large t, so from 2²⁰ on the excess is added.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
+    // At −1 and below, where the product might be positive again, −1, so that the root is NaN.
+    let minus = e.f32(-1.0);
+    let t = e.max(t, minus);
     let (near, excess) = part(e, t);
     let two = e.f32(2.0);
     let sum = e.add(near, two);

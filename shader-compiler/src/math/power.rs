@@ -1,7 +1,7 @@
 //! aᵇ = 2^(b · log₂ a), in single precision throughout.
 
 use super::exponential::{add_exponent, exponent};
-use super::logarithm::split;
+use super::logarithm::{is_positive_and_finite, split};
 use super::{FRACTION, Steps};
 use crate::ir::Emit;
 
@@ -33,12 +33,7 @@ fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let n = e.mul(n, unit);
     let l = e.add(n, l);
 
-    // Positive and finite, as one comparison of the bits.
-    let below = e.bits(a);
-    let c = e.i32(1);
-    let below = e.isub(below, c);
-    let c = e.i32(f32::MAX.to_bits() as i32);
-    let is_usual = e.ult(below, c);
+    let is_usual = is_positive_and_finite(e, a);
     let other = e.sqrt(a);
     let (top, half) = (e.f32(2f32.powi(127)), e.f32(2f32.powi(126)));
     let other = e.min(other, top);

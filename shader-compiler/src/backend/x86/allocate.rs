@@ -107,7 +107,8 @@ pub(super) struct Allocated {
 /// Allocates registers for a program.
 pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     let count = program.homes.len();
-    let uses = Uses::collect(program);
+    let vex = target != Target::Sse;
+    let uses = Uses::collect(program, vex);
     let state = State {
         regs: [NO_VAR; REGISTERS],
         reg_of: vec![NONE; count],
@@ -122,7 +123,7 @@ pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     };
     let mut allocator = Allocator {
         program,
-        vex: target != Target::Sse,
+        vex,
         uses,
         state,
         out: vec![],
@@ -157,6 +158,7 @@ struct Uses {
 /// Walks a program as the allocator does, and notes uses.
 struct Collector<'a> {
     program: &'a Program,
+    vex: bool,
     pos: u32,
     uses: Vec<(Var, u32, bool)>,
     def: Vec<u32>,
@@ -168,10 +170,11 @@ struct Collector<'a> {
 }
 
 impl Uses {
-    fn collect(program: &Program) -> Uses {
+    fn collect(program: &Program, vex: bool) -> Uses {
         let count = program.homes.len();
         let mut collector = Collector {
             program,
+            vex,
             pos: 0,
             uses: vec![],
             def: vec![0; count],
@@ -257,9 +260,11 @@ impl Collector<'_> {
         let homed = |var: Var| self.program.homes[var.index()] != Home::None;
         match inst.op.form() {
             Form::Unary => false,
+            Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
+            // Of SSE, the destination is loaded as it would be copied.
+            _ if !self.vex => false,
             Form::Shift | Form::Store => true,
             Form::Blend => arg != inst.b,
-            Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
             Form::Binary => arg == inst.a,
         }
     }
@@ -543,7 +548,7 @@ impl Allocator<'_> {
         }
         let swap = match (self.reg(a), self.reg(b)) {
             (None, Some(_)) => self.vex || self.dies(b),
-            (None, None) => self.vex && self.uses_in_register(a) < self.uses_in_register(b),
+            (None, None) => self.uses_in_register(a) < self.uses_in_register(b),
             (Some(_), None) => false,
             (Some(r), Some(s)) => {
                 let hint = self.state.hints[inst.dst.index()];
@@ -562,7 +567,7 @@ impl Allocator<'_> {
         if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
             self.fetch(a, self.pinned(&[b, c]));
         }
-        let b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
+        let mut b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
         let (dst, a_reg) = match self.reg(a) {
             Some(a_reg) => {
                 self.release_dead([a, b, c]);
@@ -573,6 +578,9 @@ impl Allocator<'_> {
                 let dst = self.take(self.pinned(&[b, c]), Some(inst.dst));
                 self.out.push(Asm::Load { dst, from });
                 self.release_dead([b, c]);
+                if a == b {
+                    b_place = Place::Reg(dst);
+                }
                 (dst, dst)
             }
         };
@@ -591,8 +599,13 @@ impl Allocator<'_> {
 
     /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.
     fn two_operands(&mut self, inst: &Inst, pinned: u16) {
-        let (a, b) = self.ordered(inst);
-        let b = if inst.op.form() == Form::Shift { a } else { b };
+        let (mut a, mut b) = self.ordered(inst);
+        if inst.op.form() == Form::Shift {
+            b = a;
+        } else if inst.op.is_commutative() && self.reg(a).or(self.reg(b)).is_none() && self.uses_in_register(a) > 0 {
+            self.fetch(a, pinned);
+            std::mem::swap(&mut a, &mut b);
+        }
         let b_pinned = self.pinned(&[b]);
         let dst = match self.reg(a) {
             Some(register) if pinned & 1 << register == 0 && self.dies(a) => {

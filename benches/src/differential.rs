@@ -49,7 +49,8 @@ pub fn run(args: &Args) -> ExitCode {
 /// Each operation on special values; the number of failures.
 fn operations(targets: &[Target]) -> u64 {
     let mut failed = 0;
-    for &op in Op::ALL {
+    // `any` makes sense only within lowered functions.
+    for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 100_003, op as u64);
         if let Err(failure) = check_all(&function, targets, &rows) {

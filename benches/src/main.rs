@@ -6,7 +6,15 @@
 //!
 //! A subcommand is a module with `Args`, what the command line says, and `run`.
 
+mod code;
+mod compile;
 mod differential;
+mod evaluate;
+#[allow(unsafe_code)]
+mod foreign;
+mod materials;
+mod report;
+mod scalar;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -15,11 +23,17 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "lightbound-benches")]
 enum Command {
+    Code(code::Args),
+    Compile(compile::Args),
     Differential(differential::Args),
+    Evaluate(evaluate::Args),
 }
 
 fn main() -> ExitCode {
     match Command::parse() {
+        Command::Code(args) => code::run(&args),
+        Command::Compile(args) => compile::run(&args),
         Command::Differential(args) => differential::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
     }
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[test]
 fn operations() {
     let targets = targets();
-    for &op in Op::ALL {
+    // `any` makes sense only within lowered functions.
+    for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 2003, op as u64);
         check_all(&function, &targets, &rows).unwrap_or_else(|mismatch| panic!("{mismatch}"));

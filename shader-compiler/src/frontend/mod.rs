@@ -1,14 +1,72 @@
 //! WGSL text becomes IR: [`Shader::parse`] reads a file and checks it against the contract of materials, [`Shader::function`]
 //! translates one of its functions.
 
+mod bits;
+mod builtins;
+mod contract;
+mod control;
+mod diagnostics;
+mod effects;
+mod entry;
+mod layout;
+mod locate;
+mod names;
+mod operators;
+mod outline;
+mod parse;
+mod places;
+#[cfg(test)]
+mod programs;
+mod range;
+#[cfg(test)]
+mod testing;
+mod translate;
+
 use crate::ir::{Function, Type};
+use contract::Contract;
+use miette::{LabeledSpan, NamedSource};
+use outline::{Outline, Place};
+use std::sync::Arc;
 
 /// A material program that was read and found to keep the contract.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shader {
-    name: String,
+    source: Source,
+    module: naga::Module,
+    info: naga::valid::ModuleInfo,
+    contract: Contract,
     sides: Sides,
-    parameters: Vec<Parameter>,
+    description: String,
+}
+
+/// A shader's text, to which places refer.
+#[derive(Clone, Debug)]
+struct Source {
+    file: Arc<NamedSource<String>>,
+    /// What the author wrote, and what was appended to it.
+    text: String,
+    outline: Outline,
+}
+
+impl Source {
+    fn new(name: &str, text: &str) -> Source {
+        let file = Arc::new(NamedSource::new(name, text.to_owned()));
+        Source { file, text: text.to_owned(), outline: Outline::new(text) }
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What the author wrote.
+    fn written(&self) -> &str {
+        self.file.inner()
+    }
+
+    /// An error, as yet without a place.
+    fn error(&self, message: impl Into<String>) -> ShaderError {
+        ShaderError { message: message.into(), source_code: self.file.clone(), labels: vec![], help: None }
+    }
 }
 
 /// Where a material sends light.
@@ -19,6 +77,17 @@ pub enum Sides {
     One,
     /// Reflection and transmission on the whole sphere (`sides: both`): s = bsdf · |wi.z|.
     Both,
+}
+
+impl Sides {
+    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and integrand are 0, and the shader, whose
+    /// author need not think of that side, is not asked.
+    pub fn covers(self, wo_z: f32) -> bool {
+        match self {
+            Sides::One => wo_z > 0.0,
+            Sides::Both => true,
+        }
+    }
 }
 
 /// Something the user of a material can set: a member of its `Material` struct, or of `SurfacePoint` where the shader has
@@ -33,9 +102,9 @@ pub struct Parameter {
     pub scalar: Scalar,
     /// Number of components: 1 for scalars, 2 to 4 for vectors.
     pub size: usize,
-    /// Least and greatest value of each component; infinite where there is no limit.
+    /// Least and greatest value of each component, as the scalar type has them; infinite where a float has no limit.
     pub range: [f64; 2],
-    /// Value of each component where none is given.
+    /// Value of each component where none is given, as the scalar type has it.
     pub default: Option<Vec<f64>>,
 }
 
@@ -53,6 +122,16 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// Name in WGSL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scalar::F32 => "f32",
+            Scalar::I32 => "i32",
+            Scalar::U32 => "u32",
+            Scalar::Bool => "bool",
+        }
+    }
+
     /// Type in the IR.
     pub fn ty(self) -> Type {
         match self {
@@ -82,7 +161,8 @@ impl Scalar {
 impl Parameter {
     /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions are named so.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.size).map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
+        (0..self.size)
+            .map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
     }
 }
 
@@ -124,25 +204,82 @@ pub struct ShaderError {
     pub message: String,
     /// File name and text.
     #[source_code]
-    pub source_code: miette::NamedSource<String>,
-    /// Where, in bytes, and what is there.
+    pub source_code: Arc<NamedSource<String>>,
+    /// Where, in bytes, and what is there; the first is the place of the error, others explain it.
     #[label(collection)]
-    pub labels: Vec<miette::LabeledSpan>,
+    pub labels: Vec<LabeledSpan>,
     /// The remedy.
     #[help]
     pub help: Option<String>,
 }
 
+/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes four.
+const MAX_COLUMN: usize = 1 << 13;
+
+impl ShaderError {
+    /// Adds a place.
+    fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
+        // What was appended to the text stands at its end.
+        let text = self.source_code.inner();
+        let start = text.floor_char_boundary(place.start);
+        let end = text.ceil_char_boundary(place.end.clamp(start, text.len()));
+        let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
+        if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
+            if self.labels.is_empty() {
+                self.message +=
+                    &format!(" (line {}, column {})", text[..start].matches('\n').count() + 1, start - line(start) + 1);
+            }
+            return self;
+        }
+        let label = Some(label.into());
+        self.labels.push(if self.labels.is_empty() {
+            LabeledSpan::new_primary_with_span(label, start..end)
+        } else {
+            LabeledSpan::new_with_span(label, start..end)
+        });
+        self
+    }
+
+    /// Adds a place where naga gives one.
+    fn at_span(self, span: naga::Span, label: impl Into<String>) -> ShaderError {
+        match span.to_range() {
+            Some(place) => self.at(place, label),
+            None => self,
+        }
+    }
+
+    /// Says the remedy.
+    fn help(mut self, help: impl Into<String>) -> ShaderError {
+        self.help = Some(help.into());
+        self
+    }
+}
+
 impl Shader {
     /// Reads a shader; `name` is the file's, for messages.
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
-        let _ = source;
-        Ok(Shader { name: name.to_owned(), sides: Sides::One, parameters: vec![] })
+        let mut source = Source::new(name, source);
+        parse::complete(&mut source)?;
+        let (module, info) = parse::parse(&source)?;
+        let contract = contract::check(&source, &module)?;
+        let outline = &source.outline;
+        if let Some(stray) = outline.stray_docs.first() {
+            let error = source.error("a module's doc comment stands at its head").at(stray.clone(), "too late");
+            return Err(error.help("move it to the top of the file, before all else"));
+        }
+        range::reject_stray(&source)?;
+        let (sides, description) = range::module(&source, &outline.docs)?;
+        Ok(Shader { source, module, info, contract, sides, description })
     }
 
     /// The file's name.
     pub fn name(&self) -> &str {
-        &self.name
+        self.source.file.name()
+    }
+
+    /// The lines of the module's doc comment, `//! …`, but for the sides.
+    pub fn description(&self) -> &str {
+        &self.description
     }
 
     /// Where the material sends light.
@@ -150,13 +287,28 @@ impl Shader {
         self.sides
     }
 
-    /// What can be set.
+    /// What can be set, in the order of the functions' inputs.
     pub fn parameters(&self) -> &[Parameter] {
-        &self.parameters
+        &self.contract.parameters
+    }
+
+    /// The `override` declarations, which [`Settings`] can give values to; a default is known where the declaration has a plain number.
+    pub fn overrides(&self) -> &[Parameter] {
+        &self.contract.overrides
+    }
+
+    /// Whether the shader has its own sampler, `fn sample` and `fn pdf`.
+    pub fn has_sampler(&self) -> bool {
+        self.contract.sample.is_some()
+    }
+
+    /// Whether the parameters are those of the surface, `fn material(p: SurfacePoint) -> Material`.
+    pub fn has_setup(&self) -> bool {
+        self.contract.material.is_some()
     }
 
     /// Translates a function of the shader; the result is as the author wrote it, not yet optimized.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
-        todo!("{entry:?} {settings:?}")
+        entry::function(self, entry, settings)
     }
 }

@@ -63,3 +63,42 @@ impl Expand<'_> {
         x
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::random;
+
+    #[test]
+    fn shifts_by_varying_amounts_keep_every_bit() {
+        for op in [Op::Shl, Op::LShr, Op::AShr] {
+            let mut b = Builder::new("shift", Rules::Exact);
+            let (x, n) = (b.input("x", Type::I32), b.input("n", Type::I32));
+            let shifted = b.op(op, &[x, n]);
+            let function = run(&b.finish([("shifted".to_owned(), shifted)]));
+            for mut row in random::special_rows(&function.inputs, 1000, 11) {
+                for amount in [row[1], row[1] & 31] {
+                    row[1] = amount;
+                    let result = interpreter::run(&function, &row, 0).expect("there are no loops");
+                    assert_eq!(result, [op.eval(&row)], "{} {row:x?}", op.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn composite_operations_keep_every_bit() {
+        for &op in Op::ALL.iter().filter(|op| op.is_composite()) {
+            let mut b = Builder::new(op.name(), Rules::Exact);
+            let args: Vec<_> = op.signature().args.iter().map(|ty| b.input("x", ty.expect("not of any type"))).collect();
+            let value = b.op(op, &args);
+            let function = run(&b.finish([("y".to_owned(), value)]));
+            for row in random::special_rows(&function.inputs, 300, 11) {
+                let (result, expected) = (interpreter::run(&function, &row, 0).expect("there are no loops"), op.eval(&row));
+                let equal = crate::passes::tests::equal(&function.outputs[0], result[0], expected);
+                assert!(equal, "{} {row:x?}: {result:x?}, not {expected:x}\n{function}", op.name());
+            }
+        }
+    }
+}

@@ -190,3 +190,199 @@ fn rounds_below(init: [i64; 2], steps: [i64; 2], limit: i64, ends: [i64; 2]) -> 
     let wraps = limit - 1 + steps[1] > ends[1];
     (steps[0] > 0 && !wraps).then(|| ((limit - 1 - init[0]).div_euclid(steps[0]) + 1).max(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::random::{self, Random};
+    use crate::ir::text::parse;
+    use crate::passes;
+
+    /// A loop with a cap as the front end makes it; `cond` defines `%c`, `next` what comes after `%i`. The outputs tell
+    /// whether the cap was reached.
+    fn capped(init: &str, cond: &str, next: &str, cap: u32) -> Function {
+        let text = format!(
+            "fn f(n: i32, x: f32) -> (i: i32, s: f32, capped: bool) {{
+               {init}
+               %1, %2, %3 = loop (%capped: bool = false, %i: i32 = %init, %s: f32 = x, %k: i32 = 0) {{
+                 {cond}
+                 %below = ult %k, {cap}
+                 %above = bnot %below
+                 %stopped = band %c, %above
+                 %out = bor %capped, %stopped
+                 %on = band %c, %below
+                 while %on else %i, %s, %out
+                 %t = mul %s, 0.5
+                 {next}
+                 %k2 = iadd %k, 1
+                 next %out, %i2, %t, %k2
+               }}
+               return %1, %2, %3
+             }}"
+        );
+        parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    /// Whether the cap is proved never to be reached. Checks that nothing else changes.
+    fn is_proved(function: &Function) -> bool {
+        let proved = passes::optimize_by(function, Rules::Exact);
+        for row in random::special_rows(&function.inputs, 40, 3) {
+            let run = |function| interpreter::run(function, &row, 1 << 20).expect("loops are capped");
+            let (before, after) = (run(function), run(&proved));
+            assert_eq!((before[0], before[2]), (after[0], after[2]), "{row:x?}\n{function}\n{proved}");
+        }
+        proved.constant(proved.body.yields[2]) == Some(0)
+    }
+
+    #[test]
+    fn caps_of_counted_loops_go() {
+        let up = "%i2 = iadd %i, 3";
+        let down = "%i2 = iadd %i, -1";
+        for (init, cond, next) in [
+            ("%init = iadd n, 0", "%c = slt %i, 100", up),
+            ("%init = smax n, 0", "%c = slt %i, 100", up),
+            ("%init = and n, 7", "%c = ult %i, 200", up),
+            ("%init = and n, 7", "%m = and n, 255 %c = slt %i, %m", up),
+            ("%init = and n, 7", "%m = smin n, 99 %d = slt %m, %i %c = bnot %d", up),
+            ("%init = and n, 255", "%c = slt 0, %i", down),
+            ("%init = and n, 255", "%d = slt %i, 0 %c = bnot %d", down),
+            ("%init = and n, 255", "%d = ieq %i, 0 %c = bnot %d", down),
+            ("%init = and n, 255", "%a = slt %i, 100 %b = lt x, %s %c = band %a, %b", up),
+            ("%init = and n, 255", "%a = slt 99, %i %b = lt x, %s %d = bor %a, %b %c = bnot %d", up),
+            // Steps that differ, but never stand still.
+            ("%init = and n, 7", "%c = slt %i, 100", "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b"),
+            // Frozen only where the loop is left.
+            ("%init = and n, 7", "%c = slt %i, 100", "%a = iadd %i, 1 %i2 = select %c, %a, %i"),
+        ] {
+            let proved = is_proved(&capped(init, cond, next, 1000));
+            // Of an unknown start nothing follows.
+            assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
+        }
+        let exact = |step| capped("%init = and 0, n", "%d = ieq %i, 30 %c = bnot %d", &format!("%i2 = iadd %i, {step}"), 1000);
+        assert!(is_proved(&exact(3)) && is_proved(&exact(-0x7fff_fff1)));
+        assert!(!is_proved(&exact(4)) && !is_proved(&exact(-1)));
+    }
+
+    #[test]
+    fn caps_that_may_be_reached_stay() {
+        let up = "%i2 = iadd %i, 1";
+        for (init, cond, next) in [
+            ("%init = and n, 7", "%c = slt %i, n", up),
+            ("%init = and n, 7", "%c = slt %i, 2000", up),
+            ("%init = and n, 7", "%c = slt %i, 100", "%e = lt %s, 0.5 %a = iadd %i, 1 %i2 = select %e, %a, %i"),
+            ("%init = and n, 7", "%c = slt %i, 100", "%i2 = iadd %i, -1"),
+            ("%init = and n, 7", "%c = slt %i, 100", "%i2 = imul %i, 3"),
+            // Wraps before it gets there.
+            ("%init = and n, 7", "%c = slt %i, 2147483647", "%i2 = iadd %i, 8388608"),
+            ("%init = and n, 7", "%a = slt %i, 100 %b = lt x, %s %c = bor %a, %b", up),
+        ] {
+            assert!(!is_proved(&capped(init, cond, next, 1000)), "{init}; {cond}; {next}");
+        }
+    }
+
+    #[test]
+    fn a_counter_that_jumps_where_the_loop_is_left_has_no_range() {
+        let function = parse(
+            "fn f(x: f32) -> (small: bool) {
+               %1 = loop (%go: bool = true, %i: i32 = 0, %s: f32 = x) {
+                 %small = slt %i, 500
+                 %few = slt %i, 100
+                 %c = band %go, %few
+                 while %c else %small
+                 %t = mul %s, 0.5
+                 %go2 = lt %t, %s
+                 %a = iadd %i, 1
+                 %b = iadd %i, 1000
+                 %i2 = select %go2, %a, %b
+                 next %go2, %i2, %t
+               }
+               return %1
+             }",
+        );
+        let function = function.unwrap_or_else(|error| panic!("{error}"));
+        let after = passes::optimize_by(&function, Rules::Exact);
+        for x in [0.0f32, 1.0, -1.0, 1e-40] {
+            let run = |function| interpreter::run(function, &[x.to_bits()], 1000).expect("the loop ends");
+            assert_eq!(run(&function), run(&after), "{x}\n{after}");
+        }
+    }
+
+    #[test]
+    fn caps_of_nested_loops_go() {
+        let function = parse(
+            "fn f(n: i32, x: f32) -> (s: f32, capped: bool) {
+               %1, %2 = loop (%capped: bool = false, %i: i32 = 0, %s: f32 = x, %k: i32 = 0) {
+                 %c = slt %i, 20
+                 %free = bnot %capped
+                 %wants = band %c, %free
+                 %below = ult %k, 1000
+                 %above = bnot %below
+                 %stopped = band %wants, %above
+                 %out = bor %capped, %stopped
+                 %on = band %wants, %below
+                 while %on else %s, %out
+                 %u, %uc = loop (%capped1: bool = %out, %j: i32 = 0, %t: f32 = %s, %k1: i32 = 0) {
+                   %d = slt %j, %i
+                   %below1 = ult %k1, 1000
+                   %above1 = bnot %below1
+                   %stopped1 = band %d, %above1
+                   %out1 = bor %capped1, %stopped1
+                   %on1 = band %d, %below1
+                   while %on1 else %t, %out1
+                   %t2 = mul %t, 0.75
+                   %j2 = iadd %j, 1
+                   %k12 = iadd %k1, 1
+                   next %out1, %j2, %t2, %k12
+                 }
+                 %i2 = iadd %i, 1
+                 %k2 = iadd %k, 1
+                 next %uc, %i2, %u, %k2
+               }
+               return %1, %2
+             }",
+        );
+        let proved = passes::optimize(&function.unwrap_or_else(|error| panic!("{error}")));
+        assert_eq!(proved.constant(proved.body.yields[1]), Some(0), "{proved}");
+        assert_eq!(passes::params_of(&proved), 4, "{proved}");
+    }
+
+    #[test]
+    fn random_counters_keep_their_rounds() {
+        for seed in 0..400 {
+            random_counter(seed);
+        }
+    }
+
+    #[test]
+    #[ignore = "a minute; for changes of this pass"]
+    fn random_counters_keep_their_rounds_slow() {
+        for seed in 1000..200_000 {
+            random_counter(seed);
+        }
+    }
+
+    /// Starts, limits and steps where signs, ends and wrapping matter.
+    fn random_counter(seed: u64) {
+        let mut random = Random::new(seed);
+        let mut number = |special: &[i32]| *random.pick(special) + (random.below(7) as i32 - 3);
+        let (init, limit) =
+            (number(&[0, 40, i32::MIN + 3, i32::MAX - 3, -40]), number(&[0, 40, i32::MIN + 3, i32::MAX - 3, 20]));
+        let (step, other) = (number(&[0, 0, 10, 1 << 28, i32::MAX - 3]), number(&[0, 0, 4]));
+        let init = random
+            .pick(&[
+                format!("%init = iadd 0, {init}"),
+                "%init = and n, 7".to_owned(),
+                format!("%a0 = and n, 3 %init = iadd %a0, {init}"),
+            ])
+            .clone();
+        let limit = &*random.pick(&[format!("{limit}"), "%m".to_owned()]).clone();
+        let (left, right) = *random.pick(&[("%i", limit), (limit, "%i")]);
+        let op = *random.pick(&["slt", "ult", "ieq"]);
+        let not = *random.pick(&["%c = bnot %b", "%c = bor %b, false"]);
+        let cond = format!("%m = and n, 31 %b = {op} {left}, {right} {not}");
+        let next = format!("%p = iadd %i, {step} %q = iadd %i, {other} %e = lt %s, 0.01 %i2 = select %e, %p, %q");
+        let next = if random.once_in(2) { format!("%i2 = iadd %i, {step}") } else { next };
+        is_proved(&capped(&init, &cond, &next, 1 + random.below(60) as u32));
+    }
+}

@@ -242,9 +242,335 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
                     }
                 }
                 for (result, exit) in std::iter::zip(&l.results, &l.head.yields) {
-                    uniform[result.index()] = uniform[l.cond.index()] && uniform[exit.index()];
+                    uniform[result.index()] = uniform[exit.index()];
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::function::for_each_stmt;
+    use crate::ir::random::{self, Options};
+    use crate::ir::text::parse;
+    use crate::ir::verify::verify_lowered;
+    use crate::passes;
+
+    const LANES: usize = 4;
+
+    /// Runs a lowered function on a group, all of whose lanes go the same way; counts the rounds of loops.
+    struct Group<'a> {
+        function: &'a Function,
+        words: Vec<[u32; LANES]>,
+        rounds: usize,
+    }
+
+    impl Group<'_> {
+        fn run(function: &Function, rows: &[Vec<u32>]) -> (Vec<Vec<u32>>, usize) {
+            let words = function.values.iter().map(|data| match data.def {
+                Def::Input(index) => std::array::from_fn(|lane| rows[lane][index as usize]),
+                Def::Const(bits) => [bits; LANES],
+                _ => [0; LANES],
+            });
+            let mut group = Group { function, words: words.collect(), rounds: 0 };
+            group.block(&function.body);
+            let outputs = group.all(&function.body.yields);
+            ((0..LANES).map(|lane| outputs.iter().map(|words| words[lane]).collect()).collect(), group.rounds)
+        }
+
+        fn all(&self, values: &[Value]) -> Vec<[u32; LANES]> {
+            values.iter().map(|value| self.words[value.index()]).collect()
+        }
+
+        fn set_all(&mut self, values: &[Value], words: Vec<[u32; LANES]>) {
+            for (value, words) in values.iter().zip(words) {
+                self.words[value.index()] = words;
+            }
+        }
+
+        fn holds(&self, cond: Value) -> bool {
+            let words = self.words[cond.index()];
+            assert!(words.iter().all(|&word| word == words[0]), "a condition differs between lanes");
+            words[0] != 0
+        }
+
+        fn block(&mut self, block: &Block) {
+            for stmt in &block.stmts {
+                match stmt {
+                    Stmt::Op(value) => {
+                        let (op, args) = self.function.operation(*value).expect("statements define operations");
+                        let args = self.all(args);
+                        let lane = |lane: usize| op.eval(&args.iter().map(|words| words[lane]).collect::<Vec<_>>());
+                        let words: [u32; LANES] = std::array::from_fn(lane);
+                        let any = words.iter().fold(0, |a, b| a | b);
+                        self.words[value.index()] = if op == Op::Any { [any; LANES] } else { words };
+                    }
+                    Stmt::If(i) => {
+                        let arm = if self.holds(i.cond) { &i.then } else { &i.otherwise };
+                        self.block(arm);
+                        self.set_all(&i.results, self.all(&arm.yields));
+                    }
+                    Stmt::Loop(l) => {
+                        self.set_all(&l.params, self.all(&l.init));
+                        self.block(&l.head);
+                        while self.holds(l.cond) {
+                            self.rounds += 1;
+                            assert!(self.rounds < 1 << 20, "a loop does not end");
+                            self.block(&l.body);
+                            self.set_all(&l.params, self.all(&l.body.yields));
+                            self.block(&l.head);
+                        }
+                        self.set_all(&l.results, self.all(&l.head.yields));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rounds of all loops of a function that is run alone.
+    fn rounds_alone(function: &Function, row: &[u32]) -> usize {
+        let mut low = 0;
+        let mut high = 1 << 20;
+        while low < high {
+            let middle = (low + high) / 2;
+            if interpreter::run(function, row, middle).is_ok() { high = middle } else { low = middle + 1 }
+        }
+        low as usize
+    }
+
+    /// Asserts that lanes compute in groups what they compute alone, and that no loop goes on for idle lanes alone.
+    fn check(before: &Function, rows: &[Vec<u32>]) -> Function {
+        let after = passes::lower(before);
+        verify_lowered(&after).unwrap_or_else(|error| panic!("{error}\n{before}"));
+        let mut has_loops_in_heads = false;
+        for_each_stmt(&after.body, &mut |stmt| {
+            if let Stmt::Loop(l) = stmt {
+                for_each_stmt(&l.head, &mut |inner| has_loops_in_heads |= matches!(inner, Stmt::Loop(_)));
+            }
+        });
+        for rows in rows.chunks_exact(LANES) {
+            let (group, rounds) = Group::run(&after, rows);
+            let mut alone = 0;
+            for (lane, row) in rows.iter().enumerate() {
+                let expected = interpreter::run(before, row, 1 << 20).expect("loops end");
+                let ports = std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
+                let same = ports.into_iter().all(|(port, (&a, &b))| passes::tests::equal(port, a, b));
+                assert!(same, "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}", group[lane]);
+                if rounds > 0 {
+                    alone += rounds_alone(before, row);
+                }
+            }
+            assert!(has_loops_in_heads || rounds <= alone, "{rounds} rounds for {alone}\n{before}\n{after}");
+        }
+        after
+    }
+
+    fn check_text(text: &str) -> Function {
+        let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        check(&before, &random::rows(&before.inputs, 400, 7))
+    }
+
+    fn count(function: &Function, is: impl Fn(&Stmt) -> bool) -> usize {
+        let mut count = 0;
+        for_each_stmt(&function.body, &mut |stmt| count += usize::from(is(stmt)));
+        count
+    }
+
+    fn ifs(function: &Function) -> usize {
+        count(function, |stmt| matches!(stmt, Stmt::If(_)))
+    }
+
+    fn selects(function: &Function) -> usize {
+        count(
+            function,
+            |stmt| matches!(stmt, Stmt::Op(value) if function.operation(*value).is_some_and(|(op, _)| op == Op::Select)),
+        )
+    }
+
+    /// An expensive chain of operations from one value to another.
+    fn chain(from: &str, to: &str) -> String {
+        let mut text = format!("%{to}0 = add {from}, 1.5\n");
+        for k in 0..30 {
+            text += &format!("%{to}{} = div %{to}{k}, {}.5\n", k + 1, k + 2);
+        }
+        text + &format!("%{to} = sqrt %{to}30\n")
+    }
+
+    #[test]
+    fn cheap_arms_become_selects() {
+        let lowered = check_text(
+            "fn f(a: f32, b: f32) -> (r: f32) {
+               %c = lt a, b
+               %r = if %c {
+                 %1 = mul a, b
+                 %2 = div %1, a
+                 %3 = sqrt %2
+                 %4 = floor %3
+                 yield %4
+               } else {
+                 %5 = sqrt b
+                 yield %5
+               }
+               return %r
+             }",
+        );
+        assert_eq!((ifs(&lowered), selects(&lowered)), (0, 1));
+    }
+
+    #[test]
+    fn an_expensive_arm_runs_if_any_lane_wants_it() {
+        let arm = chain("a", "t");
+        for arms in [format!("{arm} yield %t, a }} else {{ yield b, b"), format!("yield b, b }} else {{ {arm} yield %t, a")] {
+            let lowered = check_text(&format!(
+                "fn f(a: f32, b: f32) -> (r: f32, s: f32) {{
+                   %c = lt a, b
+                   %r, %s = if %c {{ {arms} }}
+                   return %r, %s
+                 }}"
+            ));
+            // The other result is a minimum.
+            assert_eq!((ifs(&lowered), selects(&lowered)), (1, 1), "{lowered}");
+        }
+    }
+
+    #[test]
+    fn two_expensive_arms_become_two_ifs() {
+        let (then, otherwise) = (chain("a", "t"), chain("b", "e"));
+        let lowered = check_text(&format!(
+            "fn f(a: f32, b: f32) -> (r: f32) {{
+               %c = lt a, b
+               %r = if %c {{ {then} yield %t }} else {{ {otherwise} yield %e }}
+               return %r
+             }}"
+        ));
+        assert_eq!((ifs(&lowered), selects(&lowered)), (2, 1), "{lowered}");
+    }
+
+    #[test]
+    fn lanes_that_leave_a_loop_keep_what_its_head_needs() {
+        let lowered = check_text(
+            "fn f(x: f32, n: i32) -> (r: f32) {
+               %limit = and n, 63
+               %r = loop (%i: i32 = 0, %s: f32 = x, %w: f32 = 1.0) {
+                 %c = slt %i, %limit
+                 while %c else %s
+                 %i2 = iadd %i, 1
+                 %s2 = add %s, %w
+                 %w2 = mul %w, 0.5
+                 next %i2, %s2, %w2
+               }
+               return %r
+             }",
+        );
+        // Not %w, of which the head knows nothing.
+        assert_eq!(selects(&lowered), 2, "{lowered}");
+    }
+
+    #[test]
+    fn a_loop_that_all_lanes_leave_together_needs_no_selects() {
+        let lowered = check_text(
+            "fn f(x: f32) -> (r: f32) {
+               %r = loop (%i: i32 = 0, %s: f32 = x) {
+                 %c = slt %i, 100
+                 while %c else %s
+                 %i2 = iadd %i, 1
+                 %f = from_s32 %i
+                 %t = add %s, %f
+                 %s2 = mul %t, 0.25
+                 next %i2, %s2
+               }
+               return %r
+             }",
+        );
+        assert_eq!(selects(&lowered), 0, "{lowered}");
+    }
+
+    #[test]
+    fn a_count_differs_where_lanes_leave_apart() {
+        check_text(&format!(
+            "fn f(x: f32, n: i32) -> (r: f32) {{
+               %limit = and n, 7
+               %i = loop (%k: i32 = 0) {{
+                 %c = slt %k, %limit
+                 while %c else %k
+                 %k2 = iadd %k, 1
+                 next %k2
+               }}
+               %few = slt %i, 3
+               %r = if %few {{ {} yield %t }} else {{ {} yield %e }}
+               return %r
+             }}",
+            chain("x", "t"),
+            chain("1.0", "e")
+        ));
+    }
+
+    #[test]
+    fn idle_lanes_do_not_loop() {
+        // Alone, a lane whose n is not below 8 never gets to the loop, which would not end for it.
+        check_text(
+            "fn f(x: f32, n: i32) -> (r: f32) {
+               %few = ult n, 8
+               %r = if %few {
+                 %u = loop (%i: i32 = n, %s: f32 = x) {
+                   %at = ieq %i, 8
+                   %c = bnot %at
+                   while %c else %s
+                   %i2 = iadd %i, 1
+                   %t = sqrt %s
+                   next %i2, %t
+                 }
+                 yield %u
+               } else {
+                 yield x
+               }
+               return %r
+             }",
+        );
+        // The inner loop would go on for all integers for lanes that have left the outer one, with %j at 8.
+        check_text(
+            "fn f(x: f32, n: i32) -> (r: f32) {
+               %few = and n, 7
+               %r, %jr = loop (%j: i32 = %few, %s: f32 = x) {
+                 %c = slt %j, 8
+                 while %c else %s, %j
+                 %u = loop (%i: i32 = %j, %t: f32 = %s) {
+                   %at = ieq %i, 7
+                   %d = bnot %at
+                   while %d else %t
+                   %i2 = iadd %i, 1
+                   %t2 = sqrt %t
+                   next %i2, %t2
+                 }
+                 %j2 = iadd %j, 1
+                 next %j2, %u
+               }
+               return %r
+             }",
+        );
+    }
+
+    #[test]
+    fn groups_compute_what_lanes_compute_alone() {
+        for seed in 0..400 {
+            random_function(seed);
+        }
+    }
+
+    #[test]
+    #[ignore = "minutes; for changes of this pass"]
+    fn groups_compute_what_lanes_compute_alone_slow() {
+        for seed in 1000..40_000 {
+            random_function(seed);
+        }
+    }
+
+    fn random_function(seed: u64) {
+        let options = Options { ifs: true, loops: true, composite: false, ..Options::any(seed, false) };
+        let before = random::function(seed, &options);
+        check(&before, &random::rows(&before.inputs, 8 * LANES, seed));
     }
 }

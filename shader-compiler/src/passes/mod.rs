@@ -76,7 +76,7 @@ fn params_of(function: &Function) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::interpreter;
     use crate::ir::random::{self, Options};
@@ -92,14 +92,15 @@ mod tests {
         }
     }
 
-    pub(super) fn equal(port: &Port, a: u32, b: u32) -> bool {
+    pub(crate) fn equal(port: &Port, a: u32, b: u32) -> bool {
         let nan = |bits| f32::from_bits(bits).is_nan();
         a == b || port.ty == Type::F32 && nan(a) && nan(b)
     }
 
     fn check(seeds: std::ops::Range<u64>) {
         for seed in seeds {
-            let before = random::function(seed, &Options::any(seed, false));
+            let options = Options { composite: false, ..Options::any(seed, false) };
+            let before = random::function(seed, &options);
             let optimized = optimize_by(&before, Rules::Exact);
             same(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);

@@ -135,3 +135,104 @@ impl Trial<'_, '_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::random;
+    use crate::ir::text::parse;
+
+    /// Number of loops and of statements that are left; checks that values are.
+    fn unrolled(text: &str) -> (usize, usize) {
+        let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let after = run(&before, Rules::Exact);
+        for row in random::rows(&before.inputs, 50, 5) {
+            let run = |function| interpreter::run(function, &row, 1 << 20).expect("loops end");
+            assert_eq!(run(&before), run(&after), "{row:x?}\n{before}\n{after}");
+        }
+        let (mut loops, mut stmts) = (0, 0);
+        for_each_stmt(&after.body, &mut |stmt| {
+            loops += usize::from(matches!(stmt, Stmt::Loop(_)));
+            stmts += 1;
+        });
+        (loops, stmts)
+    }
+
+    fn counted(rounds: i32, body: &str) -> String {
+        format!(
+            "fn f(n: i32) -> (r: i32) {{
+               %r = loop (%i: i32 = 0, %s: i32 = n) {{
+                 %c = slt %i, {rounds}
+                 while %c else %s
+                 {body}
+                 %i2 = iadd %i, 1
+                 next %i2, %t
+               }}
+               return %r
+             }}"
+        )
+    }
+
+    #[test]
+    fn loops_of_few_rounds_go() {
+        let body = "%u = imul %s, 3 %t = xor %u, %i";
+        assert_eq!(unrolled(&counted(0, body)), (0, 0));
+        assert_eq!(unrolled(&counted(1, body)), (0, 1));
+        // The first `xor` does nothing, and then two factors meet.
+        assert_eq!(unrolled(&counted(16, body)), (0, 30));
+        assert_eq!(unrolled(&counted(17, body)).0, 1);
+    }
+
+    #[test]
+    fn large_loops_stay() {
+        let chain: String = (0..40).map(|k| format!("%s{} = imul %s{k}, %s\n", k + 1)).collect();
+        let body = format!("%s0 = iadd %s, %i\n{chain}%t = xor %s40, %i");
+        assert_eq!(unrolled(&counted(16, &body)).0, 1);
+        assert_eq!(unrolled(&counted(8, &body)).0, 0);
+    }
+
+    #[test]
+    fn loops_within_loops_go_with_them() {
+        // As many rounds as the outer loop's counter says.
+        let inner = |limit: &str| {
+            format!(
+                "%t = loop (%j: i32 = 0, %v: i32 = %s) {{
+                   %d = slt %j, {limit}
+                   while %d else %v
+                   %v2 = imul %v, 5
+                   %v3 = xor %v2, %j
+                   %j2 = iadd %j, 1
+                   next %j2, %v3
+                 }}"
+            )
+        };
+        assert_eq!(unrolled(&counted(5, &inner("%i"))).0, 0);
+        assert_eq!(unrolled(&counted(20, &inner("4"))).0, 1);
+        assert_eq!(unrolled(&counted(3, &format!("%few = and n, 7 {}", inner("%few")))).0, 3);
+    }
+
+    #[test]
+    fn what_is_constant_is_found_by_running() {
+        let text = counted(1, "%t = iadd %s, 1").replace("slt %i, 1", "ult %i, 9").replace("iadd %i, 1", "iadd %i, 4");
+        assert_eq!(unrolled(&text), (0, 1));
+        // A condition that depends on an input in the third round.
+        let text = "fn f(n: i32) -> (r: i32) {
+               %r = loop (%i: i32 = 0, %s: i32 = 1) {
+                 %few = slt %i, 2
+                 %u = select %few, 1, n
+                 %c = slt %u, 5
+                 while %c else %s
+                 %i2 = iadd %i, 1
+                 %k = iadd n, %i
+                 %v = imul %s, %k
+                 %e = ieq %i, 30
+                 %t = select %e, n, %v
+                 next %i2, %t
+               }
+               return %r
+             }";
+        let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(before.to_string(), run(&before, Rules::Exact).to_string());
+    }
+}

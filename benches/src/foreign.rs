@@ -1,0 +1,177 @@
+//! What C compilers make of our C output, loaded to run beside our own code; and the counter that times both. All unsafe code of
+//! this crate is here.
+
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+use libloading::Library;
+use lightbound_shader::{Batch, Target};
+use object::{Object, ObjectSymbol};
+use std::path::Path;
+use std::process::Command;
+
+/// Ticks of the time-stamp counter, in order with the instructions around.
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_lfence, _rdtsc};
+        // SAFETY: both are SSE2 or older, which all of x86-64 has, and touch no memory.
+        unsafe {
+            _mm_lfence();
+            let ticks = _rdtsc();
+            _mm_lfence();
+            ticks
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+}
+
+/// A C compiler of this machine.
+pub struct Compiler {
+    program: String,
+    /// `clang 19.1.7 -O3`
+    pub name: String,
+    level: &'static str,
+}
+
+impl Compiler {
+    /// gcc and all versions of clang on the path.
+    pub fn all() -> Vec<Compiler> {
+        let numbered = (11..=40).map(|n| (format!("clang-{n}"), "clang", "-O3"));
+        let plain = [("gcc".to_owned(), "gcc", "-O2"), ("clang".to_owned(), "clang", "-O3")];
+        let mut found: Vec<Compiler> = vec![];
+        for (program, family, level) in plain.into_iter().chain(numbered) {
+            let Ok(output) = Command::new(&program).arg("--version").output() else { continue };
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let mut numbers = text.lines().next().unwrap_or_default().split_whitespace();
+            let version = numbers.rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+            let name = format!("{family} {} {level}", version.unwrap_or("?"));
+            if output.status.success() && found.iter().all(|other| other.name != name) {
+                found.push(Compiler { program, name, level });
+            }
+        }
+        found
+    }
+
+    /// Compiles a text that defines `symbol` with the interface of our machine code, and loads it.
+    pub fn compile(&self, text: &str, symbol: &str, target: Target) -> Result<Foreign, String> {
+        let width = match target {
+            Target::Interpreter | Target::Sse => "-msse4.1",
+            Target::Avx => "-mavx",
+            Target::Avx2 => "-mavx2",
+        };
+        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let (source, library) = (dir.path().join("shader.c"), dir.path().join("shader.so"));
+        std::fs::write(&source, text).map_err(|error| error.to_string())?;
+        let mut command = Command::new(&self.program);
+        command.args([
+            self.level,
+            width,
+            "-std=c11",
+            "-ffp-contract=off",
+            "-fno-math-errno",
+            "-fcf-protection=none",
+            "-shared",
+            "-fPIC",
+            "-o",
+        ]);
+        command.args([&library, &source]);
+        let output = command.output().map_err(|error| format!("{}: {error}", self.program))?;
+        if !output.status.success() {
+            return Err(format!("{}: {}", self.program, String::from_utf8_lossy(&output.stderr)));
+        }
+        Foreign::load(&library, symbol, target)
+    }
+}
+
+/// The interface of machine code: inputs and outputs of one group, `[port][lane]`.
+type Entry = unsafe extern "C" fn(*const u32, *mut u32);
+
+/// A function of a shared library.
+pub struct Foreign {
+    entry: Entry,
+    target: Target,
+    code: Vec<u8>,
+    /// Keeps the code in place.
+    _library: Library,
+}
+
+impl Foreign {
+    fn load(path: &Path, symbol: &str, target: Target) -> Result<Foreign, String> {
+        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        let code = code_of(&bytes, symbol).ok_or(format!("no function `{symbol}` in what the compiler made"))?;
+        // SAFETY: the library was just compiled from a text of ours that consists of one function and constants, so that loading
+        // runs none of its code; and the symbol is that function, whose declaration in the text has the type `Entry`.
+        let (library, entry) = unsafe {
+            let library = Library::new(path).map_err(|error| error.to_string())?;
+            let entry = *library.get::<Entry>(symbol.as_bytes()).map_err(|error| error.to_string())?;
+            (library, entry)
+        };
+        Ok(Foreign { entry, target, code, _library: library })
+    }
+
+    /// Evaluates all rows, group by group.
+    pub fn run(&self, inputs: &Batch, outputs: &mut Batch, ports: (usize, usize)) {
+        let lanes = self.target.lanes();
+        assert!(self.target.is_available(), "this machine runs the code");
+        assert_eq!((inputs.lanes(), outputs.lanes()), (lanes, lanes), "batches are for {lanes} lanes");
+        assert_eq!((inputs.ports(), outputs.ports()), ports, "batches have the function's ports");
+        assert_eq!(inputs.rows(), outputs.rows(), "batches have equally many rows");
+        let inputs = inputs.words().chunks_exact(lanes * ports.0);
+        let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
+        for (inputs, outputs) in inputs.zip(outputs) {
+            // SAFETY: the function reads a word of each input and writes one of each output for each lane, and the slices are
+            // that long; groups of a batch are aligned as the machine code of the target wants them.
+            unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr()) }
+        }
+    }
+
+    /// The function's bytes.
+    pub fn code(&self) -> &[u8] {
+        &self.code
+    }
+}
+
+/// Number of instructions, padding aside.
+pub fn instructions(code: &[u8]) -> usize {
+    Decoder::new(64, code, DecoderOptions::NONE).iter().filter(|instruction| instruction.mnemonic() != Mnemonic::Nop).count()
+}
+
+/// The bytes of a function of an object file.
+fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
+    use object::ObjectSection;
+    let file = object::File::parse(file).ok()?;
+    let symbol = file.dynamic_symbols().find(|s| s.name() == Ok(symbol))?;
+    let section = file.section_by_index(symbol.section_index()?).ok()?;
+    section.data_range(symbol.address(), symbol.size()).ok()?.map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::backend::c;
+    use lightbound_shader::ir::{Builder, Emit, Op, Rules, Type};
+
+    #[test]
+    fn compiled_c_runs_here() {
+        let mut b = Builder::new("product", Rules::Exact);
+        let [x, y] = ["x", "y"].map(|name| b.input(name, Type::F32));
+        let product = b.op(Op::Mul, &[x, y]);
+        let function = b.finish([("product".to_owned(), product)]);
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+            for compiler in Compiler::all() {
+                let foreign = compiler.compile(&c::emit(&function, target), "product", target).expect("it compiles");
+                let (mut inputs, mut outputs) = (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
+                (0..20).for_each(|row| (0..2).for_each(|port| inputs.set(row, port, (row + port) as f32)));
+                foreign.run(&inputs, &mut outputs, (2, 1));
+                assert!((0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32), "{} for {target}", compiler.name);
+                // Load, multiply, store, return; the upper halves of AVX2's registers are cleared.
+                assert!((4..=5).contains(&instructions(foreign.code())), "{} for {target}", compiler.name);
+            }
+        }
+    }
+}

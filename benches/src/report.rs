@@ -1,0 +1,36 @@
+//! What stands above every table: where and with what it was measured.
+
+use lightbound_shader::Target;
+
+/// Prints the machine and the version.
+pub fn print_machine() {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .map_or("unknown CPU", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    println!("Lightbound {}; {cpu}, {threads} threads.\n", env!("CARGO_PKG_VERSION"));
+}
+
+/// Compiled targets that this machine runs.
+pub fn targets() -> Vec<Target> {
+    Target::ALL.into_iter().filter(|&target| target != Target::Interpreter && target.is_available()).collect()
+}
+
+/// Prints a row of a table.
+pub fn print_row(cells: impl IntoIterator<Item = String>) {
+    println!("| {} |", cells.into_iter().collect::<Vec<_>>().join(" | "));
+}
+
+/// Prints the head of a table, text left and numbers right.
+pub fn print_head(titles: &[String]) {
+    print_row(titles.iter().cloned());
+    println!("|---|{}", "--:|".repeat(titles.len() - 1));
+}
+
+/// Geometric mean.
+pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, n) = ratios.into_iter().fold((0.0, 0), |(sum, n), x: f64| (sum + x.ln(), n + 1));
+    (sum / n as f64).exp()
+}

@@ -1,0 +1,255 @@
+//! What statements do, found without translating them: which slots a loop may assign, which statements leave a block.
+//!
+//! Answers err on the side of more: a loop parameter that never changes is removed when the function is rewritten. Walks stop at
+//! [`MAX_DEPTH`], below which translation does not get either.
+
+use super::control::Step;
+use super::translate::{Frame, Item, MAX_DEPTH, Slots, Translator};
+use naga::{Block, Expression, GlobalVariable, Handle, Module, Statement};
+
+/// What a call of a function may do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Effects {
+    /// Globals that it assigns, sorted.
+    globals: Vec<Handle<GlobalVariable>>,
+    /// Arguments through which it assigns, sorted.
+    params: Vec<u32>,
+    /// Whether it loops.
+    loops: bool,
+}
+
+/// Calls `f` for every statement of a block, those within others after them.
+fn walk<'m>(block: &'m Block, depth: u32, f: &mut dyn FnMut(&'m Statement)) {
+    for statement in block {
+        walk_statement(statement, depth, f);
+    }
+}
+
+fn walk_statement<'m>(statement: &'m Statement, depth: u32, f: &mut dyn FnMut(&'m Statement)) {
+    f(statement);
+    if depth >= MAX_DEPTH {
+        return;
+    }
+    match statement {
+        Statement::Block(block) => walk(block, depth + 1, f),
+        Statement::If { accept, reject, .. } => {
+            walk(accept, depth + 1, f);
+            walk(reject, depth + 1, f);
+        }
+        Statement::Switch { cases, .. } => cases.iter().for_each(|case| walk(&case.body, depth + 1, f)),
+        Statement::Loop { body, continuing, .. } => {
+            walk(body, depth + 1, f);
+            walk(continuing, depth + 1, f);
+        }
+        _ => {}
+    }
+}
+
+/// Variable or argument that a pointer starts from.
+fn root(expressions: &naga::Arena<Expression>, mut pointer: Handle<Expression>) -> &Expression {
+    loop {
+        match &expressions[pointer] {
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => pointer = *base,
+            other => return other,
+        }
+    }
+}
+
+fn effects_of(module: &Module, function: &naga::Function, callees: &[Effects]) -> Effects {
+    let mut effects = Effects::default();
+    let assign = |effects: &mut Effects, pointer| match root(&function.expressions, pointer) {
+        Expression::GlobalVariable(global) => effects.globals.push(*global),
+        Expression::FunctionArgument(index) => effects.params.push(*index),
+        _ => {}
+    };
+    walk(&function.body, 0, &mut |statement| match statement {
+        Statement::Store { pointer, .. } => assign(&mut effects, *pointer),
+        Statement::Call { function, arguments, .. } => {
+            let callee = &callees[function.index()];
+            effects.globals.extend(&callee.globals);
+            effects.loops |= callee.loops;
+            for &param in &callee.params {
+                assign(&mut effects, arguments[param as usize]);
+            }
+            if effects.globals.len() > 2 * module.global_variables.len() {
+                effects.globals.sort_unstable();
+                effects.globals.dedup();
+            }
+        }
+        Statement::Loop { .. } => effects.loops = true,
+        _ => {}
+    });
+    effects.globals.sort_unstable();
+    effects.globals.dedup();
+    effects.params.sort_unstable();
+    effects.params.dedup();
+    effects
+}
+
+/// What a loop may assign.
+pub(crate) struct Assigned {
+    /// Sorted, each once.
+    pub slots: Vec<u32>,
+    /// Whether there are loops within.
+    pub loops: bool,
+}
+
+impl<'m> Translator<'m> {
+    /// Slots that the blocks may assign.
+    pub fn assigned(&mut self, frame: &Frame<'m>, blocks: [&'m Block; 2]) -> Assigned {
+        let mut slots: Vec<Slots> = vec![];
+        let mut loops = false;
+        for block in blocks {
+            walk(block, 0, &mut |statement| match statement {
+                Statement::Store { pointer, .. } => slots.extend(self.reach(frame, *pointer)),
+                Statement::Call { function, arguments, .. } => {
+                    let effects = self.effects(*function);
+                    loops |= effects.loops;
+                    let params: Vec<_> = effects.params.iter().map(|&param| arguments[param as usize]).collect();
+                    let globals = effects.globals.clone();
+                    slots.extend(params.into_iter().filter_map(|pointer| self.reach(frame, pointer)));
+                    slots.extend(globals.into_iter().filter_map(|global| self.globals[global.index()]));
+                }
+                Statement::Loop { .. } => loops = true,
+                _ => {}
+            });
+        }
+        slots.sort_unstable_by_key(|slots| (slots.start, slots.len));
+        slots.dedup();
+        let mut all: Vec<_> = slots.into_iter().flat_map(|slots| slots.start..slots.start + slots.len).collect();
+        all.sort_unstable();
+        all.dedup();
+        Assigned { slots: all, loops }
+    }
+
+    /// What a call of a function may do. Callees come before callers, so there is no recursion.
+    fn effects(&mut self, function: Handle<naga::Function>) -> &Effects {
+        let module = self.module;
+        for (_, function) in module.functions.iter().take(function.index() + 1).skip(self.effects.len()) {
+            let effects = effects_of(module, function, &self.effects);
+            self.effects.push(effects);
+        }
+        &self.effects[function.index()]
+    }
+
+    /// Slots that a pointer may lead to: a part of a variable, up to the first dynamic index.
+    fn reach(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
+        let mut chain = vec![];
+        let mut root = pointer;
+        while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } = frame.expressions[root] {
+            chain.push(root);
+            root = base;
+        }
+        let mut slots = match frame.expressions[root] {
+            Expression::LocalVariable(variable) => frame.locals[variable.index()],
+            Expression::GlobalVariable(variable) => self.globals[variable.index()]?,
+            Expression::FunctionArgument(index) => match frame.args[index as usize] {
+                Item::Place(place) if place.indices.1 == 0 => place.slots,
+                Item::Place(place) => return Some(self.hull(place)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        for &access in chain.iter().rev() {
+            let Expression::AccessIndex { base, index } = frame.expressions[access] else { break };
+            let (start, len) = self.layout.part(self.ty(frame, base), index);
+            slots = Slots { start: slots.start + start, len };
+        }
+        Some(slots)
+    }
+}
+
+/// What an exit of a block leads out of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Loop,
+    Switch,
+    InnerLoop,
+}
+
+fn block_exits(block: &Block, within: Within, depth: u32, continues: bool) -> bool {
+    block.iter().any(|statement| statement_exits(statement, within, depth, continues))
+}
+
+fn statement_exits(statement: &Statement, within: Within, depth: u32, continues: bool) -> bool {
+    let inner = |block: &Block, within| depth < MAX_DEPTH && block_exits(block, within, depth + 1, continues);
+    match statement {
+        Statement::Return { .. } | Statement::Kill => true,
+        Statement::Break => within == Within::Loop,
+        Statement::Continue => continues && within != Within::InnerLoop,
+        Statement::Block(block) => inner(block, within),
+        Statement::If { accept, reject, .. } => inner(accept, within) || inner(reject, within),
+        Statement::Switch { cases, .. } => {
+            let within = if within == Within::Loop { Within::Switch } else { within };
+            cases.iter().any(|case| inner(&case.body, within))
+        }
+        Statement::Loop { body, .. } => inner(body, Within::InnerLoop),
+        _ => false,
+    }
+}
+
+impl Step<'_> {
+    /// Whether a step of a loop's body may leave the loop.
+    pub fn leaves_loop(&self) -> bool {
+        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Within::Loop, 0, false))
+    }
+
+    /// Whether a step of a loop's body may skip steps after it.
+    pub fn leaves_round(&self) -> bool {
+        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Within::Loop, 0, true))
+    }
+}
+
+/// Whether a block never runs to its end, seen without looking into loops and switches.
+pub(crate) fn never_ends(block: &Block, depth: u32) -> bool {
+    match block.last() {
+        Some(Statement::Return { .. } | Statement::Break | Statement::Continue | Statement::Kill) => true,
+        Some(Statement::Block(block)) => depth > 0 && never_ends(block, depth - 1),
+        Some(Statement::If { accept, reject, .. }) => {
+            depth > 0 && never_ends(accept, depth - 1) && never_ends(reject, depth - 1)
+        }
+        _ => false,
+    }
+}
+
+/// Marks the expressions that steps use as operands, each in `used` by its index.
+pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
+    for step in steps {
+        match step {
+            Step::BreakIf(condition) => used[condition.index()] = true,
+            Step::Statement(statement, _) => walk_statement(statement, 0, &mut |statement| {
+                let mut mark = |expression: Handle<Expression>| used[expression.index()] = true;
+                match statement {
+                    Statement::Emit(range) => {
+                        range.clone().for_each(|expression| operands(&frame.expressions[expression], &mut mark));
+                    }
+                    Statement::If { condition, .. } => mark(*condition),
+                    Statement::Switch { selector, .. } => mark(*selector),
+                    Statement::Loop { break_if: Some(condition), .. } => mark(*condition),
+                    Statement::Return { value: Some(value) } => mark(*value),
+                    Statement::Store { pointer, value } => [*pointer, *value].into_iter().for_each(mark),
+                    Statement::Call { arguments, .. } => arguments.iter().copied().for_each(mark),
+                    _ => {}
+                }
+            }),
+        }
+    }
+}
+
+/// Calls `f` for the operands of an expression of the kinds that are translated.
+fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
+    match *expression {
+        Expression::Compose { ref components, .. } => components.iter().copied().for_each(f),
+        Expression::Access { base, index } => [base, index].into_iter().for_each(f),
+        Expression::AccessIndex { base, .. } => f(base),
+        Expression::Splat { value, .. } => f(value),
+        Expression::Swizzle { vector, .. } => f(vector),
+        Expression::Load { pointer } => f(pointer),
+        Expression::Unary { expr, .. } | Expression::As { expr, .. } => f(expr),
+        Expression::Binary { left, right, .. } => [left, right].into_iter().for_each(f),
+        Expression::Select { condition, accept, reject } => [condition, accept, reject].into_iter().for_each(f),
+        Expression::Relational { argument, .. } => f(argument),
+        Expression::Math { arg, arg1, arg2, arg3, .. } => [Some(arg), arg1, arg2, arg3].into_iter().flatten().for_each(f),
+        _ => {}
+    }
+}

@@ -1,0 +1,122 @@
+//! Suggestions for names that are not known.
+
+/// Numeric and logical functions of WGSL, and its types.
+const BUILTINS: &str = "abs acos acosh all any array asin asinh atan atan2 atanh bitcast bool ceil clamp cos cosh countLeadingZeros \
+    countOneBits countTrailingZeros cross degrees determinant distance dot exp exp2 extractBits f32 faceForward firstLeadingBit \
+    firstTrailingBit floor fma fract frexp i32 insertBits inverseSqrt ldexp length log log2 mat2x2f mat2x3f mat2x4f mat3x2f mat3x3f \
+    mat3x4f mat4x2f mat4x3f mat4x4f max min mix modf normalize pow ptr quantizeToF16 radians reflect refract reverseBits round saturate \
+    select sign sin sinh smoothstep sqrt step tan tanh transpose trunc u32 vec2 vec2f vec2i vec2u vec3 vec3f vec3i vec3u vec4 vec4f \
+    vec4i vec4u";
+
+/// What other shading languages call what WGSL has too.
+const FOREIGN: [(&str, &str); 35] = [
+    ("float", "f32"),
+    ("double", "f32"),
+    ("half", "f32"),
+    ("f16", "f32"),
+    ("f64", "f32"),
+    ("int", "i32"),
+    ("uint", "u32"),
+    ("unsigned", "u32"),
+    ("float2", "vec2f"),
+    ("float3", "vec3f"),
+    ("float4", "vec4f"),
+    ("color", "vec3f"),
+    ("mat2", "mat2x2f"),
+    ("mat3", "mat3x3f"),
+    ("mat4", "mat4x4f"),
+    ("ivec2", "vec2i"),
+    ("ivec3", "vec3i"),
+    ("uvec2", "vec2u"),
+    ("uvec3", "vec3u"),
+    ("lerp", "mix"),
+    ("frac", "fract"),
+    ("rsqrt", "inverseSqrt"),
+    ("inversesqrt", "inverseSqrt"),
+    ("fabs", "abs"),
+    ("fmin", "min"),
+    ("fmax", "max"),
+    ("powf", "pow"),
+    ("sqrtf", "sqrt"),
+    ("mad", "fma"),
+    ("saturatef", "saturate"),
+    ("asfloat", "bitcast<f32>"),
+    ("asint", "bitcast<i32>"),
+    ("asuint", "bitcast<u32>"),
+    ("atan2f", "atan2"),
+    ("ln", "log"),
+];
+
+/// The remedy for a name that is not known, given the names that the shader declares.
+pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) -> Option<String> {
+    if let Some((_, known)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+        return Some(format!("in WGSL, `{name}` is called `{known}`"));
+    }
+    match name {
+        "PI" | "M_PI" | "pi" => return Some("declare it: `const PI = 3.14159265358979;`".to_owned()),
+        "mod" | "fmod" => return Some("the remainder is written `a % b`".to_owned()),
+        _ => {}
+    }
+    let foreign = FOREIGN.iter().map(|(foreign, _)| *foreign);
+    let known = closest(name, declared.chain(BUILTINS.split_whitespace()).chain(foreign))?;
+    match FOREIGN.iter().find(|(foreign, _)| *foreign == known) {
+        Some((foreign, known)) => Some(format!("in WGSL, `{foreign}` is called `{known}`")),
+        None => Some(format!("is `{known}` meant?")),
+    }
+}
+
+/// The name most like another, if one is like it at all.
+pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = name.chars().count().div_ceil(3).min(3);
+    let near = known.filter(|known| *known != name).map(|known| (distance(name, known, limit), known));
+    near.filter(|&(distance, _)| distance <= limit).min_by_key(|&(distance, _)| distance).map(|(_, known)| known)
+}
+
+/// Letters to insert, delete, exchange or swap with their neighbours, whatever their case; more than `limit` where it is above that.
+fn distance(a: &str, b: &str, limit: usize) -> usize {
+    let letters = |s: &str| s.chars().flat_map(char::to_lowercase).take(64).collect::<Vec<_>>();
+    let (a, b) = (letters(a), letters(b));
+    if a.len().abs_diff(b.len()) > limit {
+        return limit + 1;
+    }
+    let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect(), vec![0; b.len() + 1]];
+    for (i, x) in a.iter().enumerate() {
+        rows.rotate_left(1);
+        let [before, last, row] = &mut rows;
+        // After the turn: `before` two rows up, `last` one row up.
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            row[j + 1] = best;
+        }
+    }
+    rows[if a.is_empty() { 1 } else { 2 }][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, d) in
+            [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)]
+        {
+            assert_eq!(distance(a, b, 3), d, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn remedies() {
+        let declared = ["cosine", "exponent"];
+        let remedy = |name| remedy(name, declared.into_iter());
+        assert_eq!(remedy("cosin").as_deref(), Some("is `cosine` meant?"));
+        assert_eq!(remedy("Normalise").as_deref(), Some("is `normalize` meant?"));
+        assert_eq!(remedy("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
+        assert_eq!(remedy("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
+        assert_eq!(remedy("unheard_of"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Text to validated naga module, safely.
+//!
+//! naga descends recursively into what it reads, so that a text can be made to exhaust any stack; that would end the process. The
+//! nesting of the text is therefore limited first, and naga runs on a thread with a stack that the limits fit into with room to
+//! spare, also where naga was compiled without optimisation. It is a large program, and its authors do not promise that no
+//! input makes it panic; what does is an error like any other.
+
+use super::outline::Outline;
+use super::{ShaderError, Source, contract, diagnostics};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+/// What shaders may take from the surface, appended to texts that mention it. Default values are those of a point at the origin.
+const SURFACE_POINT: &str = "
+struct SurfacePoint {
+    /// The point in world space, in units of the scene. default: 0
+    position: vec3f,
+    /// The point in the space of the object, before its transform. Patterns that depend on it move with the object. default: 0
+    object_position: vec3f,
+    /// Shading normal in world space, of unit length. range: [-1, 1], default: (0, 0, 1)
+    normal: vec3f,
+    /// Texture coordinates. default: 0
+    uv: vec2f,
+}
+";
+
+/// Brackets around brackets, and `else` after `else`.
+const MAX_BRACKETS: usize = 100;
+
+/// Operators on operators: the depth of an expression.
+const MAX_OPERATORS: usize = 500;
+
+/// Declarations, since each may refer to the next.
+const MAX_DECLARATIONS: usize = 2000;
+
+/// Measured need of naga without optimisation: 50 KB for a bracket, 10 KB for an operator, 1 KB for a declaration.
+const STACK: usize = 32 << 20;
+
+/// The text that naga reads: the shader's, and `SurfacePoint` where it is mentioned.
+pub(super) fn complete(source: &mut Source) -> Result<(), ShaderError> {
+    let outline = &source.outline;
+    let text = source.text();
+    if !outline.tokens.iter().any(|token| &text[token.place.clone()] == "SurfacePoint") {
+        return Ok(());
+    }
+    if let Some(declared) = outline.structure(text, "SurfacePoint") {
+        let error = source.error("`SurfacePoint` is provided").at(declared.name.clone(), "declared here again");
+        return Err(error.help("leave the declaration out; the members are `position`, `object_position`, `normal` and `uv`"));
+    }
+    // Appended to an open bracket or comment it would become a part of that.
+    if outline.unclosed(text).is_none() {
+        let text = format!("{text}{SURFACE_POINT}");
+        source.outline = Outline::new(&text);
+        source.text = text;
+    }
+    Ok(())
+}
+
+fn check_depth(source: &Source) -> Result<(), ShaderError> {
+    let depth = source.outline.depth(source.text());
+    let (message, help) = if depth.brackets > MAX_BRACKETS {
+        (format!("more than {MAX_BRACKETS} brackets within each other"), "move inner parts into functions of their own")
+    } else if depth.operators > MAX_OPERATORS {
+        (format!("more than {MAX_OPERATORS} operators on top of each other"), "give parts of the expression a name with `let`")
+    } else if source.outline.declarations > MAX_DECLARATIONS {
+        return Err(source.error(format!("more than {MAX_DECLARATIONS} declarations")));
+    } else {
+        return Ok(());
+    };
+    Err(source.error(message).at(depth.place, "deepest here").help(help))
+}
+
+/// Reads the text.
+pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
+    check_depth(source)?;
+    let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
+        let module = naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
+        contract::check_language(source, &module)?;
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
+        let info = validator.validate(&module).map_err(|error| diagnostics::validation_error(source, &module, &error))?;
+        Ok((module, info))
+    };
+    let caught = thread::scope(|scope| {
+        let name = "wgsl".to_owned();
+        let thread =
+            thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(scope, || catch_unwind(AssertUnwindSafe(read)));
+        match thread {
+            Ok(thread) => {
+                thread.join().and_then(|result| result).map_err(|_| "a defect in naga, which reads WGSL, showed up".to_owned())
+            }
+            Err(error) => Err(format!("the system gives no thread to read the shader on: {error}")),
+        }
+    });
+    caught.unwrap_or_else(|message| Err(source.error(message).help("simplify the shader until it is read, to find the place")))
+}

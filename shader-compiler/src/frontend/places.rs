@@ -1,0 +1,301 @@
+//! Places: what pointers point at. A pointer is known at translation, but for indices that are not constant; those choose among the
+//! elements of an array when it is read, and guard every element when it is written.
+
+use super::operators::choose;
+use super::translate::{Fault, Leaves, Slots, Translator};
+use crate::ir::{Builder, Emit, Op, Value};
+
+/// An index into `count` elements of `stride` leaves each, known when the shader runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Index {
+    pub value: Value,
+    pub count: u32,
+    pub stride: u32,
+}
+
+/// A run of slots from which dynamic indices count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub slots: Slots,
+    /// Where the indices start among the translator's, outermost first, and how many they are.
+    pub indices: (u32, u32),
+}
+
+impl Index {
+    /// The element of this number, or the last one if there are not so many: a balanced tree of choices. `leaf` gives elements.
+    ///
+    /// Comparing with `<` rather than `=` makes an interval of indices choose the hull of these elements and no others.
+    pub fn choose(&self, b: &mut Builder, mut leaf: impl FnMut(&mut Builder, u32) -> Value) -> Value {
+        self.choose_in(b, 0, self.count, &mut leaf)
+    }
+
+    fn choose_in(&self, b: &mut Builder, low: u32, high: u32, leaf: &mut impl FnMut(&mut Builder, u32) -> Value) -> Value {
+        if high - low == 1 {
+            return leaf(b, low);
+        }
+        let middle = low + (high - low) / 2;
+        let (first, second) = (self.choose_in(b, low, middle, leaf), self.choose_in(b, middle, high, leaf));
+        if first == second {
+            return first;
+        }
+        let bound = b.i32(middle as i32);
+        let is_first = b.op(Op::ULt, &[self.value, bound]);
+        choose(b, is_first, first, second)
+    }
+}
+
+impl Place {
+    /// A variable.
+    pub fn whole(slots: Slots) -> Place {
+        Place { slots, indices: (0, 0) }
+    }
+
+    /// Part of it: first leaf and number of leaves.
+    pub fn part(self, (start, len): (u32, u32)) -> Place {
+        Place { slots: Slots { start: self.slots.start + start, len }, ..self }
+    }
+}
+
+/// Leaf `k` of a place whose remaining indices are these, from slot `start` on.
+fn fetch(b: &mut Builder, slots: &[Value], start: u32, indices: &[Index]) -> Value {
+    match indices {
+        [] => slots[start as usize],
+        [index, rest @ ..] => index.choose(b, |b, i| fetch(b, slots, start + i * index.stride, rest)),
+    }
+}
+
+impl Translator<'_> {
+    /// An element of a place.
+    pub fn index(&mut self, place: Place, index: Index) -> Place {
+        let (start, len) = place.indices;
+        let moved = self.indices.len() as u32;
+        self.indices.extend_from_within(start as usize..(start + len) as usize);
+        self.indices.push(index);
+        Place { slots: Slots { start: place.slots.start, len: index.stride }, indices: (moved, len + 1) }
+    }
+
+    /// All slots that the place may be.
+    pub fn hull(&self, place: Place) -> Slots {
+        let beyond: u32 = self.indices_of(place).iter().map(|index| (index.count - 1) * index.stride).sum();
+        Slots { start: place.slots.start, len: place.slots.len + beyond }
+    }
+
+    pub fn indices_of(&self, place: Place) -> Vec<Index> {
+        let (start, len) = place.indices;
+        self.indices[start as usize..][..len as usize].to_vec()
+    }
+
+    /// Counts the work of touching every leaf that the place may be.
+    fn charge_place(&mut self, place: Place, indices: &[Index]) -> Result<(), Fault> {
+        let work = indices.iter().fold(place.slots.len as usize, |work, index| work.saturating_mul(index.count as usize));
+        self.charge(work)
+    }
+
+    /// What the place holds.
+    pub fn load(&mut self, place: Place) -> Result<Leaves, Fault> {
+        let Slots { start, len } = place.slots;
+        let indices = self.indices_of(place);
+        self.charge_place(place, &indices)?;
+        let mut values = Vec::with_capacity(len as usize);
+        for slot in start..start + len {
+            values.push(fetch(&mut self.builder, &self.slots, slot, &indices));
+        }
+        Ok(self.push(&values))
+    }
+
+    /// Makes the place hold `values`.
+    pub fn store(&mut self, place: Place, values: Leaves) -> Result<(), Fault> {
+        let mut indices = self.indices_of(place);
+        self.charge_place(place, &indices)?;
+        for index in &mut indices {
+            // Indices out of range mean the last element.
+            let last = self.builder.i32(index.count as i32 - 1);
+            index.value = self.op(Op::UMin, &[index.value, last]);
+        }
+        self.store_at(place.slots.start, &indices, None, values);
+        Ok(())
+    }
+
+    fn store_at(&mut self, start: u32, indices: &[Index], cond: Option<Value>, values: Leaves) {
+        if let [index, rest @ ..] = indices {
+            for i in 0..index.count {
+                let number = self.builder.i32(i as i32);
+                let here = self.op(Op::IEq, &[index.value, number]);
+                let cond = cond.map_or(here, |cond| self.op(Op::BAnd, &[cond, here]));
+                self.store_at(start + i * index.stride, rest, Some(cond), values);
+            }
+            return;
+        }
+        for k in 0..self.leaves(values).len() {
+            let (slot, new) = (start + k as u32, self.leaf(values, k));
+            let value = match cond {
+                Some(cond) => {
+                    let old = self.slots[slot as usize];
+                    choose(&mut self.builder, cond, new, old)
+                }
+                None => new,
+            };
+            self.set(slot, value);
+        }
+    }
+
+    /// Changes a slot.
+    pub fn set(&mut self, slot: u32, value: Value) {
+        let old = std::mem::replace(&mut self.slots[slot as usize], value);
+        if old != value {
+            self.trail.push((slot, old));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::testing::{Numbers, check, translate};
+
+    /// The index that is meant: the last element stands for all beyond.
+    fn clamped(index: u32, count: usize) -> usize {
+        (index as usize).min(count - 1)
+    }
+
+    #[test]
+    fn dynamic_loads() {
+        let f = translate(
+            "const table = array(3, 1, 4, 1, 5, 9, 2);
+            fn f(a: array<i32, 5>, v: vec3i, i: i32, j: u32) -> array<i32, 4> {
+                var local = a;
+                var w = v;
+                return array(local[i], w[j], table[i], v[i]);
+            }",
+        );
+        let table = [3, 1, 4, 1, 5, 9, 2];
+        let mut numbers = Numbers::new(1);
+        for _ in 0..500 {
+            let mut inputs: Vec<_> = (0..8).map(|_| numbers.bits()).collect();
+            let [i, j] = [0, 1].map(|_| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(9) });
+            let (a, v) = (&inputs[..5], &inputs[5..]);
+            let expected = [a[clamped(i, 5)], v[clamped(j, 3)], table[clamped(i, 7)], v[clamped(i, 3)]];
+            inputs.extend([i, j]);
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn nested_dynamic_stores_and_loads() {
+        let f = translate(
+            "struct S { a: f32, b: array<vec2f, 3> }
+            fn f(i: i32, j: u32, k: u32, x: f32) -> array<f32, 14> {
+                var s: array<S, 2>;
+                for (var n = 0; n < 2; n++) {
+                    s[n].a = f32(n);
+                }
+                s[i].b[j][k] = x;
+                s[i].b[j] += vec2(1.0);
+                s[i].a += s[1].b[j][k];
+                return array(s[0].a, s[0].b[0].x, s[0].b[0].y, s[0].b[1].x, s[0].b[1].y, s[0].b[2].x, s[0].b[2].y,
+                    s[1].a, s[1].b[0].x, s[1].b[0].y, s[1].b[1].x, s[1].b[1].y, s[1].b[2].x, s[1].b[2].y);
+            }",
+        );
+        let mut numbers = Numbers::new(2);
+        for _ in 0..500 {
+            let [i, j, k] = [3, 5, 4].map(|n| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(n) });
+            let x = numbers.tame();
+            let mut s = [[0.0f32; 7]; 2];
+            s[1][0] = 1.0;
+            let (i0, j0, k0) = (clamped(i, 2), clamped(j, 3), clamped(k, 2));
+            s[i0][1 + 2 * j0 + k0] = x;
+            s[i0][1 + 2 * j0] += 1.0;
+            s[i0][2 + 2 * j0] += 1.0;
+            s[i0][0] += s[1][1 + 2 * j0 + k0];
+            check(&f, &[i, j, k, x.to_bits()], &s.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn columns_of_matrices_are_elements() {
+        let f = translate(
+            "fn f(m: mat3x2f, i: u32, j: u32) -> array<f32, 7> {
+                var n = m;
+                n[i] = n[j] + vec2(1.0, 2.0);
+                n[j][i] *= 2.0;
+                return array(n[0].x, n[0].y, n[1].x, n[1].y, n[2].x, n[2][1], n[i].y);
+            }",
+        );
+        let mut numbers = Numbers::new(3);
+        for _ in 0..200 {
+            let m: [f32; 6] = std::array::from_fn(|_| numbers.tame());
+            let (i, j) = (numbers.below(4), numbers.below(4));
+            let (i0, j0) = (clamped(i, 3), clamped(j, 3));
+            let mut n = m;
+            n[2 * i0] = m[2 * j0] + 1.0;
+            n[2 * i0 + 1] = m[2 * j0 + 1] + 2.0;
+            n[2 * j0 + clamped(i, 2)] *= 2.0;
+            let mut inputs = m.map(f32::to_bits).to_vec();
+            inputs.extend([i, j]);
+            let mut expected = n.map(f32::to_bits).to_vec();
+            expected.push(n[2 * i0 + 1].to_bits());
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn pointers() {
+        let f = translate(
+            "struct S { a: f32, b: array<f32, 3> }
+            var<private> total: f32;
+            fn add(p: ptr<function, f32>, x: f32) -> f32 { *p += x; total += x; return *p; }
+            fn add_to(s: ptr<function, S>, i: u32, x: f32) { let p = &(*s).b[i]; *p = add(p, x) + 1.0; }
+            fn add_private(p: ptr<private, f32>, x: f32) { *p = *p + x; }
+            fn f(i: u32, x: f32) -> array<f32, 6> {
+                var s = S(1.0, array(2.0, 3.0, 4.0));
+                let element = &s.b[i];
+                let whole = &s;
+                let r = add(&s.a, x);
+                add_to(whole, i, x);
+                *element = *element * 2.0;
+                add_private(&total, 10.0);
+                return array(s.a, s.b[0], s.b[1], s.b[2], r, total);
+            }",
+        );
+        for i in 0..4 {
+            let x = 0.25f32;
+            let mut b = [2.0, 3.0, 4.0f32];
+            let k = clamped(i, 3);
+            b[k] = (b[k] + x + 1.0) * 2.0;
+            let expected = [1.0 + x, b[0], b[1], b[2], 1.0 + x, 2.0 * x + 10.0];
+            check(&f, &[i, x.to_bits()], &expected.map(f32::to_bits));
+        }
+    }
+
+    #[test]
+    fn pointers_keep_the_index_they_were_made_with() {
+        let f = translate(
+            "fn f(i: u32) -> array<i32, 4> {
+                var a = array(10, 20, 30, 40);
+                var k = i;
+                let p = &a[k];
+                k = 0u;
+                *p += 1;
+                return a;
+            }",
+        );
+        for i in 0..4 {
+            let mut expected = [10, 20, 30, 40];
+            expected[i] += 1;
+            check(&f, &[i as u32], &expected);
+        }
+    }
+
+    #[test]
+    fn loads_are_made_when_they_are_written() {
+        let f = translate("fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }");
+        check(&f, &[21], &[21, 42]);
+    }
+
+    #[test]
+    fn stores_to_components() {
+        let f = translate(
+            "fn f(v: vec4f) -> vec4f { var w = v; w.x = v.y; w[1] = v.x; w.z += w.x; w = w.wzyx; w.a *= 2.0; return w; }",
+        );
+        check(&f, &[1.0, 2.0, 3.0, 4.0].map(f32::to_bits), &[4.0, 5.0, 1.0, 4.0f32].map(f32::to_bits));
+    }
+}

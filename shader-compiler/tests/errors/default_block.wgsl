@@ -1,0 +1,12 @@
+struct Material {
+    kd: vec3f,
+    /**
+     * Specular exponent.
+     * range: [1, 100], default: 1000
+     */
+    k: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return m.kd / 3.14159265;
+}

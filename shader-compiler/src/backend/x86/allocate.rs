@@ -107,7 +107,8 @@ pub(super) struct Allocated {
 /// Allocates registers for a program.
 pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     let count = program.homes.len();
-    let uses = Uses::collect(program);
+    let vex = target != Target::Sse;
+    let uses = Uses::collect(program, vex);
     let state = State {
         regs: [NO_VAR; REGISTERS],
         reg_of: vec![NONE; count],
@@ -122,7 +123,7 @@ pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     };
     let mut allocator = Allocator {
         program,
-        vex: target != Target::Sse,
+        vex,
         uses,
         state,
         out: vec![],
@@ -155,7 +156,9 @@ struct Uses {
 }
 
 /// Walks a program as the allocator does, and notes uses.
-struct Collector {
+struct Collector<'a> {
+    program: &'a Program,
+    vex: bool,
     pos: u32,
     uses: Vec<(Var, u32, bool)>,
     def: Vec<u32>,
@@ -167,9 +170,11 @@ struct Collector {
 }
 
 impl Uses {
-    fn collect(program: &Program) -> Uses {
+    fn collect(program: &Program, vex: bool) -> Uses {
         let count = program.homes.len();
         let mut collector = Collector {
+            program,
+            vex,
             pos: 0,
             uses: vec![],
             def: vec![0; count],
@@ -197,16 +202,14 @@ impl Uses {
     }
 }
 
-impl Collector {
+impl Collector<'_> {
     fn block(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
                 Step::Line(line) => {
                     for inst in line {
                         self.pos += 1;
-                        let first = (inst.op.form() != Form::Unary && !inst.op.is_commutative()).then_some(inst.a);
-                        let mask = (inst.op.form() == Form::Blend).then_some(inst.c);
-                        inst.args().for_each(|arg| self.read(arg, [first, mask].contains(&Some(arg))));
+                        inst.args().for_each(|arg| self.read(arg, self.is_in_register(inst, arg)));
                         if let Some(result) = inst.result() {
                             self.assign(result, self.pos);
                         }
@@ -249,6 +252,20 @@ impl Collector {
                     });
                 }
             }
+        }
+    }
+
+    /// Whether one of the operands must be, or may have to be, in a register.
+    fn is_in_register(&self, inst: &Inst, arg: Var) -> bool {
+        let homed = |var: Var| self.program.homes[var.index()] != Home::None;
+        match inst.op.form() {
+            Form::Unary => false,
+            Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
+            // Of SSE, the destination is loaded as it would be copied.
+            _ if !self.vex => false,
+            Form::Shift | Form::Store => true,
+            Form::Blend => arg != inst.b,
+            Form::Binary => arg == inst.a,
         }
     }
 
@@ -531,7 +548,8 @@ impl Allocator<'_> {
         }
         let swap = match (self.reg(a), self.reg(b)) {
             (None, Some(_)) => self.vex || self.dies(b),
-            (Some(_), None) | (None, None) => false,
+            (None, None) => self.uses_in_register(a) < self.uses_in_register(b),
+            (Some(_), None) => false,
             (Some(r), Some(s)) => {
                 let hint = self.state.hints[inst.dst.index()];
                 !self.vex && self.dies(b) && (!self.dies(a) || (s == hint && r != hint))
@@ -546,10 +564,10 @@ impl Allocator<'_> {
         let form = inst.op.form();
         let c = if form == Form::Blend { inst.c } else { a };
         let c_reg = if form == Form::Blend { self.fetch(c, self.pinned(&[a, b])) } else { 0 };
-        if self.reg(a).is_none() && self.is_wanted_in_register(a) {
+        if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
             self.fetch(a, self.pinned(&[b, c]));
         }
-        let b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
+        let mut b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
         let (dst, a_reg) = match self.reg(a) {
             Some(a_reg) => {
                 self.release_dead([a, b, c]);
@@ -560,6 +578,9 @@ impl Allocator<'_> {
                 let dst = self.take(self.pinned(&[b, c]), Some(inst.dst));
                 self.out.push(Asm::Load { dst, from });
                 self.release_dead([b, c]);
+                if a == b {
+                    b_place = Place::Reg(dst);
+                }
                 (dst, dst)
             }
         };
@@ -567,19 +588,24 @@ impl Allocator<'_> {
         self.assign(dst, inst.dst);
     }
 
-    /// Whether a variable in memory will be the first operand of another operation, which must be in a register.
-    fn is_wanted_in_register(&mut self, var: Var) -> bool {
-        let next = self.next_use(var, self.state.pos + 1);
-        next != NEVER && {
-            let range = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
-            range.clone().any(|k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k])
+    /// How often, after this operation, a variable will be an operand that must be in a register.
+    fn uses_in_register(&mut self, var: Var) -> usize {
+        if self.next_use(var, self.state.pos + 1) == NEVER {
+            return 0;
         }
+        let rest = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
+        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k]).count()
     }
 
     /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.
     fn two_operands(&mut self, inst: &Inst, pinned: u16) {
-        let (a, b) = self.ordered(inst);
-        let b = if inst.op.form() == Form::Shift { a } else { b };
+        let (mut a, mut b) = self.ordered(inst);
+        if inst.op.form() == Form::Shift {
+            b = a;
+        } else if inst.op.is_commutative() && self.reg(a).or(self.reg(b)).is_none() && self.uses_in_register(a) > 0 {
+            self.fetch(a, pinned);
+            std::mem::swap(&mut a, &mut b);
+        }
         let b_pinned = self.pinned(&[b]);
         let dst = match self.reg(a) {
             Some(register) if pinned & 1 << register == 0 && self.dies(a) => {

@@ -321,6 +321,8 @@ impl Selector<'_> {
         match op {
             Op::Add => self.binary(Opcode::Add, dst, a, b),
             Op::Sub => self.binary(Opcode::Sub, dst, a, b),
+            // The same bits in less time, and without a constant.
+            Op::Mul if self.is_const(b, 2f32.to_bits()) => self.binary(Opcode::Add, dst, a, a),
             Op::Mul => self.binary(Opcode::Mul, dst, a, b),
             Op::Div => self.binary(Opcode::Div, dst, a, b),
             Op::Neg => self.with_constant(Opcode::Xor, dst, a, SIGN),

@@ -1,16 +1,61 @@
-//! Compiles material functions written in WGSL into machine code, and derives from each the *bounding shader*: conservative
-//! bounds of the function over whole sets of inputs (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader
-//! Bounding*).
+//! Compiles material functions written in WGSL into SIMD machine code.
+//!
+//! A user writes one function, the BRDF; what a renderer needs of it is derived. So far that is its value, for four or eight
+//! evaluations at a time; the bounding shader, conservative bounds of the function over whole sets of inputs (Clarberg et al. 2010,
+//! *An Optimizing Compiler for Automatic Shader Bounding*), will come from the same IR.
 //!
 //! The pipeline, each arrow one function with plain data in and plain data or an error out:
 //!
 //! ```text
-//! WGSL text ─► frontend ─► IR (SSA) ─► passes ─┬─► backend ─► point shader
-//!              (naga)                          └─► lift ─► bounds analysis ─► lower ─► backend ─► bounding shader
+//! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile ─► Kernel::run
+//!         (naga, the        (structured         (the point shader    (masks where     (machine code)    (over a Batch)
+//!          contract)         scalar SSA)         is fixed)            lanes part)
 //! ```
 //!
-//! The crate knows nothing of rays, scenes or images: the renderer depends on it, never the reverse. It holds no code yet; the
-//! renderer's materials are native until the front end stands.
+//! ```
+//! use lightbound_shader::{Arena, Batch, Entry, Kernel, Settings, Shader, Target, passes};
+//!
+//! let shader = Shader::parse(
+//!     "metal.wgsl",
+//!     "struct Material {
+//!          /// Reflectance at normal incidence. range: [0, 1], default: 0.5
+//!          f0: f32,
+//!      }
+//!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+//!          let c = 1.0 - dot(wi, normalize(wi + wo));
+//!          return vec3f(m.f0 + (1.0 - m.f0) * c * c * c * c * c);
+//!      }",
+//! )?;
+//! let written = shader.function(Entry::Brdf, &Settings::default())?;
+//! let point = passes::optimize(&written);
+//! let arena = Arena::new();
+//! let kernel = Kernel::compile(&arena, &passes::lower(&point), Target::best())?;
+//!
+//! // Two evaluations: seven words in, `wi.x` … `wo.z` and `f0`; six out, `brdf.r` … `s.b`.
+//! let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), 2);
+//! let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), 2);
+//! for (row, wi) in [[0.0, 0.0, 1.0], [0.0, 0.6, 0.8]].into_iter().enumerate() {
+//!     for (port, x) in [wi, [0.0, 0.0, 1.0]].concat().into_iter().chain([0.25]).enumerate() {
+//!         inputs.set(row, port, x);
+//!     }
+//! }
+//! kernel.run(&inputs, &mut outputs);
+//! assert_eq!([0, 3].map(|port| outputs.get(0, port)), [0.25, 0.25]);
+//! // Every target gives the same bits.
+//! let interpreted = Kernel::compile(&arena, &point, Target::Interpreter)?;
+//! # let mut again = Batch::new(Target::Interpreter, 7, 2);
+//! # for (row, port) in [0, 1].into_iter().flat_map(|row| (0..7).map(move |port| (row, port))) {
+//! #     again.set_bits(row, port, inputs.bits(row, port));
+//! # }
+//! # let inputs = again;
+//! let mut expected = Batch::new(Target::Interpreter, kernel.outputs().len(), 2);
+//! interpreted.run(&inputs, &mut expected);
+//! assert!((0..6).all(|port| outputs.bits(1, port) == expected.bits(1, port)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
+//! depends on it, never the reverse.
 
 #[doc(hidden)]
 pub mod differential;

@@ -1,17 +1,11 @@
 //! Wrong shaders, and what is said of them: every file in `errors/` is one, and its message is in the snapshot of its family.
 
-use lightbound_shader::{Shader, ShaderError};
+mod messages;
+
+use lightbound_shader::{Entry, Settings, Shader, ShaderError};
+use messages::{jargon, render};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The error as a terminal shows it, without colours.
-fn render(error: &ShaderError) -> String {
-    let theme = miette::GraphicalTheme::unicode_nocolor();
-    let mut text = String::new();
-    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(110).with_links(false);
-    handler.render_report(&mut text, error).expect("strings take all text");
-    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
-}
 
 fn parse_error(name: &str, text: &str) -> ShaderError {
     match Shader::parse(name, text) {
@@ -20,39 +14,95 @@ fn parse_error(name: &str, text: &str) -> ShaderError {
     }
 }
 
-/// Asserts that a message speaks neither of naga's inside nor Rust.
-fn assert_plain(name: &str, error: &ShaderError) {
-    let labels = error.labels.iter().filter_map(|label| label.label());
-    for text in labels.chain([error.message.as_str()]).chain(error.help.as_deref()) {
-        assert!(!text.trim().is_empty(), "{name}: an empty text");
-        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let jargon = ["Some", "None", "Handle", "Scalar", "TypeInner", "Naga", "Sint", "Uint", "Expression", "AbstractFloat", "AbstractInt"];
-        assert!(!words.any(|word| jargon.contains(&word)), "{name}: {text}");
-        let handle = text.match_indices('[').any(|(k, _)| {
-            let rest = text[k + 1..].trim_start_matches(|c: char| c.is_ascii_digit());
-            rest.len() < text.len() - k - 1 && rest.starts_with(']')
-        });
-        assert!(!handle, "{name}: a handle in {text}");
-        assert!(!text.contains(" { ") || text.contains("`{ }`") || text.contains("`default: { }`"), "{name}: a struct of Rust in {text}");
-    }
-}
-
 #[test]
-fn messages() {
+fn files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
-    let mut families = BTreeMap::<String, String>::new();
-    let mut files: Vec<_> = folder.read_dir().expect("the folder is there").map(|entry| entry.expect("it can be read").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "wgsl"));
+    let files = folder.read_dir().expect("the folder is there").map(|entry| entry.expect("it can be read").path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
     files.sort();
     assert!(files.len() > 100, "{} files", files.len());
+    let mut families = BTreeMap::<String, String>::new();
     for path in files {
         let name = path.file_name().and_then(|name| name.to_str()).expect("names are plain").to_owned();
-        let error = parse_error(&name, &std::fs::read_to_string(&path).expect("shaders are text"));
-        assert_plain(&name, &error);
+        let text = std::fs::read_to_string(&path).expect("shaders are text");
+        let error = parse_error(&name, &text);
+        assert_eq!(jargon(&error, &text), None, "{name}");
         let family = name.split(['_', '.']).next().unwrap_or("").to_owned();
         *families.entry(family).or_default() += &format!("{name}\n{}\n", render(&error));
     }
     for (family, text) in families {
         insta::assert_snapshot!(family, text);
     }
+}
+
+const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(VALUE);\n}\n";
+
+/// Texts that would exhaust stack, memory or patience.
+#[test]
+fn limits() {
+    let brdf = |value: &str| BRDF.replace("VALUE", value);
+    let chain = |declaration: &dyn Fn(usize) -> String, n| (0..n).map(declaration).collect::<String>();
+    let texts = [
+        ("parentheses", brdf(&format!("{}wi.z{}", "(".repeat(5000), ")".repeat(5000)))),
+        ("calls", brdf(&format!("{}wi.z{}", "sin(".repeat(5000), ")".repeat(5000)))),
+        ("open brackets", brdf(&"(".repeat(100_000))),
+        ("signs", brdf(&format!("{}wi.z", "- ".repeat(100_000)))),
+        ("sum", brdf(&format!("wi.z{}", " + wi.z".repeat(100_000)))),
+        ("indices", brdf(&format!("wi{}", "[0]".repeat(100_000)))),
+        ("swizzles", brdf(&format!("wi{}", ".xyz".repeat(100_000)))),
+        ("conjunction", brdf(&format!("f32(true{})", " && wi.z > 0".repeat(100_000)))),
+        ("blocks", BRDF.replace("return", &format!("{}{} return", "{".repeat(5000), "}".repeat(5000)))),
+        ("loops", BRDF.replace("return", &format!("{}{} return", "loop {".repeat(5000), "}".repeat(5000)))),
+        ("else", BRDF.replace("return", &format!("if true {{}} {} return", "else if true {}".repeat(100_000)))),
+        ("types", brdf(&format!("{}f32{}()", "array<".repeat(5000), ", 1>".repeat(5000)))),
+        ("constants", brdf("a0") + &chain(&|k| format!("const a{k} = a{};\n", k + 1), 50_000)),
+        ("functions", brdf("a0()") + &chain(&|k| format!("fn a{k}() -> f32 {{ return a{}(); }}\n", k + 1), 50_000)),
+    ];
+    let mut said = String::new();
+    for (name, text) in texts {
+        let error = parse_error(name, &text);
+        assert_eq!(jargon(&error, &text), None, "{name}");
+        said += &format!("{name}: {}\n", error.message);
+    }
+    insta::assert_snapshot!("limits", said);
+}
+
+/// Texts that are read, but not translated.
+#[test]
+fn translation() {
+    let doubling: String =
+        (1..40).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) + g{}(x + 1); }}\n", k - 1, k - 1)).collect();
+    let brdf = |value: &str| BRDF.replace("VALUE", value);
+    let texts = [
+        ("calls", brdf("g39(wi.z)") + "fn g0(x: f32) -> f32 { return sin(x); }\n" + &doubling),
+        ("array", BRDF.replace("return", "var a: array<f32, 100000000>; return").replace("VALUE", "a[u32(wi.z)]")),
+        ("constant", brdf("A[u32(wi.z)]") + "const A = array<f32, N>();\nconst N = 1u << 28u;\n"),
+        ("override", brdf("a") + "override a: f32;\n"),
+    ];
+    let mut said = String::new();
+    for (name, text) in texts {
+        let shader = Shader::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {}", render(&error)));
+        let error = shader.function(Entry::Shaded, &Settings::default()).expect_err(name);
+        assert_eq!(jargon(&error, &text), None, "{name}");
+        said += &format!("{name}\n{}\n", render(&error));
+    }
+    insta::assert_snapshot!("translation", said);
+}
+
+#[test]
+fn settings() {
+    let text = "/// Lobes. range: [1, 4]\noverride lobes: i32 = 2;\noverride flag = true;\n".to_owned()
+        + &BRDF.replace("VALUE", "f32(lobes)");
+    let shader = Shader::parse("settings", &text).expect("it is valid");
+    let mut said = String::new();
+    let function = |overrides: &[(&str, f64)]| {
+        let overrides = overrides.iter().map(|(name, x)| ((*name).to_owned(), *x)).collect();
+        shader.function(Entry::Shaded, &Settings { overrides, ..Settings::default() })
+    };
+    assert!(function(&[("lobes", 3.0), ("flag", 0.0)]).is_ok());
+    for overrides in [[("lobe", 1.0)], [("lobes", 2.5)], [("lobes", 5.0)], [("flag", 2.0)], [("lobes", f64::NAN)]] {
+        said += &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
+    }
+    said += &render(&shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"));
+    insta::assert_snapshot!("settings", said);
 }

@@ -8,13 +8,15 @@ mod interrupt;
 mod layers;
 mod output;
 mod render;
+mod shader;
 mod stats;
 
 use clap::{Parser, Subcommand};
 use lightbound::image::ImageError;
 use lightbound::scene::diagnostics::SceneError;
+use lightbound_shader::ShaderError;
 use miette::{Diagnostic, GraphicalTheme, MietteHandlerOpts, Report};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 /// What the process ends with.
@@ -37,6 +39,19 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Scene(#[from] SceneError),
+    /// A shader cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Shader(#[from] ShaderError),
+    /// Data do not fit.
+    #[error("{message}")]
+    Data {
+        /// Where, and what is wrong.
+        message: String,
+        /// The remedy.
+        #[help]
+        help: String,
+    },
     /// An option does not fit.
     #[error("{message}")]
     Option {
@@ -55,6 +70,10 @@ pub enum Error {
         #[help]
         help: String,
     },
+    /// What stdout leads to takes no more.
+    #[error("stdout: cannot be written ({0})")]
+    #[diagnostic(help("check what it leads to, and the space left there"))]
+    Stdout(io::Error),
     /// Warnings that came up after loading, under `--strict`.
     #[error("{0}")]
     #[diagnostic(help("the picture is written all the same; warnings are errors here because of --strict"))]
@@ -64,13 +83,13 @@ pub enum Error {
 impl Error {
     fn exit(&self) -> Exit {
         match self {
-            Error::Scene(_) | Error::Option { .. } | Error::Strict(_) => Exit::Input,
-            Error::Write { .. } => Exit::Write,
+            Error::Scene(_) | Error::Shader(_) | Error::Data { .. } | Error::Option { .. } | Error::Strict(_) => Exit::Input,
+            Error::Write { .. } | Error::Stdout(_) => Exit::Write,
         }
     }
 }
 
-/// Renders pbrt-v4 scenes on the CPU
+/// Renders pbrt-v4 scenes on the CPU; compiles materials written in WGSL
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -92,6 +111,9 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Check, show and evaluate a material written in WGSL
+    #[command(subcommand)]
+    Shader(shader::Command),
 }
 
 /// Runs the program.
@@ -100,6 +122,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Shader(command) => shader::run(&command),
     };
     let exit = result.unwrap_or_else(|error| {
         let exit = error.exit();
@@ -111,7 +134,7 @@ pub fn run() -> ExitCode {
 
 /// How errors look: coloured and wrapped on a terminal; elsewhere plain, in long lines, since somebody may search them.
 fn reports() -> MietteHandlerOpts {
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = io::stderr().is_terminal();
     let variable = |name| std::env::var_os(name).unwrap_or_default();
     let plain = !terminal || !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
     let mut theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };

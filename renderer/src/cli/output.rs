@@ -6,7 +6,19 @@
 use super::Error;
 use lightbound::image::ImageError;
 use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Prints data to stdout; tells whether somebody is still reading.
+pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        // `head` and the like have enough.
+        Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(cause) => Err(Error::Stdout(cause)),
+    }
+}
 
 /// Picture formats, known by their extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

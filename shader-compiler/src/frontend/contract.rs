@@ -1,19 +1,10 @@
-//! What a shader must be beyond valid WGSL: the functions of the contract with their signatures, parameters of plain types, nothing
-//! that only a graphics pipeline has, and of a size that can be inlined.
+//! What a shader must be beyond valid WGSL: the functions of the contract with their signatures, parameters of plain types, and
+//! nothing that only a graphics pipeline has.
 
 use super::diagnostics::type_name;
 use super::outline::{Member, Place};
 use super::{Parameter, Scalar, ShaderError, Source, range};
 use naga::{AddressSpace, Expression, Handle, Module, ScalarKind, Statement, TypeInner, VectorSize};
-
-/// Words of the largest variable: a dynamic index looks at all of them.
-const MAX_WORDS: u64 = 4096;
-
-/// Scalar operations of the largest shader, all calls inlined, loops not unrolled; a large material has a thousand.
-const MAX_OPERATIONS: u64 = 1 << 18;
-
-/// Blocks within each other, those of called functions among them.
-const MAX_NESTING: u64 = 200;
 
 /// The functions of a material.
 #[derive(Clone, Debug)]
@@ -65,14 +56,19 @@ struct Signature {
 }
 
 const MATERIAL: Wanted = Wanted::Struct("Material");
-const BRDF: Signature =
-    Signature { name: "brdf", parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)], result: Wanted::Vec3 };
-const SAMPLE: Signature =
-    Signature { name: "sample", parameters: &[("u", Wanted::Vec2), ("wo", Wanted::Vec3), ("m", MATERIAL)], result: Wanted::Vec3 };
+const BRDF: Signature = Signature {
+    name: "brdf",
+    parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)],
+    result: Wanted::Vec3,
+};
+const SAMPLE: Signature = Signature {
+    name: "sample",
+    parameters: &[("u", Wanted::Vec2), ("wo", Wanted::Vec3), ("m", MATERIAL)],
+    result: Wanted::Vec3,
+};
 const PDF: Signature =
     Signature { name: "pdf", parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)], result: Wanted::F32 };
-const SETUP: Signature =
-    Signature { name: "material", parameters: &[("p", Wanted::Struct("SurfacePoint"))], result: MATERIAL };
+const SETUP: Signature = Signature { name: "material", parameters: &[("p", Wanted::Struct("SurfacePoint"))], result: MATERIAL };
 
 impl Signature {
     fn text(&self) -> String {
@@ -91,16 +87,22 @@ impl Signature {
 
     /// The function of this name, if there is one, with its signature checked.
     fn find(&self, source: &Source, module: &Module) -> Result<Option<Handle<naga::Function>>, ShaderError> {
-        let Some((handle, function)) = module.functions.iter().find(|(_, function)| function.name.as_deref() == Some(self.name)) else {
+        let Some((handle, function)) =
+            module.functions.iter().find(|(_, function)| function.name.as_deref() == Some(self.name))
+        else {
             return Ok(None);
         };
         let text = source.text();
-        let outline = source.outline.function(text, self.name).expect("functions of the module are in its text");
+        let Some(outline) = source.outline.function(text, self.name) else { return Err(lost(source, self.name)) };
         let error = |message: String, place: Place, label: String| source.error(message).at(place, label).help(self.help());
         let count = function.arguments.len();
         if count < self.least() || count > self.parameters.len() {
             let message = format!("`{}` has {}", self.name, plural(count, "parameter"));
-            return Err(error(message, outline.signature.clone(), format!("expected {}", plural(self.parameters.len(), "parameter"))));
+            return Err(error(
+                message,
+                outline.signature.clone(),
+                format!("expected {}", plural(self.parameters.len(), "parameter")),
+            ));
         }
         let parameter = |k: usize| outline.parameters.get(k).map_or(outline.signature.clone(), |p| p.name.start..p.ty.end);
         for (k, (argument, (_, wanted))) in std::iter::zip(&function.arguments, self.parameters).enumerate() {
@@ -138,6 +140,13 @@ impl Signature {
             }
         }
     }
+}
+
+/// The error that naga knows a declaration which was not found in the text, so that its doc comments are not known.
+fn lost(source: &Source, name: &str) -> ShaderError {
+    source
+        .error(format!("the declaration of `{name}` is not understood"))
+        .help("write it without unusual brackets and comments")
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -191,12 +200,14 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
     let error = source.error("there is no `fn brdf`");
     let alike = |function: &naga::Function| {
         let name = function.name.as_deref().unwrap_or("");
-        let named = ["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"].iter().any(|known| name.eq_ignore_ascii_case(known));
+        let named =
+            ["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"].iter().any(|known| name.eq_ignore_ascii_case(known));
         let types: Vec<_> = function.arguments.iter().map(|argument| argument.ty).collect();
         let typed = types.len() == 3 && std::iter::zip(types, BRDF.parameters).all(|(ty, (_, wanted))| wanted.fits(module, ty));
         (named || typed) && !["sample", "pdf", "material"].contains(&name)
     };
-    let found = module.functions.iter().find(|(_, function)| alike(function)).and_then(|(_, function)| function.name.as_deref());
+    let found =
+        module.functions.iter().find(|(_, function)| alike(function)).and_then(|(_, function)| function.name.as_deref());
     match found.and_then(|name| source.outline.function(source.text(), name)) {
         Some(function) => {
             let name = &source.text()[function.name.clone()];
@@ -209,11 +220,17 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
 /// The members of a struct, as parameters.
 fn parameters(source: &Source, module: &Module, name: &str) -> Result<Vec<Parameter>, ShaderError> {
     let Some(members) = find_struct(module, name) else { return Ok(vec![]) };
-    let outline = source.outline.structure(source.text(), name).expect("structs of the module are in its text");
+    let outline = source.outline.structure(source.text(), name).filter(|outline| outline.members.len() == members.len());
+    let Some(outline) = outline else { return Err(lost(source, name)) };
     std::iter::zip(members, &outline.members).map(|(member, outline)| parameter(source, module, member, outline)).collect()
 }
 
-fn parameter(source: &Source, module: &Module, member: &naga::StructMember, outline: &Member) -> Result<Parameter, ShaderError> {
+fn parameter(
+    source: &Source,
+    module: &Module,
+    member: &naga::StructMember,
+    outline: &Member,
+) -> Result<Parameter, ShaderError> {
     let name = member.name.as_deref().unwrap_or("");
     if ["wi", "wo", "u"].contains(&name) {
         let error = source.error(format!("a parameter cannot be called `{name}`"));
@@ -287,9 +304,10 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
             AddressSpace::Private => continue,
             AddressSpace::Handle => ("textures are not supported yet", None),
             AddressSpace::WorkGroup => ("workgroup variables are not supported", Some("use `var<private>`")),
-            AddressSpace::Uniform | AddressSpace::Storage { .. } => {
-                ("buffers are not supported", Some("make a member of `Material` of what comes from outside, a `const` of what does not"))
-            }
+            AddressSpace::Uniform | AddressSpace::Storage { .. } => (
+                "buffers are not supported",
+                Some("make a member of `Material` of what comes from outside, a `const` of what does not"),
+            ),
             _ => ("variables of this address space are not supported", Some("use `var<private>`")),
         };
         let error = source.error(message).at_span(module.global_variables.get_span(handle), "declared here");
@@ -308,7 +326,8 @@ fn check_function(source: &Source, module: &Module, function: &naga::Function) -
             return Err(error.at(outline.map_or(0..0, |outline| outline.ty.clone()), "expected `ptr<function, …>`"));
         }
     }
-    let unsupported = |what: &str, span: naga::Span| Err(source.error(format!("{what} are not supported")).at_span(span, "used here"));
+    let unsupported =
+        |what: &str, span: naga::Span| Err(source.error(format!("{what} are not supported")).at_span(span, "used here"));
     for (handle, expression) in function.expressions.iter() {
         let what = match expression {
             Expression::Derivative { .. } => "derivatives",
@@ -364,67 +383,4 @@ pub(super) fn inner_blocks(statement: &Statement) -> Vec<&naga::Block> {
         Statement::Loop { body, continuing, .. } => vec![body, continuing],
         _ => vec![],
     }
-}
-
-/// Number of words of a value; of what a pointer points to, since using it may look at all of that.
-fn words(module: &Module, inner: &TypeInner) -> u64 {
-    match *inner {
-        TypeInner::Vector { size, .. } | TypeInner::ValuePointer { size: Some(size), .. } => size as u64,
-        TypeInner::Matrix { columns, rows, .. } => columns as u64 * rows as u64,
-        TypeInner::Pointer { base, .. } => words(module, &module.types[base].inner),
-        TypeInner::Array { base, size: naga::ArraySize::Constant(size), .. } => {
-            words(module, &module.types[base].inner).saturating_mul(u64::from(size.get()))
-        }
-        TypeInner::Struct { ref members, .. } => members
-            .iter()
-            .map(|member| words(module, &module.types[member.ty].inner))
-            .fold(0, u64::saturating_add),
-        _ => 1,
-    }
-}
-
-/// Rejects shaders that would not come to an end when they are inlined and split into scalars.
-pub(super) fn check_size(source: &Source, module: &Module, info: &naga::valid::ModuleInfo) -> Result<(), ShaderError> {
-    for (handle, ty) in module.types.iter() {
-        let words = words(module, &ty.inner);
-        if words > MAX_WORDS {
-            let message = format!("`{}` is too large: {words} words", type_name(module, handle));
-            let error = source.error(message).at_span(module.types.get_span(handle), "used here");
-            return Err(error.help(format!("variables have at most {MAX_WORDS} words, since an index looks at all of them")));
-        }
-    }
-    let mut sizes: Vec<(u64, u64)> = vec![];
-    for (handle, function) in module.functions.iter() {
-        let types = &info[handle];
-        let own = function.expressions.iter().map(|(expression, _)| words(module, types[expression].ty.inner_with(&module.types)));
-        // A function comes after those that it calls.
-        let (operations, nesting) = block_size(&function.body, &sizes);
-        let size = (own.fold(operations, u64::saturating_add), nesting);
-        let name = function.name.as_deref().unwrap_or("");
-        let place = source.outline.function(source.text(), name).map_or(0..0, |outline| outline.name.clone());
-        if size.0 > MAX_OPERATIONS {
-            let error = source.error(format!("`{name}` is too large")).at(place, "counted with all that it calls");
-            return Err(error.help(format!("calls are inlined, and a function has at most {MAX_OPERATIONS} scalar operations")));
-        }
-        if size.1 > MAX_NESTING {
-            let error = source.error(format!("`{name}` is nested too deeply")).at(place, "counted with all that it calls");
-            return Err(error.help(format!("blocks and calls are at most {MAX_NESTING} levels deep")));
-        }
-        sizes.push(size);
-    }
-    Ok(())
-}
-
-/// Operations in the functions that a block calls, and its levels of blocks and calls.
-fn block_size(block: &naga::Block, sizes: &[(u64, u64)]) -> (u64, u64) {
-    block.iter().fold((0_u64, 1_u64), |(operations, nesting), statement| {
-        let (more, deep): (u64, u64) = match statement {
-            Statement::Call { function, .. } => sizes.get(function.index()).copied().unwrap_or_default(),
-            _ => inner_blocks(statement).into_iter().fold((1_u64, 0_u64), |(operations, nesting), block| {
-                let (more, deep) = block_size(block, sizes);
-                (operations.saturating_add(more), deep.max(nesting))
-            }),
-        };
-        (operations.saturating_add(more), nesting.max(deep + 1))
-    })
 }

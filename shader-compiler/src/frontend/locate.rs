@@ -17,7 +17,9 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<Place> {
         error.is_some_and(|error| error.labels().len() == 0 && words(error.message()) == words(message))
     };
     let functions = &source.outline.functions;
-    let inside = |function: &&super::outline::Function| function.body.len() >= 2 && !same(&blanked(source, function.body.start + 1, &function.body));
+    let inside = |function: &&super::outline::Function| {
+        function.body.len() >= 2 && !same(&blanked(source, function.body.start + 1, &function.body))
+    };
     let function = functions.iter().take(BUDGET / 2).find(inside)?;
     let ends: Vec<_> = source
         .outline

@@ -7,6 +7,7 @@ mod contract;
 mod control;
 mod diagnostics;
 mod effects;
+mod entry;
 mod layout;
 mod locate;
 mod names;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 pub struct Shader {
     source: Source,
     module: naga::Module,
+    info: naga::valid::ModuleInfo,
     contract: Contract,
     sides: Sides,
     description: String,
@@ -75,6 +77,17 @@ pub enum Sides {
     One,
     /// Reflection and transmission on the whole sphere (`sides: both`): s = bsdf · |wi.z|.
     Both,
+}
+
+impl Sides {
+    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and integrand are 0, and the shader, whose
+    /// author need not think of that side, is not asked.
+    pub fn covers(self, wo_z: f32) -> bool {
+        match self {
+            Sides::One => wo_z > 0.0,
+            Sides::Both => true,
+        }
+    }
 }
 
 /// Something the user of a material can set: a member of its `Material` struct, or of `SurfacePoint` where the shader has
@@ -148,7 +161,8 @@ impl Scalar {
 impl Parameter {
     /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions are named so.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.size).map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
+        (0..self.size)
+            .map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
     }
 }
 
@@ -199,6 +213,9 @@ pub struct ShaderError {
     pub help: Option<String>,
 }
 
+/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes four.
+const MAX_COLUMN: usize = 1 << 13;
+
 impl ShaderError {
     /// Adds a place.
     fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
@@ -206,6 +223,14 @@ impl ShaderError {
         let text = self.source_code.inner();
         let start = text.floor_char_boundary(place.start);
         let end = text.ceil_char_boundary(place.end.clamp(start, text.len()));
+        let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
+        if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
+            if self.labels.is_empty() {
+                self.message +=
+                    &format!(" (line {}, column {})", text[..start].matches('\n').count() + 1, start - line(start) + 1);
+            }
+            return self;
+        }
         let label = Some(label.into());
         self.labels.push(if self.labels.is_empty() {
             LabeledSpan::new_primary_with_span(label, start..end)
@@ -235,15 +260,16 @@ impl Shader {
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
         let mut source = Source::new(name, source);
         parse::complete(&mut source)?;
-        let module = parse::parse(&source)?;
+        let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;
         let outline = &source.outline;
         if let Some(stray) = outline.stray_docs.first() {
             let error = source.error("a module's doc comment stands at its head").at(stray.clone(), "too late");
             return Err(error.help("move it to the top of the file, before all else"));
         }
+        range::reject_stray(&source)?;
         let (sides, description) = range::module(&source, &outline.docs)?;
-        Ok(Shader { source, module, contract, sides, description })
+        Ok(Shader { source, module, info, contract, sides, description })
     }
 
     /// The file's name.
@@ -283,7 +309,6 @@ impl Shader {
 
     /// Translates a function of the shader; the result is as the author wrote it, not yet optimized.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
-        let _ = (&self.module, self.contract.brdf, self.contract.pdf);
-        todo!("{entry:?} {settings:?}")
+        entry::function(self, entry, settings)
     }
 }

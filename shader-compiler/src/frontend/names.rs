@@ -102,7 +102,9 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, d) in [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)] {
+        for (a, b, d) in
+            [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)]
+        {
             assert_eq!(distance(a, b, 3), d, "{a} {b}");
         }
     }

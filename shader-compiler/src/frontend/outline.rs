@@ -84,6 +84,8 @@ pub(super) struct Outline {
     pub docs: Vec<Place>,
     /// Module docs elsewhere, where they mean nothing.
     pub stray_docs: Vec<Place>,
+    /// Doc comments that are not before what they could describe.
+    pub stray_comments: Vec<Place>,
     /// Number of declarations.
     pub declarations: usize,
 }
@@ -97,8 +99,24 @@ impl Outline {
         let head = outline.tokens.iter().take_while(|token| token.kind == Kind::ModuleDoc).count();
         outline.docs = docs.by_ref().take(head).collect();
         outline.stray_docs = docs.collect();
-        let significant: Vec<_> = outline.tokens.iter().filter(|token| token.kind != Kind::ModuleDoc).cloned().collect();
-        Reader { text, tokens: &significant, next: 0 }.declarations(&mut outline);
+        let mut reader = Reader { text, tokens: vec![], docs: vec![], next: 0 };
+        for token in &outline.tokens {
+            match token.kind {
+                Kind::ModuleDoc => {}
+                Kind::Doc => {
+                    let before = reader.tokens.last().map_or(0, |before: &Token| before.place.end);
+                    let line = text[..token.place.start].rfind(is_line_end).map_or(0, |k| k + 1);
+                    // What stands behind a member on its line would go to the next.
+                    if before > line {
+                        outline.stray_comments.push(token.place.clone());
+                    } else {
+                        reader.docs.push((reader.tokens.len(), token.place.clone()));
+                    }
+                }
+                _ => reader.tokens.push(token.clone()),
+            }
+        }
+        reader.declarations(&mut outline);
         outline
     }
 
@@ -216,7 +234,10 @@ fn top(levels: &mut [Level]) -> &mut Level {
 /// Reads declarations from tokens.
 struct Reader<'a> {
     text: &'a str,
-    tokens: &'a [Token],
+    /// Without comments.
+    tokens: Vec<Token>,
+    /// Doc comments that were not asked for yet, each with the index of the token that it is before.
+    docs: Vec<(usize, Place)>,
     next: usize,
 }
 
@@ -240,14 +261,11 @@ impl<'a> Reader<'a> {
         found
     }
 
+    /// The doc comments before the token at hand.
     fn docs(&mut self) -> Vec<Place> {
-        let mut docs = vec![];
-        while let Some(token) = self.tokens.get(self.next)
-            && token.kind == Kind::Doc
-        {
-            docs.push(token.place.clone());
-            self.next += 1;
-        }
+        let next = self.next;
+        let docs = self.docs.iter().filter(|(before, _)| *before == next).map(|(_, doc)| doc.clone()).collect();
+        self.docs.retain(|(before, _)| *before != next);
         docs
     }
 
@@ -283,6 +301,7 @@ impl<'a> Reader<'a> {
                 _ => self.until(&[";"]),
             }
         }
+        outline.stray_comments.extend(self.docs.into_iter().map(|(_, doc)| doc));
     }
 
     fn previous_end(&self) -> usize {
@@ -371,7 +390,6 @@ impl<'a> Reader<'a> {
             self.ty("{");
         }
         let signature = start..self.previous_end();
-        self.docs();
         let body = self.place().start;
         if self.skip("{") {
             self.until(&["}"]);

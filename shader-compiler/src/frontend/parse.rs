@@ -7,7 +7,7 @@
 
 use super::outline::Outline;
 use super::{ShaderError, Source, contract, diagnostics};
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
@@ -72,21 +72,23 @@ fn check_depth(source: &Source) -> Result<(), ShaderError> {
 }
 
 /// Reads the text.
-pub(super) fn parse(source: &Source) -> Result<naga::Module, ShaderError> {
+pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
     check_depth(source)?;
-    let read = || -> Result<naga::Module, ShaderError> {
+    let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
         let module = naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
         contract::check_language(source, &module)?;
         let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
         let info = validator.validate(&module).map_err(|error| diagnostics::validation_error(source, &module, &error))?;
-        contract::check_size(source, &module, &info)?;
-        Ok(module)
+        Ok((module, info))
     };
     let caught = thread::scope(|scope| {
         let name = "wgsl".to_owned();
-        let thread = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(scope, || catch_unwind(AssertUnwindSafe(read)));
+        let thread =
+            thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(scope, || catch_unwind(AssertUnwindSafe(read)));
         match thread {
-            Ok(thread) => thread.join().and_then(|result| result).map_err(|_| "a defect in naga, which reads WGSL, showed up".to_owned()),
+            Ok(thread) => {
+                thread.join().and_then(|result| result).map_err(|_| "a defect in naga, which reads WGSL, showed up".to_owned())
+            }
             Err(error) => Err(format!("the system gives no thread to read the shader on: {error}")),
         }
     });

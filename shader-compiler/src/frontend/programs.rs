@@ -109,7 +109,7 @@ impl Maker {
     fn stmt(&mut self, place: Place) -> Stmt {
         let inner = Place { depth: place.depth.saturating_sub(1), ..place };
         let looped = Place { breaks: true, continues: true, ..inner };
-        let kind = self.numbers.below(20);
+        let kind = self.numbers.below(23);
         match kind {
             0..=2 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), vec![]),
             3..=4 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), self.block(inner)),
@@ -146,6 +146,12 @@ impl Maker {
             11 if place.returns => Stmt::Return(self.expr(1)),
             12..=13 if place.breaks => Stmt::Break,
             14 if place.continues => Stmt::Continue,
+            20..=22 => {
+                let exits = [(place.breaks, Stmt::Break), (place.continues, Stmt::Continue), (place.returns, Stmt::Return(self.expr(1)))];
+                let mut exits: Vec<_> = exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
+                let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
+                Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
+            }
             15..=16 if place.calls => Stmt::Call(self.numbers.below(3) as usize, self.expr(1), self.numbers.below(3) as usize),
             _ => Stmt::Set(self.numbers.below(4) as usize, self.expr(2)),
         }
@@ -427,7 +433,7 @@ fn in_terms_of_pointer(body: &str) -> String {
 #[test]
 fn random_programs_compute_what_they_say() {
     let mut inputs = Numbers::new(99);
-    for seed in 0..1500 {
+    for seed in 0..2000 {
         let (text, [callee, main], names) = program(seed);
         let function = translate(&text);
         for _ in 0..6 {

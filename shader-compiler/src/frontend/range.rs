@@ -126,7 +126,8 @@ impl<'a> Cursor<'a> {
         let exponent = |before: char, c: char| matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
         let length = rest
             .find(|c: char| {
-                let part = c.is_ascii_digit() || c == '.' || matches!(c, 'e' | 'E') && before.is_ascii_digit() || exponent(before, c);
+                let part =
+                    c.is_ascii_digit() || c == '.' || matches!(c, 'e' | 'E') && before.is_ascii_digit() || exponent(before, c);
                 before = c;
                 !part
             })
@@ -328,11 +329,15 @@ fn limits(scalar: Scalar) -> [f64; 2] {
 
 /// A literal as a number of the parameter's type.
 fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -> Result<f64, ShaderError> {
-    let error = |message: String| source.error(message).at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()));
+    let error = |message: String| {
+        source.error(message).at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()))
+    };
     let x = match (literal.value, scalar) {
         (Number::Bool(b), Scalar::Bool) => return Ok(f64::from(u8::from(b))),
         (Number::Bool(b), _) => return Err(error(format!("expected a number, found `{b}`"))),
-        (Number::Float(_), Scalar::Bool) => return Err(error(format!("expected `true` or `false`, found `{}`", &source.text()[literal.place.clone()]))),
+        (Number::Float(_), Scalar::Bool) => {
+            return Err(error(format!("expected `true` or `false`, found `{}`", &source.text()[literal.place.clone()])));
+        }
         (Number::Float(x), _) => x,
     };
     if x.is_infinite() && clause == Clause::Range {
@@ -388,7 +393,13 @@ fn check_range(source: &Source, scalar: Scalar, range: &Range, place: &Place) ->
 }
 
 /// A parameter as its doc comment describes it.
-pub(super) fn parameter(source: &Source, name: &str, docs: &[Place], scalar: Scalar, size: usize) -> Result<Parameter, ShaderError> {
+pub(super) fn parameter(
+    source: &Source,
+    name: &str,
+    docs: &[Place],
+    scalar: Scalar,
+    size: usize,
+) -> Result<Parameter, ShaderError> {
     let clauses = clauses(source, docs)?;
     let range = match &clauses.range {
         Some((range, place)) => check_range(source, scalar, range, place)?,
@@ -419,7 +430,8 @@ fn default(
     for literal in literals {
         let x = convert(source, Clause::Default, scalar, literal)?;
         if !(range[0]..=range[1]).contains(&x) {
-            let message = format!("the default {} is outside of the range from {} to {}", spell(x), spell(range[0]), spell(range[1]));
+            let message =
+                format!("the default {} is outside of the range from {} to {}", spell(x), spell(range[0]), spell(range[1]));
             return Err(source.error(message).at(literal.place.clone(), "outside of the range"));
         }
         values.push(x);
@@ -439,6 +451,20 @@ pub(super) fn reject_default(source: &Source, docs: &[Place]) -> Result<(), Shad
         }
         None => Ok(()),
     }
+}
+
+/// The error that a range or a default is written where it belongs to nothing.
+pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
+    for doc in &source.outline.stray_comments {
+        for (start, line) in lines(source.text(), std::slice::from_ref(doc)) {
+            if let Some((clause, at, _)) = find_clause(line) {
+                let place = start + at..start + at + clause.name().len();
+                let error = source.error(format!("this {} belongs to nothing", clause.name())).at(place, "here");
+                return Err(error.help("a doc comment stands on lines of its own, before what it describes"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sides and description of a material, from the module's docs.

@@ -282,6 +282,33 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_that_jumps_where_the_loop_is_left_has_no_range() {
+        let function = parse(
+            "fn f(x: f32) -> (small: bool) {
+               %1 = loop (%go: bool = true, %i: i32 = 0, %s: f32 = x) {
+                 %small = slt %i, 500
+                 %few = slt %i, 100
+                 %c = band %go, %few
+                 while %c else %small
+                 %t = mul %s, 0.5
+                 %go2 = lt %t, %s
+                 %a = iadd %i, 1
+                 %b = iadd %i, 1000
+                 %i2 = select %go2, %a, %b
+                 next %go2, %i2, %t
+               }
+               return %1
+             }",
+        );
+        let function = function.unwrap_or_else(|error| panic!("{error}"));
+        let after = passes::optimize_by(&function, Rules::Exact);
+        for x in [0.0f32, 1.0, -1.0, 1e-40] {
+            let run = |function| interpreter::run(function, &[x.to_bits()], 1000).expect("the loop ends");
+            assert_eq!(run(&function), run(&after), "{x}\n{after}");
+        }
+    }
+
+    #[test]
     fn caps_of_nested_loops_go() {
         let function = parse(
             "fn f(n: i32, x: f32) -> (s: f32, capped: bool) {

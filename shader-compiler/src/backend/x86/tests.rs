@@ -333,7 +333,7 @@ impl Grower<'_> {
     fn loop_(&mut self, depth: usize) {
         let types = if self.random.below(4) == 0 { self.types(30) } else { self.types(6) };
         let mut init = self.values(&types);
-        let rounds = self.random.below(6) as u32;
+        let rounds = 1 + self.random.below(6) as u32;
         init.push(self.builder.constant(Type::I32, 0));
         let before = self.pools.clone();
         let params = self.builder.open_loop(&init);
@@ -346,6 +346,8 @@ impl Grower<'_> {
         let below = self.builder.op(Op::ULt, &[counter, limit]);
         let other = self.value(Type::Bool);
         let both = if self.random.below(2) == 0 { below } else { self.builder.op(Op::BAnd, &[below, other]) };
+        // The builder may know the one, but not that nothing is below the limit.
+        let both = if self.builder.known_bool(both).is_some() { below } else { both };
         let cond = self.builder.op(Op::Any, &[both]);
         let exit_types = self.types(8);
         let exits = self.values(&exit_types);
@@ -385,7 +387,7 @@ fn control_flow_is_that_of_the_interpreter() {
         let mut random = Random::new(seed);
         let (inputs, count, reach) = (1 + random.below(30), 1 + random.below(200), random.pick(&[3, 10, 30, 100]));
         let function = grow(&mut random, inputs, count, reach, |grower| {
-            grower.builder.set_speculation(0);
+            grower.builder.set_speculation(None);
             while grower.left > 0 {
                 grower.stmts(0);
                 grower.ops(1);
@@ -414,7 +416,7 @@ fn small() -> Function {
 /// Both arms of an if, one of which yields a constant.
 fn branching() -> Function {
     let mut b = Builder::new("branching", Rules::Exact);
-    b.set_speculation(0);
+    b.set_speculation(None);
     let x = b.input("x", Type::F32);
     let zero = b.f32(0.0);
     let positive = b.op(Op::Lt, &[zero, x]);

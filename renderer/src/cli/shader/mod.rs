@@ -1,0 +1,172 @@
+//! `lightbound shader`: what the compiler makes of a material's WGSL.
+
+mod check;
+mod csv;
+mod eval;
+mod evaluator;
+mod show;
+mod values;
+
+use super::output::Output;
+use super::{Error, Exit};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lightbound_shader::ir::Function;
+use lightbound_shader::{Arena, Entry, Kernel, Settings, Shader, Target, passes};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use values::Wrong;
+
+/// What to do with a shader.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Find errors, list parameters, count instructions
+    Check(check::Args),
+    /// Print a form that the shader has on its way to machine code
+    Show(show::Args),
+    /// Evaluate the BRDF at given directions
+    Eval(eval::Args),
+}
+
+/// Runs the command.
+pub fn run(command: &Command) -> Result<Exit, Error> {
+    match command {
+        Command::Check(args) => check::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Eval(args) => eval::run(args),
+    }
+}
+
+/// What all commands take.
+#[derive(Debug, clap::Args)]
+struct Source {
+    /// Shader in WGSL (.wgsl); - reads it from stdin
+    file: PathBuf,
+
+    /// Instruction set [default: the best of this machine]
+    #[arg(long, value_name = "TARGET", value_parser = target())]
+    target: Option<Target>,
+
+    /// Value of an override; of `eval` also of a parameter, where one number sets all components of a vector
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<Assignment>,
+}
+
+/// Name and value.
+type Assignment = (String, String);
+
+/// Parses `NAME=VALUE`.
+fn assignment(text: &str) -> Result<Assignment, String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
+}
+
+fn target() -> impl TypedValueParser<Value = Target> {
+    PossibleValuesParser::new(Target::ALL.map(Target::name)).map(|name| name.parse().expect("possible values are targets"))
+}
+
+impl Source {
+    fn target(&self) -> Target {
+        self.target.unwrap_or_else(Target::best)
+    }
+
+    /// The overrides among what is set, and the rest.
+    fn settings(&self, shader: &Shader) -> Result<(Settings, Vec<&Assignment>), Error> {
+        let (mut settings, mut rest) = (Settings::default(), Vec::new());
+        for assignment in &self.set {
+            let (name, text) = assignment;
+            match shader.overrides().iter().find(|declared| declared.name == *name) {
+                Some(declared) => settings.overrides.push((name.clone(), values::read(declared, text)?.1)),
+                None => rest.push(assignment),
+            }
+        }
+        Ok((settings, rest))
+    }
+
+    /// The overrides that are set, where nothing else can be.
+    fn overrides(&self, shader: &Shader) -> Result<Settings, Error> {
+        let (settings, rest) = self.settings(shader)?;
+        match rest.first() {
+            None => Ok(settings),
+            Some((name, _)) if values::find(shader.parameters(), name).is_some() => Err(Error::Data {
+                message: format!("`{name}` is a parameter, which is an input of compiled code"),
+                help: "--set takes values of parameters for `lightbound shader eval` alone".into(),
+            }),
+            Some((name, _)) => Err(values::unknown("override", shader.overrides(), &[], name).into()),
+        }
+    }
+
+    /// Name for messages.
+    fn name(&self) -> String {
+        if is_stdin(&self.file) { "stdin".into() } else { self.file.display().to_string() }
+    }
+
+    fn read(&self) -> Result<String, Error> {
+        let read = match is_stdin(&self.file) {
+            true => {
+                let mut text = Vec::new();
+                std::io::stdin().read_to_end(&mut text).map(|_| text)
+            }
+            false => std::fs::read(&self.file),
+        };
+        let bytes = read.map_err(|cause| Error::Data {
+            message: format!("{}: cannot be read ({cause})", self.name()),
+            help: "check that the file exists and is readable".into(),
+        })?;
+        String::from_utf8(bytes).map_err(|cause| Error::Data {
+            message: format!("{}: not text in UTF-8 (byte {})", self.name(), cause.utf8_error().valid_up_to()),
+            help: "shaders are WGSL text; save the file as UTF-8".into(),
+        })
+    }
+}
+
+/// A file to be written, which is none of those that are read.
+fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error> {
+    let Some(path) = path else { return Ok(None) };
+    let output = Output::check(path)?;
+    if inputs.iter().any(|input| output.is(input)) {
+        return Err(Error::Option {
+            message: format!("--output would overwrite `{}`", path.display()),
+            help: "name another file".into(),
+        });
+    }
+    Ok(Some(output))
+}
+
+/// Whether a path stands for stdin.
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// An entry's point shader.
+fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Function, Error> {
+    Ok(passes::optimize(&shader.function(entry, settings)?))
+}
+
+/// An entry's machine code.
+fn compile(shader: &Shader, entry: Entry, settings: &Settings, target: Target) -> Result<Kernel, Error> {
+    let lowered = passes::lower(&point_shader(shader, entry, settings)?);
+    Kernel::compile(&Arena::new(), &lowered, target).map_err(|cause| {
+        let here: Vec<&str> = Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
+        Error::Option { message: cause.to_string(), help: format!("--target {} runs here", here.join(" or ")) }
+    })
+}
+
+/// Lines of cells, in columns; the last column is as long as it is.
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let length = |cell: &String| cell.chars().count();
+    let widths: Vec<usize> =
+        (0..columns).map(|c| rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells: String = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}  ")).collect();
+        format!("{}\n", cells.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+impl From<Wrong> for Error {
+    fn from(wrong: Wrong) -> Error {
+        Error::Data { message: wrong.message, help: wrong.help }
+    }
+}

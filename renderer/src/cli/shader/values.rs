@@ -1,0 +1,261 @@
+//! Values of a shader's parameters, as options and columns give them.
+//!
+//! A parameter goes by its name, which sets all of its components, and each component of a vector by `.r .g .b .a` or
+//! `.x .y .z .w`.
+
+use lightbound::scene::diagnostics::did_you_mean;
+use lightbound_shader::Parameter;
+use lightbound_shader::frontend::Scalar;
+use std::ops::Range;
+
+/// A parameter, or a component of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place<'a> {
+    /// Whose.
+    pub parameter: &'a Parameter,
+    /// Which words, of the words of all parameters.
+    pub words: Range<usize>,
+}
+
+/// What stands wrong, and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What is wrong.
+    pub message: String,
+    /// The remedy.
+    pub help: String,
+}
+
+/// Finds what a name stands for.
+pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<Place<'a>> {
+    let mut first = 0;
+    for parameter in parameters {
+        if name == parameter.name {
+            return Some(Place { parameter, words: first..first + parameter.size });
+        }
+        let component = name.strip_prefix(parameter.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        let index = component
+            .and_then(|component| ["r x", "g y", "b z", "a w"].iter().position(|s| s.split(' ').any(|s| s == component)));
+        if let Some(index) = index.filter(|&index| index < parameter.size && parameter.size > 1) {
+            return Some(Place { parameter, words: first + index..first + index + 1 });
+        }
+        first += parameter.size;
+    }
+    None
+}
+
+/// The words of all parameters, where they have a default.
+pub fn defaults(parameters: &[Parameter]) -> Vec<Option<u32>> {
+    let words = |parameter: &Parameter| {
+        let default = |k: usize| parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]));
+        (0..parameter.size).map(default).collect::<Vec<_>>()
+    };
+    parameters.iter().flat_map(words).collect()
+}
+
+/// The first parameter, or component of one, that has no value yet.
+pub fn missing(parameters: &[Parameter], words: &[Option<u32>]) -> Option<String> {
+    let names = parameters.iter().flat_map(Parameter::words).zip(words);
+    let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
+    let name = missing.next()?;
+    // One without any is named as a whole.
+    let stem = name.strip_suffix(".x").filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
+    Some(stem.map_or(name.clone(), str::to_owned))
+}
+
+/// What to say of the name of a `kind` that there is not; `others` would have been right as well.
+pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str) -> Wrong {
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let help = match parameters.iter().find(|parameter| parameter.name == stem) {
+        Some(parameter) if parameter.size == 1 => format!("`{stem}` has no components; write `{stem}`"),
+        Some(parameter) => {
+            let letters = |all: &str| all.chars().take(parameter.size).map(|c| format!(".{c}")).collect::<Vec<_>>().join(" ");
+            format!("the components of `{stem}` are {} or {}", letters("rgba"), letters("xyzw"))
+        }
+        None => {
+            let names: Vec<&str> =
+                parameters.iter().map(|parameter| parameter.name.as_str()).chain(others.iter().copied()).collect();
+            let all =
+                if names.is_empty() { format!("the shader has no {kind}s") } else { format!("there are {}", names.join(", ")) };
+            match did_you_mean(stem, names, "") {
+                near if near.is_empty() => all,
+                near => format!("{near} {all}"),
+            }
+        }
+    };
+    Wrong { message: format!("the shader has no {kind} `{name}`"), help }
+}
+
+/// The bits of a value, if it is of the parameter's type and in its range.
+pub fn bits(parameter: &Parameter, text: &str) -> Result<u32, Wrong> {
+    read(parameter, text).map(|(bits, _)| bits)
+}
+
+/// A value as bits and as a number.
+pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
+    let name = &parameter.name;
+    let not = |what: &str| Wrong {
+        message: format!("`{name}`: `{text}` is not {what}"),
+        help: format!("`{name}` takes {}", takes(parameter)),
+    };
+    // Each type reads its own text: a float by way of a double would be rounded twice.
+    let (bits, value) = match parameter.scalar {
+        Scalar::F32 => text.parse().map(|x: f32| (x.to_bits(), f64::from(x))).map_err(|_| not("a number")),
+        Scalar::I32 => text.parse().map(|i: i32| (i as u32, f64::from(i))).map_err(|_| not("a whole number that 32 bits hold")),
+        Scalar::U32 => {
+            text.parse().map(|i: u32| (i, f64::from(i))).map_err(|_| not("a whole number, 0 or more, that 32 bits hold"))
+        }
+        Scalar::Bool => match text {
+            "true" | "1" => Ok((!0, 1.0)),
+            "false" | "0" => Ok((0, 0.0)),
+            _ => Err(not("true or false")),
+        },
+    }?;
+    let [low, high] = parameter.range;
+    if value.is_nan() {
+        return Err(not("a number"));
+    }
+    if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
+        return Err(Wrong {
+            message: format!("`{name}`: {text} is out of range"),
+            help: format!("`{name}` takes {}", takes(parameter)),
+        });
+    }
+    Ok((bits, value))
+}
+
+/// The type in WGSL.
+pub fn type_name(parameter: &Parameter) -> String {
+    let scalar = parameter.scalar.name();
+    match (parameter.size, parameter.scalar) {
+        (1, _) => scalar.into(),
+        (size, Scalar::Bool) => format!("vec{size}<bool>"),
+        (size, _) => format!("vec{size}{}", &scalar[..1]),
+    }
+}
+
+/// The range, if there is one.
+pub fn range(parameter: &Parameter) -> Option<String> {
+    let [low, high] = parameter.range;
+    let unlimited = match parameter.scalar {
+        Scalar::F32 => low == f64::NEG_INFINITY && high == f64::INFINITY,
+        Scalar::I32 => parameter.range == [i32::MIN, i32::MAX].map(f64::from),
+        Scalar::U32 => parameter.range == [u32::MIN, u32::MAX].map(f64::from),
+        Scalar::Bool => true,
+    };
+    (!unlimited).then(|| format!("[{}, {}]", number(parameter.scalar, low), number(parameter.scalar, high)))
+}
+
+/// The default, if there is one: one number where all components are equal.
+pub fn default(parameter: &Parameter) -> Option<String> {
+    let numbers = parameter.default.as_ref()?;
+    let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
+    let equal = texts.iter().all(|text| *text == texts[0]);
+    Some(if equal { texts[0].clone() } else { format!("[{}]", texts.join(", ")) })
+}
+
+/// What a parameter takes, in words.
+fn takes(parameter: &Parameter) -> String {
+    let kind = match parameter.scalar {
+        Scalar::F32 => "numbers",
+        Scalar::I32 | Scalar::U32 => "whole numbers",
+        Scalar::Bool => "true or false",
+    };
+    match range(parameter) {
+        None => kind.into(),
+        Some(range) => format!("{kind} in {range}"),
+    }
+}
+
+/// A number as people write it.
+fn number(scalar: Scalar, x: f64) -> String {
+    match (scalar, x) {
+        (Scalar::Bool, x) => (x != 0.0).to_string(),
+        (_, f64::INFINITY) => "∞".into(),
+        (_, f64::NEG_INFINITY) => "-∞".into(),
+        (Scalar::F32, x) if x != 0.0 && !(1e-4..1e7).contains(&x.abs()) => format!("{:e}", x as f32),
+        (Scalar::F32, x) => format!("{}", x as f32),
+        (Scalar::I32 | Scalar::U32, x) => format!("{x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+        Parameter { name: name.into(), doc: String::new(), scalar, size, range, default: None }
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+        vec![
+            parameter("kd", Scalar::F32, 3, [0.0, f64::from(0.1f32)]),
+            parameter("exponent", Scalar::F32, 1, ALL),
+            parameter("lobes", Scalar::U32, 1, [0.0, 4.0]),
+            parameter("offset", Scalar::I32, 2, [i32::MIN, i32::MAX].map(f64::from)),
+            parameter("metal", Scalar::Bool, 1, [0.0, 1.0]),
+        ]
+    }
+
+    #[test]
+    fn names_stand_for_words() {
+        let parameters = parameters();
+        let words = |name: &str| find(&parameters, name).map(|place| place.words);
+        assert_eq!(words("kd"), Some(0..3));
+        assert_eq!((words("kd.r"), words("kd.y"), words("kd.b")), (Some(0..1), Some(1..2), Some(2..3)));
+        assert_eq!(
+            (words("exponent"), words("lobes"), words("offset.y"), words("metal")),
+            (Some(3..4), Some(4..5), Some(6..7), Some(7..8))
+        );
+        for none in ["kd.w", "kd.a", "kd.", "kd.xy", "exponent.x", "k", "", "KD", ".x"] {
+            assert_eq!(words(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_by_known_ones() {
+        let parameters = parameters();
+        let help = |name: &str| unknown("parameter", &parameters, &["rounds"], name).help;
+        assert_eq!(help("exponnt"), "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds");
+        assert_eq!(help("kd.w"), "the components of `kd` are .r .g .b or .x .y .z");
+        assert_eq!(help("exponent.x"), "`exponent` has no components; write `exponent`");
+        assert_eq!(unknown("parameter", &[], &[], "kd").help, "the shader has no parameters");
+    }
+
+    #[test]
+    fn values_are_read_in_their_own_type() {
+        let parameters = parameters();
+        let bits =
+            |name: &str, text: &str| bits(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message);
+        assert_eq!(bits("kd", "0.1"), Ok(0.1f32.to_bits()));
+        assert_eq!(bits("kd", "-0"), Ok((-0.0f32).to_bits()));
+        assert_eq!(bits("exponent", "inf"), Ok(f32::INFINITY.to_bits()));
+        // By way of a double it would be 1.
+        assert_eq!(bits("exponent", "1.000000059604644775390625000001"), Ok(0x3f80_0001));
+        assert_eq!((bits("lobes", "4"), bits("offset", "-1")), (Ok(4), Ok(!0)));
+        assert_eq!((bits("metal", "true"), bits("metal", "0")), (Ok(!0), Ok(0)));
+        assert_eq!(bits("kd", "0.2"), Err("`kd`: 0.2 is out of range".into()));
+        assert_eq!(bits("lobes", "5"), Err("`lobes`: 5 is out of range".into()));
+        for (name, text) in [("kd", "x"), ("kd", ""), ("exponent", "nan"), ("lobes", "1.5"), ("lobes", "-1"), ("metal", "yes")]
+        {
+            assert!(bits(name, text).unwrap_err().contains("is not"), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn declarations_read_well() {
+        let parameters = parameters();
+        assert_eq!(parameters.iter().map(type_name).collect::<Vec<_>>(), ["vec3f", "f32", "u32", "vec2i", "bool"]);
+        let ranges: Vec<_> = parameters.iter().map(range).collect();
+        assert_eq!(ranges, [Some("[0, 0.1]".into()), None, Some("[0, 4]".into()), None, None]);
+        let mut wide = parameter("a", Scalar::F32, 2, [0.0, f64::from(1e38f32)]);
+        assert_eq!(takes(&wide), "numbers in [0, 1e38]");
+        wide.range[1] = f64::INFINITY;
+        assert_eq!(takes(&wide), "numbers in [0, ∞]");
+        wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
+        assert_eq!(default(&wide), Some("[0.1, 1e-5]".into()));
+        wide.default = Some(vec![0.5, 0.5]);
+        assert_eq!(default(&wide), Some("0.5".into()));
+    }
+}

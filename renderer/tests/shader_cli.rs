@@ -1,0 +1,510 @@
+//! `lightbound shader` as a user calls it: the program is started, and judged by exit code, messages and files.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Every type of parameter, a loop, a branch, and a result that differs between the colours.
+const SHADER: &str = "\
+//! A lobe over a tint, for tests.
+
+/// Sharpness, squared so often.
+override squarings: u32 = 2;
+
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+    /// Strength of the lobe. range: [0, 10], default: 0.5
+    ks: f32,
+    /// Rounds of darkening. range: [0, 8], default: 1
+    rounds: u32,
+    /// Added to the tint. default: 0
+    shift: i32,
+    /// Whether there is a lobe. default: true
+    lobe: bool,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    var tint = m.kd / 3.14159265 + f32(m.shift);
+    for (var i = 0u; i < min(m.rounds, 8u); i++) {
+        tint *= 0.75;
+    }
+    if !m.lobe {
+        return tint;
+    }
+    var c = max(dot(wi, vec3f(-wo.xy, wo.z)), 0.0);
+    for (var i = 0u; i < squarings; i++) {
+        c *= c;
+    }
+    return tint + m.ks * c;
+}
+";
+
+/// A folder with the shader in it.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place::with(SHADER)
+    }
+
+    fn with(shader: &str) -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        place.write("a.wgsl", shader);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// `lightbound shader WHAT a.wgsl ARGS`, in the folder.
+    fn shader(&self, what: &str, args: &[&str]) -> Command {
+        let mut command = lightbound(&["shader", what, "a.wgsl"]);
+        command.args(args).current_dir(self.folder.path());
+        command
+    }
+
+    /// The six numbers that `eval` prints, by their bits.
+    fn eval(&self, args: &[&str]) -> Vec<u32> {
+        let output = self.shader("eval", args).assert().success().get_output().stdout.clone();
+        let text = String::from_utf8(output).unwrap();
+        let numbers = |name: &str| -> Vec<u32> {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).expect(&text);
+            line.split_whitespace().skip(1).take(3).map(|x| x.parse::<f32>().expect(line).to_bits()).collect()
+        };
+        [numbers("brdf"), numbers("s")].concat()
+    }
+
+    /// The rows that `eval --csv` gives for a table.
+    fn table(&self, csv: &str, args: &[&str]) -> Vec<Vec<u32>> {
+        self.write("in.csv", csv);
+        self.shader("eval", args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
+        rows(&std::fs::read_to_string(self.path("out.csv")).unwrap())
+    }
+}
+
+fn lightbound(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(args).timeout(Duration::from_secs(60));
+    command
+}
+
+/// The bits of a result of `eval --csv`.
+fn rows(csv: &str) -> Vec<Vec<u32>> {
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("brdf.r,brdf.g,brdf.b,s.r,s.g,s.b"));
+    lines.map(|line| line.split(',').map(|x| x.parse::<f32>().unwrap().to_bits()).collect()).collect()
+}
+
+/// Targets that this machine runs.
+fn targets() -> impl Iterator<Item = &'static str> {
+    use lightbound_shader::Target;
+    Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
+}
+
+const DIRECTIONS: &str = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z";
+
+/// Directions over the sphere and parameters, by a fixed sequence.
+fn some_rows(count: usize) -> Vec<String> {
+    let mut state = 1u32;
+    let mut random = || {
+        state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        (state >> 8) as f32 / (1 << 24) as f32
+    };
+    let mut direction = || {
+        let (z, angle) = (2.0 * random() - 1.0, 6.3 * random());
+        let r = (1.0 - z * z).sqrt();
+        format!("{:?},{:?},{z:?}", r * angle.cos(), r * angle.sin())
+    };
+    let directions: Vec<String> = (0..count).map(|_| format!("{},{}", direction(), direction())).collect();
+    let mut parameters =
+        || format!("{:?},{:?},{:?},{},{}", random(), random(), random(), (9.0 * random()) as u32, random() < 0.8);
+    directions.into_iter().map(|directions| format!("{directions},{}", parameters())).collect()
+}
+
+#[test]
+fn help_tells_all() {
+    lightbound(&["--help"]).assert().success().stdout(contains("shader"));
+    lightbound(&["shader", "--help"]).assert().success().stdout(contains("check").and(contains("show")).and(contains("eval")));
+    for (command, options) in [
+        ("check", &["--target", "interpreter", "Examples"][..]),
+        ("show", &["--stage", "--entry", "--target", "--output", "asm", "Examples"]),
+        ("eval", &["--wi", "--wo", "--set", "--csv", "--output", "--target", "brdf.r", "Examples"]),
+    ] {
+        let help = lightbound(&["shader", command, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in options {
+            assert!(help.contains(option), "{option} is missing in:\n{help}");
+        }
+    }
+    lightbound(&["shader"]).assert().code(2);
+}
+
+#[test]
+fn check_tells_what_there_is() {
+    let place = Place::new();
+    let said = [
+        "A lobe over a tint",
+        "Diffuse albedo",
+        "vec3f",
+        "[0, 1]",
+        "u32",
+        "0.5",
+        "true",
+        "instructions",
+        "from text to code",
+        "bounded",
+        "squarings",
+    ];
+    let output = place.shader("check", &[]).assert().success().stderr("").get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    for said in said {
+        assert!(text.contains(said), "{said} is missing in:\n{text}");
+    }
+    for target in targets() {
+        place.shader("check", &["--target", target]).assert().success().stdout(contains(target));
+    }
+}
+
+#[test]
+fn check_tells_of_loops() {
+    let body =
+        |body: &str| format!("struct Material {{ a: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
+    let place = Place::with(&body("return vec3f(m.a);"));
+    place.shader("check", &[]).assert().success().stdout(contains("none"));
+    let place = Place::with(&body("var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x);"));
+    place.shader("check", &[]).assert().success().stdout(contains("65536"));
+}
+
+#[test]
+fn broken_shaders_show_where() {
+    let place = Place::with(&SHADER.replace("return tint;", "return tnt;"));
+    let line = 1 + SHADER.lines().position(|line| line.contains("return tint;")).unwrap();
+    for (command, args) in [("check", &[][..]), ("show", &["--stage", "ir"]), ("eval", &["--wi", "0,0,1", "--wo", "0,0,1"])] {
+        let failed = place.shader(command, args).assert().code(2).stdout("");
+        failed.stderr(contains("error: ").and(contains("tnt")).and(contains(format!("a.wgsl:{line}:"))));
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    lightbound(&["shader", "check", "no-such.wgsl"]).assert().code(2).stderr(contains("no-such.wgsl"));
+    let place = Place::new();
+    std::fs::write(place.path("a.wgsl"), b"\xff\xfe").unwrap();
+    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl").and(contains("UTF-8")));
+    lightbound(&["shader", "check"]).arg(place.folder.path()).assert().code(2);
+}
+
+#[test]
+fn shaders_come_from_stdin_as_well() {
+    lightbound(&["shader", "check", "-"]).write_stdin(SHADER).assert().success().stdout(contains("A lobe over a tint"));
+    lightbound(&["shader", "check", "-"]).write_stdin("fn").assert().code(2).stderr(contains("stdin:1:"));
+    let both = lightbound(&["shader", "eval", "-", "--csv", "-"]).write_stdin(SHADER).assert().code(2);
+    both.stderr(contains("stdin"));
+}
+
+#[test]
+fn show_prints_every_stage() {
+    let place = Place::new();
+    let show = |args: &[&str]| {
+        let output = place.shader("show", args).assert().success().stderr("").get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    };
+    assert!(show(&["--stage", "ir"]).contains("loop"));
+    assert!(show(&["--stage", "ir", "--entry", "brdf"]).contains("brdf.r"));
+    assert!(show(&["--stage", "lowered"]).contains("any"));
+    for target in ["sse", "avx", "avx2"] {
+        assert!(show(&["--stage", "asm", "--target", target]).contains("mulps"), "{target}");
+        assert!(show(&["--stage", "c", "--target", target]).contains("_mm"), "{target}");
+    }
+    place.shader("show", &["--stage", "ir", "-o", "a.ir"]).assert().success().stdout("");
+    assert_eq!(std::fs::read_to_string(place.path("a.ir")).unwrap(), show(&["--stage", "ir"]));
+}
+
+#[test]
+fn show_says_what_there_is_not() {
+    let place = Place::new();
+    for stage in ["asm", "c"] {
+        let interpreter = place.shader("show", &["--stage", stage, "--target", "interpreter"]).assert().code(2);
+        interpreter.stderr(contains("interpreter").and(contains("--target")));
+    }
+    for entry in ["sample", "pdf"] {
+        place.shader("show", &["--stage", "ir", "--entry", entry]).assert().code(2).stderr(contains(entry));
+    }
+    place.shader("show", &[]).assert().code(2).stderr(contains("--stage"));
+    place.shader("show", &["--stage", "ir", "-o", "no/such/folder/a.ir"]).assert().code(2).stderr(contains("no folder"));
+}
+
+#[test]
+fn eval_prints_brdf_and_s() {
+    let place = Place::new();
+    let at = ["--wi", "0,0.6,0.8", "--wo", "0,-0.6,0.8"];
+    place.shader("eval", &[&at[..], &["--set", "kd=0.5"]].concat()).assert().success().stderr("").stdout(contains("1/sr"));
+    // Wholly in floats that are exact.
+    let values =
+        place.eval(&[&at[..], &["--set", "kd=0", "--set", "ks=2", "--set", "shift=1", "--set", "lobe=false"]].concat());
+    assert_eq!(values, [0.75, 0.75, 0.75, 0.6, 0.6, 0.6f32].map(f32::to_bits));
+}
+
+#[test]
+fn values_may_be_given_in_many_ways() {
+    let place = Place::new();
+    let eval = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        place.eval(&["--wi", "0,0.6,0.8", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
+    };
+    assert_eq!(eval(&["kd=0.5"]), eval(&["kd=0.5,0.5,0.5"]));
+    let expected = eval(&["kd=0.1,0.2,0.3"]);
+    assert_eq!(eval(&["kd.r=0.1", "kd.g=0.2", "kd.b=0.3"]), expected);
+    assert_eq!(eval(&["kd.x=0.1", "kd.y=0.2", "kd.z=0.3"]), expected);
+    assert_eq!(eval(&["kd=0.3", "kd.r=0.1", "kd.g=0.9", "kd.g=0.2"]), expected);
+    assert_eq!(eval(&["kd = 0.1, 0.2, 0.3", "ks=0.5", "rounds=1", "shift=0", "lobe=true"]), expected);
+    for other in ["ks=0.25", "rounds=2", "shift=-1", "lobe=false", "squarings=3"] {
+        assert_ne!(eval(&["kd=0.1,0.2,0.3", other]), expected, "{other}");
+    }
+}
+
+#[test]
+fn wrong_values_name_the_remedy() {
+    let place = Place::new();
+    let cases: [(&[&str], &[&str]); 15] = [
+        (&[], &["`kd` has no value", "--set kd="]),
+        (&["--set", "kd.r=0.5"], &["`kd.y` has no value"]),
+        (&["--set", "kd=2"], &["out of range", "[0, 1]"]),
+        (&["--set", "kd=0.1,0.2,-1"], &["out of range", "[0, 1]"]),
+        (&["--set", "kd=a"], &["`a` is not a number"]),
+        (&["--set", "kd=nan"], &["not a number"]),
+        (&["--set", "kd=1,1"], &["3 numbers, not 2"]),
+        (&["--set", "kd.w=1"], &["kd.w", ".r .g .b"]),
+        (&["--set", "kt=1"], &["kt", "did you mean \"kd\"", "rounds"]),
+        (&["--set", "rounds=1.5"], &["rounds", "whole number"]),
+        (&["--set", "rounds=9"], &["[0, 8]"]),
+        (&["--set", "lobe=2"], &["true or false"]),
+        (&["--set", "squarings=x"], &["squarings", "not a whole number"]),
+        (&["--set", "kd"], &["kd=0.5"]),
+        (&["--set", "=1"], &["kd=0.5"]),
+    ];
+    for (args, said) in cases {
+        let failed = place.shader("eval", &["--wi", "0,0,1", "--wo", "0,0,1"]).args(args).assert().code(2).stdout("");
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+    }
+    for wrong in [&["--wi", "0,0,1"][..], &["--wi", "0,0", "--wo", "0,0,1"], &["--wi", "0,0,x", "--wo", "0,0,1"], &[]] {
+        place.shader("eval", wrong).assert().code(2);
+    }
+    place.shader("eval", &["--csv", "a.csv", "--wi", "0,0,1"]).assert().code(2).stderr(contains("--csv"));
+}
+
+#[test]
+fn directions_are_taken_as_they_are() {
+    let place = Place::new();
+    let at = |wi: &'static str, wo: &'static str| ["--wi", wi, "--wo", wo, "--set", "kd=0.5"];
+    place.shader("eval", &at("0,0.6,0.8", "0.577,0.577,0.577")).assert().success().stderr(contains("unit vector"));
+    let long = place.eval(&at("0,1.2,1.6", "0,-0.6,0.8"));
+    assert_ne!(long, place.eval(&at("0,0.6,0.8", "0,-0.6,0.8")));
+    place.shader("eval", &at("0,-0.6,0.8", "-0.6,0,0.8")).assert().success().stderr("");
+}
+
+#[test]
+fn one_sided_materials_are_black_from_behind() {
+    let place = Place::new();
+    for wo in ["0,0,-1", "1,0,0"] {
+        let args = ["--wi", "0,0,1", "--wo", wo, "--set", "kd=0.5"];
+        assert_eq!(place.eval(&args), [0; 6]);
+        place.shader("eval", &args).assert().success().stderr(contains("one-sided"));
+    }
+    // Below the horizon s is nothing, whatever the BRDF says.
+    assert_eq!(place.eval(&["--wi", "0,0,-1", "--wo", "0,0,1", "--set", "kd=0.5"])[3..], [0; 3]);
+    let both = Place::with(&SHADER.replace("for tests.", "for tests.\n//! sides: both"));
+    let values = both.eval(&["--wi", "0,0,-1", "--wo", "0,0,-1", "--set", "kd=0.5"]);
+    assert!(values.iter().all(|&bits| f32::from_bits(bits) > 0.0), "{values:?}");
+}
+
+#[test]
+fn loops_without_end_are_reported() {
+    let shader = "struct Material { a: f32 }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x); }";
+    let place = Place::with(shader);
+    let at = ["--wi", "0,0,1", "--wo", "0,0,1"];
+    place.shader("eval", &at).args(["--set", "a=0"]).assert().success().stderr(contains("cut off"));
+    place.shader("eval", &at).args(["--set", "a=0.5"]).assert().success().stderr("");
+    place.write("in.csv", &format!("{DIRECTIONS},a\n0,0,1,0,0,1,0\n0,0,1,0,0,1,1\n0,0,1,0,0,1,0\n0,0,1,0,0,-1,0\n"));
+    place.shader("eval", &["--csv", "in.csv"]).assert().success().stderr(contains("cut off in 2 of 4 rows"));
+}
+
+#[test]
+fn tables_give_what_single_points_give() {
+    let place = Place::new();
+    let lines = some_rows(60);
+    let csv = format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n"));
+    let table = place.table(&csv, &[]);
+    assert_eq!(table.len(), lines.len());
+    for (line, values) in lines.iter().zip(&table).step_by(9) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let (wi, wo, kd) = (cells[..3].join(","), cells[3..6].join(","), format!("kd={}", cells[6..9].join(",")));
+        let (rounds, lobe) = (format!("rounds={}", cells[9]), format!("lobe={}", cells[10]));
+        assert_eq!(&place.eval(&["--wi", &wi, "--wo", &wo, "--set", &kd, "--set", &rounds, "--set", &lobe]), values, "{line}");
+    }
+    for target in targets() {
+        assert_eq!(place.table(&csv, &["--target", target]), table, "{target}");
+    }
+}
+
+#[test]
+fn large_tables_keep_their_order() {
+    let place = Place::new();
+    let rows = some_rows(500);
+    let header = format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe");
+    let small = place.table(&format!("{header}\n{}\n", rows.join("\n")), &[]);
+    let large = place.table(&format!("{header}\n{}\n", vec![rows.join("\n"); 21].join("\n")), &[]);
+    assert_eq!(large.len(), 21 * small.len());
+    assert!(large.chunks(small.len()).all(|part| part == small));
+}
+
+#[test]
+fn tables_are_read_leniently() {
+    let place = Place::new();
+    let plain = place.table(&format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &[]);
+    let spaced = "\u{feff}# by hand\r\n\r\n \"kd\" , wi.x,wi.y,wi.z, wo.x,wo.y,\"wo.z\"\r\n0.5,0,0,1,0,0,1\r\n\r\n# more\r\n 0.25, 0, 0.6, 8e-1, 0, 0, +1";
+    assert_eq!(place.table(spaced, &[]), plain);
+    // A column counts for more than --set.
+    assert_eq!(place.table(&format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &["--set", "kd=1"]), plain);
+    let set = place.table(&format!("{DIRECTIONS},kd.x\n0,0,1,0,0,1,0.5\n"), &["--set", "kd=0.5"]);
+    assert_eq!(set[0], plain[0]);
+    assert!(place.table(&format!("{DIRECTIONS},kd\n"), &[]).is_empty());
+}
+
+#[test]
+fn tables_go_from_stdin_to_stdout() {
+    let place = Place::new();
+    let csv = format!("{DIRECTIONS}\n0,0,1,0,0,1\n0,0,1,0,0,-1\n");
+    let mut command = place.shader("eval", &["--csv", "-", "--set", "kd=0", "--set", "ks=0.25"]);
+    let done = command.write_stdin(csv).assert().success().stderr(contains("in 1 of 2 rows"));
+    done.stdout("brdf.r,brdf.g,brdf.b,s.r,s.g,s.b\n0.25,0.25,0.25,0.25,0.25,0.25\n0.0,0.0,0.0,0.0,0.0,0.0\n");
+}
+
+#[test]
+fn what_is_not_finite_is_printed_so() {
+    let shader = "struct Material { a: f32 }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a / wi.x, -1.0 / wi.x, sqrt(wi.x - 1.0)); }";
+    let place = Place::with(shader);
+    let mut command = place.shader("eval", &["--csv", "-", "--set", "a=1"]);
+    let done = command.write_stdin(format!("{DIRECTIONS}\n0,0,1,0,0,1\n")).assert().success();
+    done.stdout(contains("\ninf,-inf,NaN,inf,-inf,NaN\n"));
+}
+
+#[test]
+fn wrong_tables_name_line_column_and_remedy() {
+    let place = Place::new();
+    let row = "0,0,1,0,0,1,0.5";
+    let cases: [(String, &[&str]); 13] = [
+        (String::new(), &["in.csv:1:", "no header"]),
+        ("# nothing\n\n".into(), &["in.csv:3:", "no header"]),
+        ("wi.x,wi.y,wi.z,wo.x,wo.y,kd\n".into(), &["in.csv:1:", "`wo.z`"]),
+        (format!("{DIRECTIONS},kt\n"), &["in.csv:1:", "unknown column `kt`", "did you mean \"kd\""]),
+        (format!("{DIRECTIONS},kd,kd.r\n"), &["in.csv:1:", "`kd.r`", "earlier column"]),
+        (format!("{DIRECTIONS},kd,wi.x\n"), &["in.csv:1:", "`wi.x`", "earlier column"]),
+        (format!("{DIRECTIONS}\n"), &["in.csv:1:", "`kd` has no value", "--set kd="]),
+        (format!("{DIRECTIONS},kd\n{row}\n# c\n\n0,0,1,0,x,1,0.5\n"), &["in.csv:5:", "column 5", "`wo.y`", "`x`"]),
+        (format!("{DIRECTIONS},kd\n{row}\n{row}\n0,0,1,0,0,1,2\n"), &["in.csv:4:", "column 7", "[0, 1]"]),
+        (format!("{DIRECTIONS},kd\n{row}\n0,0,1,0,0,1,\n"), &["in.csv:3:", "column 7", "`kd`", "not a number"]),
+        (format!("{DIRECTIONS},kd\n{row},1\n"), &["in.csv:2:", "8 cells", "7"]),
+        (format!("{DIRECTIONS},kd\n{row}\n0,0,1\n"), &["in.csv:3:", "3 cells", "7"]),
+        (format!("{DIRECTIONS},lobe,kd\n0,0,1,0,0,1,maybe,0.5\n"), &["in.csv:2:", "column 7", "true or false"]),
+    ];
+    for (csv, said) in &cases {
+        place.write("in.csv", csv);
+        let failed = place.shader("eval", &["--csv", "in.csv", "-o", "out.csv"]).assert().code(2);
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+        assert!(!place.path("out.csv").exists(), "{csv}");
+    }
+    std::fs::write(place.path("in.csv"), b"wi.x\xff\n").unwrap();
+    place.shader("eval", &["--csv", "in.csv"]).assert().code(2).stderr(contains("in.csv:1:").and(contains("UTF-8")));
+    place.shader("eval", &["--csv", "none.csv"]).assert().code(2).stderr(contains("none.csv"));
+    place.shader("eval", &["--csv", "in.csv", "-o", "no/such/out.csv"]).assert().code(2).stderr(contains("no folder"));
+}
+
+#[test]
+fn a_failure_leaves_the_earlier_file() {
+    let place = Place::new();
+    place.write("out.csv", "earlier");
+    place.write("in.csv", &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0,1,0,0,1,x\n"));
+    place.shader("eval", &["--csv", "in.csv", "-o", "out.csv"]).assert().code(2);
+    assert_eq!(std::fs::read_to_string(place.path("out.csv")).unwrap(), "earlier");
+    assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn results_overwrite_no_input() {
+    let place = Place::new();
+    place.write("in.csv", &format!("{DIRECTIONS},kd\n"));
+    for file in ["a.wgsl", "in.csv", "./in.csv"] {
+        place
+            .shader("eval", &["--csv", "in.csv", "-o", file])
+            .assert()
+            .code(2)
+            .stderr(contains("overwrite").and(contains(file)));
+    }
+    place.shader("show", &["--stage", "ir", "-o", "a.wgsl"]).assert().code(2).stderr(contains("overwrite"));
+    assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), SHADER);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_of() {
+    let place = Place::new();
+    place.write("in.csv", &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n"));
+    let spare = place.path("spare");
+    std::fs::create_dir(&spare).unwrap();
+    let mut command = place.shader("eval", &["--csv", "in.csv", "-o", "/dev/full"]);
+    command.env("TMPDIR", &spare).assert().code(3).stderr(contains("/dev/full").and(contains("saved as")));
+    assert_eq!(rows(&std::fs::read_to_string(spare.join("full")).unwrap()).len(), 1);
+    for args in [&["eval", "--csv", "in.csv"][..], &["check"], &["show", "--stage", "ir"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        command.args(["shader", args[0], "a.wgsl"]).args(&args[1..]).current_dir(place.folder.path()).stdout(full);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("stdout"), "{args:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_enough_is_no_failure() {
+    let place = Place::new();
+    let lines = some_rows(20_000);
+    place.write("in.csv", &format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n")));
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+        .args(["shader", "eval", "a.wgsl", "--csv", "in.csv"])
+        .current_dir(place.folder.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn the_material_library_is_sound() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        lightbound(&["shader", "check"]).arg(&path).assert().success().stderr("");
+        // Every parameter has a default.
+        let eval = lightbound(&["shader", "eval", "--wi", "0,0.6,0.8", "--wo", "0.6,0,0.8"]).arg(&path).output().unwrap();
+        assert!(eval.status.success() && !eval.stdout.is_empty(), "{}", path.display());
+        checked += 1;
+    }
+    assert!(checked >= 6, "only {checked} shaders");
+}

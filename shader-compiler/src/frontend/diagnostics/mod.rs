@@ -1,0 +1,85 @@
+//! naga's errors in the words of those who write shaders.
+//!
+//! What the parser rejects comes as finished text; it is told by its wording, and said again where it speaks of naga's inside, leaves
+//! out what was found, or names the wrong place. What the validator rejects comes as data with handles into the module, from which
+//! names and types are taken. What is not known here is passed on, cleaned of handles.
+
+mod parser;
+mod validator;
+
+pub(in crate::frontend) use parser::parse_error;
+pub(in crate::frontend) use validator::validation_error;
+
+use naga::{Handle, Module, TypeInner};
+
+/// A type as shaders write it.
+pub(super) fn type_name(module: &Module, ty: Handle<naga::Type>) -> String {
+    plain(&naga::common::DiagnosticDisplay((ty, module.to_ctx())).to_string())
+}
+
+fn inner_name(module: &Module, inner: &TypeInner) -> String {
+    plain(&naga::common::DiagnosticDisplay((&naga::proc::TypeResolution::Value(inner.clone()), module.to_ctx())).to_string())
+}
+
+/// Text of naga's with short names of types, and without handles.
+fn plain(text: &str) -> String {
+    let mut text = text.replace("{AbstractFloat}", "abstract-float").replace("{AbstractInt}", "abstract-int");
+    for (long, short) in [("<f32>", "f"), ("<i32>", "i"), ("<u32>", "u")] {
+        for n in 2..=4 {
+            text = text.replace(&format!("vec{n}{long}"), &format!("vec{n}{short}"));
+            if short == "f" {
+                for m in 2..=4 {
+                    text = text.replace(&format!("mat{n}x{m}{long}"), &format!("mat{n}x{m}f"));
+                }
+            }
+        }
+    }
+    // `[12]` is a handle, `Some(…)` and `None` are Rust.
+    let mut clean = String::new();
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find('[') {
+        let digits = rest[start + 1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+        let end = start + 1 + digits;
+        if digits > 0 && rest[end..].starts_with(']') {
+            clean += rest[..start].trim_end();
+            rest = &rest[end + 1..];
+        } else {
+            clean += &rest[..end];
+            rest = &rest[end..];
+        }
+    }
+    clean + rest
+}
+
+/// Words in backticks, the last after `and` or `or`.
+pub(super) fn list(words: &[&str], last_but: &str) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    match &quoted[..] {
+        [init @ .., last] if !init.is_empty() => format!("{} {last_but} {last}", init.join(", ")),
+        _ => quoted.join(""),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// How to make a value of one type one of another.
+fn conversion(found: &str, wanted: &str) -> Option<String> {
+    let scalar = |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");
+    let width = |ty: &str| ty.strip_prefix("vec").and_then(|rest| rest.chars().next());
+    if wanted.contains("abstract") {
+        return None;
+    }
+    if scalar(found) && (scalar(wanted) || width(wanted).is_some()) || width(found).is_some() && width(found) == width(wanted) {
+        return Some(format!("write `{wanted}(…)`, since WGSL converts nothing by itself"));
+    }
+    if wanted.starts_with("ptr<") {
+        return Some("pass a pointer to a variable, `&name`".to_owned());
+    }
+    None
+}

@@ -36,6 +36,7 @@ impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Pass for F {
 
 /// Rebuilds `old` in `builder`, which is new. No dead code is in the result.
 pub fn rewrite(old: &Function, mut builder: Builder, mut pass: impl Pass) -> Function {
+    builder.reserve(old.len() * 2);
     let mut map = vec![None; old.len()];
     for (index, port) in old.inputs.iter().enumerate() {
         let value = builder.input(&port.name, port.ty);
@@ -94,7 +95,7 @@ fn sweep(function: &mut Function) {
 fn sweep_block(block: &mut Block, live: &[bool]) {
     let all = |values: &[Value]| values.iter().all(|value| live[value.index()]);
     block.stmts.retain_mut(|stmt| match stmt {
-        Stmt::Op(value) => return live[value.index()],
+        Stmt::Op(value) => live[value.index()],
         Stmt::If(i) => {
             if !all(&i.results) {
                 keep_beside(live, &i.results, &mut i.then.yields);

@@ -569,7 +569,7 @@ mod tests {
     }
 
     fn random_function(seed: u64) {
-        let options = Options { ifs: true, loops: true, composite: false, ..Options::any(seed, false) };
+        let options = Options { ifs: true, loops: true, ..Options::any(seed, false) };
         let before = random::function(seed, &options);
         check(&before, &random::rows(&before.inputs, 8 * LANES, seed));
     }

@@ -28,7 +28,7 @@ pub fn optimize(function: &Function) -> Function {
 
 fn optimize_by(function: &Function, rules: Rules) -> Function {
     let mut function = checked(unroll::run(function, rules));
-    if !is_straight(&function) {
+    if has_loops(&function) {
         function = checked(induction::run(&function, rules));
         // Parameters that turn out not to vary may be what others, of loops around or within, depend on.
         let mut params = usize::MAX;
@@ -45,10 +45,7 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
 pub fn lower(function: &Function) -> Function {
     let mut function = checked(expand::run(function));
     if !is_straight(&function) {
-        function = checked(lanes::run(&function));
-        let mut builder = Builder::new(&function.name, Rules::Exact);
-        builder.set_speculation(None);
-        function = checked(clean(&function, builder));
+        function = lanes::run(&function);
     }
     debug_assert_eq!(verify::verify_lowered(&function), Ok(()), "{function}");
     function
@@ -62,6 +59,12 @@ fn checked(function: Function) -> Function {
 /// Whether there is no control flow.
 fn is_straight(function: &Function) -> bool {
     function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_)))
+}
+
+fn has_loops(function: &Function) -> bool {
+    let mut found = false;
+    for_each_stmt(&function.body, &mut |stmt| found |= matches!(stmt, Stmt::Loop(_)));
+    found
 }
 
 /// Number of parameters of loops.
@@ -99,7 +102,7 @@ pub(crate) mod tests {
 
     fn check(seeds: std::ops::Range<u64>) {
         for seed in seeds {
-            let options = Options { composite: false, ..Options::any(seed, false) };
+            let options = Options::any(seed, false);
             let before = random::function(seed, &options);
             let optimized = optimize_by(&before, Rules::Exact);
             same(&before, &optimized, 8, seed);

@@ -243,11 +243,11 @@ fn div(b: &mut Builder, relaxed: bool, x: Value, y: Value) -> Option<Value> {
             let (c, inverse) = (f32::from_bits(bits), 1.0 / f32::from_bits(bits));
             // Multiplication by the inverse of a power of two, a denormal even, rounds the very same number.
             let exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
-            if !exact && !(relaxed && c.is_normal() && inverse.is_normal()) {
-                return None;
+            if exact || relaxed && c.is_normal() && inverse.is_normal() {
+                let inverse = b.f32(inverse);
+                return Some(b.op(Mul, &[x, inverse]));
             }
-            let inverse = b.f32(inverse);
-            b.op(Mul, &[x, inverse])
+            return None;
         }
         (Const(_), Do(Neg, [y, ..])) => {
             let c = b.op(Neg, &[x]);
@@ -816,7 +816,7 @@ fn product(b: &mut Builder, x: Value, n: u32) -> Option<Value> {
     }
     let half = product(b, x, n / 2)?;
     let square = b.op(Mul, &[half, half]);
-    Some(if n % 2 == 0 { square } else { b.op(Mul, &[square, x]) })
+    Some(if n.is_multiple_of(2) { square } else { b.op(Mul, &[square, x]) })
 }
 
 /// Relaxed: functions of their inverses, and symmetries.

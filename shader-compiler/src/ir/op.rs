@@ -8,7 +8,7 @@
 //! All operations are pure and total: no traps, no undefined results. NaN payloads and signs are unspecified.
 
 use super::types::{Any, Type, Word};
-use crate::math::{elementary, integer, numeric};
+use crate::math::{exponential, integer, inverse_trigonometric, logarithm, numeric, power, trigonometric};
 
 /// What a sequence of operations is written into: a builder, which appends them, or [`Words`], which computes them.
 pub trait Emit {
@@ -252,41 +252,41 @@ ops! {
     /// 1 ÷ √a
     Rsqrt "rsqrt" (a: f32) -> f32, via numeric::rsqrt;
     /// eᵃ
-    Exp "exp" (a: f32) -> f32, via elementary::exp;
+    Exp "exp" (a: f32) -> f32, via exponential::exp;
     /// 2ᵃ
-    Exp2 "exp2" (a: f32) -> f32, via elementary::exp2;
+    Exp2 "exp2" (a: f32) -> f32, via exponential::exp2;
     /// ln a
-    Log "log" (a: f32) -> f32, via elementary::log;
+    Log "log" (a: f32) -> f32, via logarithm::log;
     /// log₂ a
-    Log2 "log2" (a: f32) -> f32, via elementary::log2;
+    Log2 "log2" (a: f32) -> f32, via logarithm::log2;
     /// aᵇ for a ≥ 0, NaN below
-    Pow "pow" (a: f32, b: f32) -> f32, via elementary::pow;
+    Pow "pow" (a: f32, b: f32) -> f32, via power::pow;
     /// sin a, a in radians
-    Sin "sin" (a: f32) -> f32, via elementary::sin;
+    Sin "sin" (a: f32) -> f32, via trigonometric::sin;
     /// cos a, a in radians
-    Cos "cos" (a: f32) -> f32, via elementary::cos;
+    Cos "cos" (a: f32) -> f32, via trigonometric::cos;
     /// tan a, a in radians
-    Tan "tan" (a: f32) -> f32, via elementary::tan;
+    Tan "tan" (a: f32) -> f32, via trigonometric::tan;
     /// arcsin a, in [−π/2, π/2]
-    Asin "asin" (a: f32) -> f32, via elementary::asin;
+    Asin "asin" (a: f32) -> f32, via inverse_trigonometric::asin;
     /// arccos a, in [0, π]
-    Acos "acos" (a: f32) -> f32, via elementary::acos;
+    Acos "acos" (a: f32) -> f32, via inverse_trigonometric::acos;
     /// arctan a, in [−π/2, π/2]
-    Atan "atan" (a: f32) -> f32, via elementary::atan;
+    Atan "atan" (a: f32) -> f32, via inverse_trigonometric::atan;
     /// The angle of (x, y), in [−π, π]
-    Atan2 "atan2" (y: f32, x: f32) -> f32, via elementary::atan2;
+    Atan2 "atan2" (y: f32, x: f32) -> f32, via inverse_trigonometric::atan2;
     /// sinh a
-    Sinh "sinh" (a: f32) -> f32, via elementary::sinh;
+    Sinh "sinh" (a: f32) -> f32, via exponential::sinh;
     /// cosh a
-    Cosh "cosh" (a: f32) -> f32, via elementary::cosh;
+    Cosh "cosh" (a: f32) -> f32, via exponential::cosh;
     /// tanh a
-    Tanh "tanh" (a: f32) -> f32, via elementary::tanh;
+    Tanh "tanh" (a: f32) -> f32, via exponential::tanh;
     /// arsinh a
-    Asinh "asinh" (a: f32) -> f32, via elementary::asinh;
+    Asinh "asinh" (a: f32) -> f32, via logarithm::asinh;
     /// arcosh a
-    Acosh "acosh" (a: f32) -> f32, via elementary::acosh;
+    Acosh "acosh" (a: f32) -> f32, via logarithm::acosh;
     /// artanh a
-    Atanh "atanh" (a: f32) -> f32, via elementary::atanh;
+    Atanh "atanh" (a: f32) -> f32, via logarithm::atanh;
 
     // Composite operations on integers.
     /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN

@@ -1,59 +1,204 @@
-//! stub
+//! Conversions, division and bit counting of integers, out of what 4-wide integer instructions there are: no division, shifts by
+//! constants, products of the low 32 bits.
 
-use crate::ir::{Emit, Op};
+use super::{FRACTION, SIGN, Steps};
+use crate::ir::Emit;
 
-/// stub
+/// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN
 pub fn to_s32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    let i = e.chop(a);
+    let end = e.f32(2147483648.0);
+    let is_large = e.le(end, a);
+    let most = e.i32(i32::MAX);
+    let i = e.select(is_large, most, i);
+    let is_number = e.eq(a, a);
+    let zero = e.i32(0);
+    e.select(is_number, i, zero)
 }
 
-/// stub
+/// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN
 pub fn to_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    let zero = e.f32(0.0);
+    let a = e.max(zero, a);
+    let i = below_two_to_32(e, a);
+    let end = e.f32(4294967296.0);
+    let is_large = e.le(end, a);
+    let most = e.i32(-1);
+    e.select(is_large, most, i)
 }
 
-/// stub
+/// The unsigned integer next to a towards zero, for a in [0, 2³²).
+#[inline(always)]
+fn below_two_to_32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    // From 2³¹ on `low` is 2³¹, whose sign masks what is above 2³¹ in.
+    let half = e.f32(2147483648.0);
+    let low = e.chop(a);
+    let high = e.sub(a, half);
+    let high = e.chop(high);
+    let all = e.i32(31);
+    let mask = e.ashr(low, all);
+    let high = e.and(high, mask);
+    e.or(low, high)
+}
+
+/// The float next to an unsigned integer
 pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    // Both halves are exact, so the sum is rounded once.
+    let up = e.i32(16);
+    let high = e.lshr(a, up);
+    let high = e.from_s32(high);
+    let mask = e.i32(0xffff);
+    let low = e.and(a, mask);
+    let low = e.from_s32(low);
+    let unit = e.f32(65536.0);
+    let high = e.mul(high, unit);
+    e.add(high, low)
 }
 
-/// stub
-pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, b])
+/// Quotient and remainder of unsigned integers; (a, 0) where b = 0.
+#[inline(always)]
+fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) {
+    // Two digits of the quotient, each from floats and never too large: the inverse is less than 1 ÷ b by 2⁻²² to 2⁻²⁰ of it,
+    // more than all roundings. After the first digit the remainder is below b + 2⁻²⁰ · a, so the second is below 2¹² and with
+    // it the remainder is below 2b.
+    let divisor = from_u32(e, b);
+    let almost_one = e.f32(1.0 - 2f32.powi(-21));
+    let inverse = e.div(almost_one, divisor);
+    let (mut quotient, mut rest) = (None, a);
+    for is_first in [true, false] {
+        let digit = from_u32(e, rest);
+        let digit = e.mul(digit, inverse);
+        let digit = if is_first { below_two_to_32(e, digit) } else { e.chop(digit) };
+        let product = e.imul(digit, b);
+        rest = e.isub(rest, product);
+        quotient = Some(match quotient {
+            Some(first) => e.iadd(first, digit),
+            None => digit,
+        });
+    }
+    let quotient = quotient.expect("there are digits");
+    let is_rest = e.ult(rest, b);
+    let one = e.i32(1);
+    let next = e.iadd(quotient, one);
+    let less = e.isub(rest, b);
+    let quotient = e.select(is_rest, quotient, next);
+    let rest = e.select(is_rest, rest, less);
+    let zero = e.i32(0);
+    let is_zero = e.ieq(b, zero);
+    (e.select(is_zero, a, quotient), e.select(is_zero, zero, rest))
 }
 
-/// stub
+/// −x where the mask is all ones, x where it is zero.
+#[inline(always)]
+fn negate_where<E: Emit>(e: &mut E, x: E::Value, mask: E::Value) -> E::Value {
+    let x = e.xor(x, mask);
+    e.isub(x, mask)
+}
+
+/// All ones where x is negative, else zero.
+#[inline(always)]
+fn sign_mask<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let all = e.i32(31);
+    e.ashr(x, all)
+}
+
+/// Quotient of unsigned integers; a where b = 0
 pub fn udiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, b])
+    divide(e, a, b).0
 }
 
-/// stub
-pub fn srem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, b])
-}
-
-/// stub
+/// Remainder of `udiv`; 0 where b = 0
 pub fn urem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, b])
+    divide(e, a, b).1
 }
 
-/// stub
+/// Quotient towards zero of signed integers; a where b = 0 or the quotient does not fit
+pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
+    // −2³¹ ÷ −1 wraps to −2³¹ by itself, and a ÷ 0 gives |a| the sign of a.
+    let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
+    let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
+    let (quotient, _) = divide(e, ua, ub);
+    let sign = e.xor(sa, sb);
+    negate_where(e, quotient, sign)
+}
+
+/// Remainder of `sdiv`, the sign that of a; 0 where b = 0 or the quotient does not fit
+pub fn srem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
+    let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
+    let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
+    let (_, rest) = divide(e, ua, ub);
+    negate_where(e, rest, sa)
+}
+
+/// Number of set bits
 pub fn count_ones<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    // Sums of 2, 4 and 8 bits side by side; the product adds the four bytes in the highest one.
+    let (mask, by) = (e.i32(0x55555555), e.i32(1));
+    let half = e.lshr(a, by);
+    let half = e.and(half, mask);
+    let x = e.isub(a, half);
+    let (mask, by) = (e.i32(0x33333333), e.i32(2));
+    let low = e.and(x, mask);
+    let high = e.lshr(x, by);
+    let high = e.and(high, mask);
+    let x = e.iadd(low, high);
+    let (mask, by) = (e.i32(0x0f0f0f0f), e.i32(4));
+    let high = e.lshr(x, by);
+    let x = e.iadd(x, high);
+    let x = e.and(x, mask);
+    let (bytes, by) = (e.i32(0x01010101), e.i32(24));
+    let x = e.imul(x, bytes);
+    e.lshr(x, by)
 }
 
-/// stub
+/// Exponent, with its bias, of an integer as a float; 0 for 0.
+#[inline(always)]
+fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let x = e.from_s32(a);
+    let x = e.bits(x);
+    let by = e.i32(FRACTION);
+    let x = e.lshr(x, by);
+    let mask = e.i32(0xff);
+    e.and(x, mask)
+}
+
+/// Number of zeros above the highest set bit
 pub fn leading_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    // Without the bits below others the integer cannot round up to the next power of two.
+    let (one, all) = (e.i32(1), e.i32(-1));
+    let below = e.lshr(a, one);
+    let below = e.xor(below, all);
+    let x = e.and(a, below);
+    let x = exponent(e, x);
+    let (top, most) = (e.i32(127 + 31), e.i32(32));
+    let zeros = e.isub(top, x);
+    e.umin(zeros, most)
 }
 
-/// stub
+/// Number of zeros below the lowest set bit
 pub fn trailing_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    let zero = e.i32(0);
+    let minus = e.isub(zero, a);
+    let x = e.and(a, minus);
+    let x = exponent(e, x);
+    let (bottom, most) = (e.i32(127), e.i32(32));
+    let zeros = e.isub(x, bottom);
+    e.umin(zeros, most)
 }
 
-/// stub
+/// Bits in reversed order
 pub fn reverse_bits<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    e.op(Op::Add, &[a, a])
+    let mut x = a;
+    for (by, mask) in [(1, 0x55555555), (2, 0x33333333), (4, 0x0f0f0f0f), (8, 0x00ff00ff)] {
+        let (by, mask) = (e.i32(by), e.i32(mask));
+        let high = e.lshr(x, by);
+        let high = e.and(high, mask);
+        let low = e.and(x, mask);
+        let low = e.shl(low, by);
+        x = e.or(high, low);
+    }
+    let by = e.i32(16);
+    let high = e.lshr(x, by);
+    let low = e.shl(x, by);
+    e.or(high, low)
 }
-

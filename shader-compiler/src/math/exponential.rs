@@ -1,0 +1,166 @@
+//! eˣ, 2ˣ and the hyperbolic functions made of eˣ.
+//!
+//! x is reduced by a floor, so that what is left is not negative and a polynomial with positive coefficients is monotone; the power
+//! of two comes in through the exponent bits, in two factors where the result may be subnormal.
+
+use super::{FRACTION, Steps, with_sign};
+use crate::ir::Emit;
+
+/// 2ˣ on [0, 1).
+const EXP2: [f32; 7] = [1.0, 0.693147063, 0.240229085, 0.0554861836, 0.00967377517, 0.00124822871, 0.000215659849];
+
+/// eˣ ÷ 2 on [0, ln 2).
+const HALF_EXP: [f32; 7] = [
+    0.5,
+    0.5,
+    0.5000022649765015 / 2.0,
+    0.16663210093975067 / 2.0,
+    0.0418543703854084 / 2.0,
+    0.00786927342414856 / 2.0,
+    0.0019120648303303528 / 2.0,
+];
+
+/// ln 2 in two parts; products of the first and integers up to 2⁸ are exact.
+const LN_2: [f32; 2] = [0.693145751953125, 1.428606765330187e-06];
+
+/// 2ᵃ
+pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let a = e.clamp(a, -150.0, 128.0);
+    let whole = e.floor(a);
+    let rest = e.sub(a, whole);
+    let p = e.horner(rest, &EXP2);
+    // 2¹²⁸ comes out as the bits of infinity.
+    scale(e, p, whole, -126, 1.0)
+}
+
+/// eᵃ
+pub fn exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let a = e.clamp(a, -104.0, 89.0);
+    let (p, whole) = half_exp(e, a);
+    // Half of the result stays finite, so that the last product overflows.
+    scale(e, p, whole, -125, 2.0)
+}
+
+/// (p, n) with eᵃ = 2p · 2ⁿ, n whole and p in [½, 1].
+#[inline(always)]
+fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
+    let per_octave = e.f32(std::f32::consts::LOG2_E);
+    let octaves = e.mul(a, per_octave);
+    let whole = e.floor(octaves);
+    let mut rest = a;
+    for part in LN_2 {
+        let part = e.f32(part);
+        let part = e.mul(whole, part);
+        rest = e.sub(rest, part);
+    }
+    (e.horner(rest, &HALF_EXP), whole)
+}
+
+/// p · 2ⁿ · factor, rounded once: 2ⁿ goes into the bits of p down to the exponent `least`, the rest into those of `factor`.
+#[inline(always)]
+fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, least: i32, factor: f32) -> E::Value {
+    let all = exponent(e, n);
+    let least = e.i32(least << FRACTION);
+    let first = e.smax(all, least);
+    let second = e.isub(all, first);
+    let p = add_exponent(e, p, first);
+    let factor = e.f32(factor);
+    let factor = add_exponent(e, factor, second);
+    e.mul(p, factor)
+}
+
+/// A whole number, as exponent bits; 0 for NaN.
+#[inline(always)]
+pub(super) fn exponent<E: Emit>(e: &mut E, n: E::Value) -> E::Value {
+    let n = e.chop(n);
+    let up = e.i32(FRACTION);
+    e.shl(n, up)
+}
+
+/// x, its exponent raised.
+#[inline(always)]
+pub(super) fn add_exponent<E: Emit>(e: &mut E, x: E::Value, exponent: E::Value) -> E::Value {
+    let x = e.bits(x);
+    let x = e.iadd(x, exponent);
+    e.float(x)
+}
+
+/// eᵃ ÷ 2 for 0 ≤ a ≤ 89.
+#[inline(always)]
+fn half_exp_of_positive<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let (p, whole) = half_exp(e, a);
+    let n = exponent(e, whole);
+    add_exponent(e, p, n)
+}
+
+/// (sinh a − a) ÷ a³ in a², on [0, 1].
+const SINH: [f32; 3] = [0.1666671633720398, 0.008330270648002625, 0.00020373340521473438];
+
+/// sinh a
+pub fn sinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let x = e.abs(a);
+    let (half, rest) = halves(e, x);
+    let large = e.sub(half, rest);
+    let small = odd(e, x, &SINH);
+    let one = e.f32(1.0);
+    let is_small = e.lt(x, one);
+    let x = e.select(is_small, small, large);
+    with_sign(e, x, a)
+}
+
+/// cosh a
+pub fn cosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let x = e.abs(a);
+    let (half, rest) = halves(e, x);
+    e.add(half, rest)
+}
+
+/// eˣ ÷ 2 and e⁻ˣ ÷ 2 for x ≥ 0.
+#[inline(always)]
+fn halves<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
+    // Beyond 89.42 both sinh and cosh overflow; eˣ ÷ 4 does not yet.
+    let end = e.f32(89.5);
+    let x = e.min(x, end);
+    let (p, whole) = half_exp(e, x);
+    let half = e.f32(0.5);
+    let p = e.mul(p, half);
+    let n = exponent(e, whole);
+    let quarter = add_exponent(e, p, n);
+    let half = e.add(quarter, quarter);
+    let c = e.f32(0.25);
+    let rest = e.div(c, half);
+    (half, rest)
+}
+
+/// (tanh a − a) ÷ a³ in a², on [0, 0.55].
+const TANH: [f32; 4] = [-0.3333294689655304, 0.1332072913646698, -0.05267200991511345, 0.01643787883222103];
+
+/// tanh a
+pub fn tanh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let x = e.abs(a);
+    let small = odd(e, x, &TANH);
+    // 1 − 2 ÷ (e²ˣ + 1), which rounds to 1 from 9.02 on.
+    let end = e.f32(10.0);
+    let near = e.min(x, end);
+    let double = e.add(near, near);
+    let half = half_exp_of_positive(e, double);
+    let c = e.f32(0.5);
+    let sum = e.add(half, c);
+    let one = e.f32(1.0);
+    let quotient = e.div(one, sum);
+    let large = e.sub(one, quotient);
+    let seam = e.f32(0.55);
+    let is_small = e.lt(x, seam);
+    let x = e.select(is_small, small, large);
+    with_sign(e, x, a)
+}
+
+/// x + x³ · polynomial in x²
+#[inline(always)]
+fn odd<E: Emit>(e: &mut E, x: E::Value, coefficients: &[f32]) -> E::Value {
+    let square = e.mul(x, x);
+    let p = e.horner(square, coefficients);
+    let p = e.mul(p, square);
+    let p = e.mul(p, x);
+    e.add(x, p)
+}

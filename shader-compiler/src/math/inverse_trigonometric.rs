@@ -1,0 +1,114 @@
+//! asin, acos, atan and atan2.
+
+use super::{Steps, with_sign};
+use crate::ir::Emit;
+use std::f32::consts::{FRAC_PI_2, PI};
+
+/// (asin x − x) ÷ x³ in x², on [0, ½].
+const ASIN: [f32; 5] = [0.16666753590106964, 0.07495252043008804, 0.0454760417342186, 0.024152090772986412, 0.042211804538965225];
+
+/// arcsin a, in [−π/2, π/2]
+pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    // Above ½, π/2 − 2 asin √((1 − x) ÷ 2).
+    let x = e.abs(a);
+    let (half, one) = (e.f32(0.5), e.f32(1.0));
+    let is_large = e.lt(half, x);
+    let rest = e.sub(one, x);
+    let rest = e.mul(rest, half);
+    let square = e.mul(x, x);
+    let square = e.select(is_large, rest, square);
+    let root = e.sqrt(rest);
+    let s = e.select(is_large, root, x);
+    let p = e.horner(square, &ASIN);
+    let cube = e.mul(square, s);
+    let p = e.mul(p, cube);
+    let p = e.add(s, p);
+    let quarter = e.f32(FRAC_PI_2);
+    let double = e.add(p, p);
+    let large = e.sub(quarter, double);
+    // What π/2 is less than its float.
+    let excess = e.f32(4.371139e-8);
+    let large = e.sub(large, excess);
+    let x = e.select(is_large, large, p);
+    with_sign(e, x, a)
+}
+
+/// (acos(1 − w/2) − √w) ÷ √w³ in w, on [0, 2].
+const ACOS: [f32; 7] = [
+    0.04166729003190994,
+    0.0046800533309578896,
+    0.0007273932569660246,
+    6.285140989348292e-05,
+    7.60378607083112e-05,
+    -2.2930547856958583e-05,
+    6.839841717010131e-06,
+];
+
+/// arccos a, in [0, π]
+pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, whose steps are all monotone; π less that for negative a.
+    let x = e.abs(a);
+    let one = e.f32(1.0);
+    let half = e.sub(one, x);
+    let w = e.add(half, half);
+    let s = e.sqrt(w);
+    let p = e.horner(w, &ACOS);
+    let p = e.mul(p, w);
+    let p = e.mul(p, s);
+    let x = e.add(s, p);
+    let half_turn = e.f32(PI);
+    let other = e.sub(half_turn, x);
+    let zero = e.f32(0.0);
+    let is_negative = e.lt(a, zero);
+    e.select(is_negative, other, x)
+}
+
+/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor is one that makes for the fewest violations
+/// of monotonicity.
+const ATAN: [[f32; 3]; 2] = [[0.233331963, 0.130330652, 0.0020442761], [0.699999809, 0.810912728, 0.193205699]];
+
+/// arctan a, in [−π/2, π/2]
+pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let x = e.abs(a);
+    let one = e.f32(1.0);
+    let small = e.min(x, one);
+    let large = e.max(x, one);
+    let x = angle(e, small, large, one, x);
+    with_sign(e, x, a)
+}
+
+/// The angle of small ÷ large, or what is left to π/2 where x < y.
+#[inline(always)]
+fn angle<E: Emit>(e: &mut E, small: E::Value, large: E::Value, x: E::Value, y: E::Value) -> E::Value {
+    let u = e.div(small, large);
+    let square = e.mul(u, u);
+    let [above, below] = ATAN;
+    let above = e.horner(square, &above);
+    let below = e.horner(square, &below);
+    let cube = e.mul(square, u);
+    let above = e.mul(above, cube);
+    let p = e.div(above, below);
+    let p = e.sub(u, p);
+    let quarter = e.f32(FRAC_PI_2);
+    let rest = e.sub(quarter, p);
+    let is_steep = e.lt(x, y);
+    e.select(is_steep, rest, p)
+}
+
+/// The angle of (x, y), in [−π, π]
+pub fn atan2<E: Emit>(e: &mut E, y: E::Value, x: E::Value) -> E::Value {
+    let (ay, ax) = (e.abs(y), e.abs(x));
+    // The order of arguments lets NaN through from either.
+    let small = e.min(ax, ay);
+    let large = e.max(ay, ax);
+    let tiny = e.f32(f32::from_bits(1));
+    let large = e.max(large, tiny);
+    let p = angle(e, small, large, ax, ay);
+    let half_turn = e.f32(PI);
+    let other = e.sub(half_turn, p);
+    let x = e.bits(x);
+    let zero = e.i32(0);
+    let is_behind = e.slt(x, zero);
+    let p = e.select(is_behind, other, p);
+    with_sign(e, p, y)
+}

@@ -1,0 +1,59 @@
+//! aᵇ = 2^(b · log₂ a), in single precision throughout.
+
+use super::exponential::{add_exponent, exponent};
+use super::logarithm::split;
+use super::{FRACTION, Steps};
+use crate::ir::Emit;
+
+/// log₂((1 + s) ÷ (1 − s)) ÷ s in s², where |s| < 3 − 2√2.
+const LOG2: [f32; 4] = [2.885390043258667, 0.9618217945098877, 0.5746073722839355, 0.47982847690582275];
+
+/// 2ˣ on [0, 1).
+const EXP2: [f32; 6] = [1.0, 0.693152487, 0.240152612, 0.0558365509, 0.00897255447, 0.00188568002];
+
+/// aᵇ for a ≥ 0, NaN below
+pub fn pow<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
+    let l = log2(e, a);
+    let t = e.mul(b, l);
+    exp2(e, t)
+}
+
+/// log₂ a; at 0 and ∞ not infinite but so large that only products with numbers below 2⁻¹²⁰ are not, NaN below 0.
+#[inline(always)]
+fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
+    let (m, n) = split(e, a);
+    let one = e.f32(1.0);
+    let f = e.sub(m, one);
+    let sum = e.add(m, one);
+    let s = e.div(f, sum);
+    let square = e.mul(s, s);
+    let p = e.horner(square, &LOG2);
+    let l = e.mul(s, p);
+    let unit = e.f32(1.0 / (1 << FRACTION) as f32);
+    let n = e.mul(n, unit);
+    let l = e.add(n, l);
+
+    // Positive and finite, as one comparison of the bits.
+    let below = e.bits(a);
+    let c = e.i32(1);
+    let below = e.isub(below, c);
+    let c = e.i32(f32::MAX.to_bits() as i32);
+    let is_usual = e.ult(below, c);
+    let other = e.sqrt(a);
+    let (top, half) = (e.f32(2f32.powi(127)), e.f32(2f32.powi(126)));
+    let other = e.min(other, top);
+    let other = e.sub(other, half);
+    e.select(is_usual, l, other)
+}
+
+/// 2ᵗ, with results below 2⁻¹²⁶ off by up to 2⁻¹²⁷.
+#[inline(always)]
+fn exp2<E: Emit>(e: &mut E, t: E::Value) -> E::Value {
+    let t = e.clamp(t, -127.0, 128.0);
+    let whole = e.floor(t);
+    let rest = e.sub(t, whole);
+    let p = e.horner(rest, &EXP2);
+    // 2¹²⁸ comes out as the bits of infinity, 2⁻¹²⁷ as those of 0, and what is between that and 2⁻¹²⁶ on a straight line.
+    let n = exponent(e, whole);
+    add_exponent(e, p, n)
+}

@@ -1,7 +1,7 @@
 //! Conversions, division and bit counting of integers, out of what 4-wide integer instructions there are: no division, shifts by
 //! constants, products of the low 32 bits.
 
-use super::{FRACTION, SIGN, Steps};
+use super::{FRACTION, Steps};
 use crate::ir::Emit;
 
 /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN

@@ -173,6 +173,9 @@ pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // log(1 + u), u = t + √(t(t + 2)), t = a − 1; the root is t as computed for large t, so from 2²⁰ on the excess is added.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
+    // At −1 and below, where the product might be positive again, −1, so that the root is NaN.
+    let minus = e.f32(-1.0);
+    let t = e.max(t, minus);
     let (near, excess) = part(e, t);
     let two = e.f32(2.0);
     let sum = e.add(near, two);

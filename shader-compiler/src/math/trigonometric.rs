@@ -3,7 +3,7 @@
 //! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and Waite 1980), all products but the last being exact for
 //! |a| ≤ 2¹³. Beyond, what is left is clamped, so that results stay within [−1, 1].
 
-use super::{Steps, with_sign};
+use super::{SIGN, Steps};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_PI, FRAC_2_PI};
 
@@ -14,10 +14,7 @@ const PI: [f32; 4] = [3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5
 const HALF_PI: [f32; 4] = [1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12];
 
 /// (sin x − x) ÷ x³ in x², on [0, π/2].
-const SIN: [f32; 4] = [-0.166666597, 0.00833306741, -0.000198097754, 2.606213e-06];
-
-/// What of a multiple of π is left at most: more than π/2, as the quotient that is rounded is itself rounded.
-const END: f32 = 1.573;
+const SIN: [f32; 4] = [-0.166666597, 0.0083330702, -0.000198097754, 2.60600359e-06];
 
 /// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, whose lowest bit shows in the sum.
 const MAGIC: f32 = 12582912.0;
@@ -29,17 +26,14 @@ pub fn sin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let magic = e.f32(MAGIC);
     let sum = e.add(turns, magic);
     let turns = e.sub(sum, magic);
-    let rest = reduce(e, a, turns, &PI);
-    // By way of the absolute value, so that −0 stays.
-    let end = e.f32(END);
-    let x = e.abs(rest);
-    let x = e.min(x, end);
-    let p = sin_of_rest(e, x);
-    let sign = parity(e, sum);
+    let (rest, p) = sin_of_rest(e, a, turns);
+    // Both have the same sign, but that of −0 got lost in the sum.
     let rest = e.bits(rest);
-    let sign = e.xor(rest, sign);
-    let sign = e.float(sign);
-    with_sign(e, p, sign)
+    let sign = e.i32(SIGN);
+    let sign = e.and(rest, sign);
+    let p = e.bits(p);
+    let p = e.or(p, sign);
+    turn(e, p, sum)
 }
 
 /// cos a
@@ -53,11 +47,15 @@ pub fn cos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let sum = e.add(turns, magic);
     let turns = e.sub(sum, magic);
     let turns = e.sub(turns, half);
-    let rest = reduce(e, a, turns, &PI);
-    let rest = e.clamp(rest, -END, END);
-    let p = sin_of_rest(e, rest);
-    let sign = parity(e, sum);
+    let (_, p) = sin_of_rest(e, a, turns);
     let p = e.bits(p);
+    turn(e, p, sum)
+}
+
+/// The float of bits p, its sign turned where the lowest bit of `sum` is set.
+#[inline(always)]
+fn turn<E: Emit>(e: &mut E, p: E::Value, sum: E::Value) -> E::Value {
+    let sign = parity(e, sum);
     let p = e.xor(p, sign);
     e.float(p)
 }
@@ -70,26 +68,32 @@ fn parity<E: Emit>(e: &mut E, sum: E::Value) -> E::Value {
     e.shl(sum, up)
 }
 
-/// sin x for |x| ≤ END
+/// x = a − turns · π and its sine, within [−1, 1]
 #[inline(always)]
-fn sin_of_rest<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value) -> (E::Value, E::Value) {
+    let (x, correction) = reduce(e, a, turns, &PI);
     let square = e.mul(x, x);
     let p = e.horner(square, &SIN);
-    let cube = e.mul(square, x);
-    let p = e.mul(p, cube);
-    e.add(x, p)
+    let p = e.mul(p, square);
+    let p = e.mul(p, x);
+    let p = e.sub(p, correction);
+    let p = e.add(x, p);
+    (x, e.clamp(p, -1.0, 1.0))
 }
 
-/// a − n · (sum of the parts)
+/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this leads to: it is below 2⁻²⁶ for |a| ≤ 2¹³, so
+/// that the slope of a function hardly matters where it is not 1, and there is one rounding less.
 #[inline(always)]
-fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> E::Value {
+fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E::Value, E::Value) {
+    let [parts @ .., last] = parts;
     let mut rest = a;
     for &part in parts {
         let part = e.f32(part);
         let part = e.mul(n, part);
         rest = e.sub(rest, part);
     }
-    rest
+    let last = e.f32(*last);
+    (rest, e.mul(n, last))
 }
 
 /// (tan x − x) ÷ x³ in x², on [0, π/4].
@@ -102,12 +106,12 @@ pub fn tan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let magic = e.f32(MAGIC);
     let sum = e.add(turns, magic);
     let turns = e.sub(sum, magic);
-    let rest = reduce(e, a, turns, &HALF_PI);
-    let rest = e.clamp(rest, -0.787, 0.787);
+    let (rest, correction) = reduce(e, a, turns, &HALF_PI);
     let square = e.mul(rest, rest);
     let p = e.horner(square, &TAN);
     let cube = e.mul(square, rest);
     let p = e.mul(p, cube);
+    let p = e.sub(p, correction);
     let t = e.add(rest, p);
     let minus = e.f32(-1.0);
     let other = e.div(minus, t);

@@ -155,7 +155,8 @@ struct Uses {
 }
 
 /// Walks a program as the allocator does, and notes uses.
-struct Collector {
+struct Collector<'a> {
+    program: &'a Program,
     pos: u32,
     uses: Vec<(Var, u32, bool)>,
     def: Vec<u32>,
@@ -170,6 +171,7 @@ impl Uses {
     fn collect(program: &Program) -> Uses {
         let count = program.homes.len();
         let mut collector = Collector {
+            program,
             pos: 0,
             uses: vec![],
             def: vec![0; count],
@@ -197,16 +199,14 @@ impl Uses {
     }
 }
 
-impl Collector {
+impl Collector<'_> {
     fn block(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
                 Step::Line(line) => {
                     for inst in line {
                         self.pos += 1;
-                        let first = (inst.op.form() != Form::Unary && !inst.op.is_commutative()).then_some(inst.a);
-                        let mask = (inst.op.form() == Form::Blend).then_some(inst.c);
-                        inst.args().for_each(|arg| self.read(arg, [first, mask].contains(&Some(arg))));
+                        inst.args().for_each(|arg| self.read(arg, self.is_in_register(inst, arg)));
                         if let Some(result) = inst.result() {
                             self.assign(result, self.pos);
                         }
@@ -249,6 +249,18 @@ impl Collector {
                     });
                 }
             }
+        }
+    }
+
+    /// Whether one of the operands must be, or may have to be, in a register.
+    fn is_in_register(&self, inst: &Inst, arg: Var) -> bool {
+        let homed = |var: Var| self.program.homes[var.index()] != Home::None;
+        match inst.op.form() {
+            Form::Unary => false,
+            Form::Shift | Form::Store => true,
+            Form::Blend => arg != inst.b,
+            Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
+            Form::Binary => arg == inst.a,
         }
     }
 
@@ -531,7 +543,8 @@ impl Allocator<'_> {
         }
         let swap = match (self.reg(a), self.reg(b)) {
             (None, Some(_)) => self.vex || self.dies(b),
-            (Some(_), None) | (None, None) => false,
+            (None, None) => self.vex && self.uses_in_register(a) < self.uses_in_register(b),
+            (Some(_), None) => false,
             (Some(r), Some(s)) => {
                 let hint = self.state.hints[inst.dst.index()];
                 !self.vex && self.dies(b) && (!self.dies(a) || (s == hint && r != hint))
@@ -546,7 +559,7 @@ impl Allocator<'_> {
         let form = inst.op.form();
         let c = if form == Form::Blend { inst.c } else { a };
         let c_reg = if form == Form::Blend { self.fetch(c, self.pinned(&[a, b])) } else { 0 };
-        if self.reg(a).is_none() && self.is_wanted_in_register(a) {
+        if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
             self.fetch(a, self.pinned(&[b, c]));
         }
         let b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
@@ -567,13 +580,13 @@ impl Allocator<'_> {
         self.assign(dst, inst.dst);
     }
 
-    /// Whether a variable in memory will be the first operand of another operation, which must be in a register.
-    fn is_wanted_in_register(&mut self, var: Var) -> bool {
-        let next = self.next_use(var, self.state.pos + 1);
-        next != NEVER && {
-            let range = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
-            range.clone().any(|k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k])
+    /// How often, after this operation, a variable will be an operand that must be in a register.
+    fn uses_in_register(&mut self, var: Var) -> usize {
+        if self.next_use(var, self.state.pos + 1) == NEVER {
+            return 0;
         }
+        let rest = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
+        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k]).count()
     }
 
     /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.

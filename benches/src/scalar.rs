@@ -1,6 +1,6 @@
 //! The six materials in scalar Rust, as one writes them by hand with `glam` and the standard library's `exp` and `powf`: what a
-//! compiled shader has to beat. Below the horizon they return at once, lobes of no weight are skipped, and exponents end where subnormal
-//! numbers would slow them down.
+//! compiled shader has to beat. Below the horizon they return at once, lobes of no weight are skipped, and exponents end where
+//! subnormal numbers would slow them down.
 
 use glam::{Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, PI};

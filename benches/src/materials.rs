@@ -1,7 +1,7 @@
 //! The six materials of the library, and inputs to evaluate them on.
 
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Batch, Entry, Settings, Shader, Target, passes};
+use lightbound_shader::{Batch, Entry, Parameter, Settings, Shader, Target, passes};
 
 /// Name and text of each.
 pub const ALL: [(&str, &str); 6] = [
@@ -48,24 +48,29 @@ impl Random {
         let r = (1.0 - z * z).sqrt();
         [r * cos, r * sin, z]
     }
+
+    /// Words of a parameter.
+    fn parameter(&mut self, parameter: &Parameter, words: &mut Vec<f32>) {
+        let [lo, hi] = parameter.range.map(|end| end as f32);
+        for &default in parameter.default.as_ref().expect("parameters of the library have defaults") {
+            let u = self.next();
+            let x = if parameter.name == "uv" { lo + (hi - lo) * u } else { default as f32 * (0.9 + 0.2 * u) };
+            words.push(x.clamp(lo, hi));
+        }
+    }
 }
 
 /// Rows of inputs as a renderer has them: directions all over the hemisphere, parameters within a tenth of their defaults, and texture
-/// coordinates anywhere, so that lanes part.
-pub fn rows(shader: &Shader, count: usize, seed: u64) -> Vec<Vec<f32>> {
+/// coordinates anywhere. As many neighbours as `alike` have one surface point and view it from one side, under different lights.
+pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut random = Random::new(seed);
-    let row = |_| {
-        let mut row = [random.direction(), random.direction()].concat();
-        for parameter in shader.parameters() {
-            let [lo, hi] = parameter.range.map(|end| end as f32);
-            let default = parameter.default.as_ref().expect("parameters of the library have defaults");
-            for &default in default {
-                let u = random.next();
-                let x = if parameter.name == "uv" { lo + (hi - lo) * u } else { default as f32 * (0.9 + 0.2 * u) };
-                row.push(x.clamp(lo, hi));
-            }
+    let mut point = vec![];
+    let row = |at: usize| {
+        if at.is_multiple_of(alike) {
+            point = random.direction().to_vec();
+            shader.parameters().iter().for_each(|parameter| random.parameter(parameter, &mut point));
         }
-        row
+        [&random.direction()[..], &point].concat()
     };
     (0..count).map(row).collect()
 }

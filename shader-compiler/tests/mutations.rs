@@ -105,6 +105,7 @@ fn check(text: &str, error: &ShaderError, case: u64) {
     for label in &error.labels {
         assert!(text.get(label.offset()..label.offset() + label.len()).is_some(), "case {case}:\n{text}");
     }
+    assert!(!error.message.contains('\n'), "case {case}: {}", error.message);
     assert!(!render(error).is_empty());
     if std::env::var_os("LIGHTBOUND_SHOW").is_some() {
         println!("{}", error.message);

@@ -313,6 +313,22 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
         let error = source.error(message).at_span(module.global_variables.get_span(handle), "declared here");
         return Err(ShaderError { help: help.map(str::to_owned), ..error });
     }
+    for (handle, ty) in module.types.iter() {
+        let (message, name) = match ty.inner {
+            TypeInner::Image { .. } => ("textures are not supported yet", "texture_"),
+            TypeInner::Sampler { .. } => ("textures are not supported yet", "sampler"),
+            TypeInner::Atomic(_) => ("atomics are not supported", "atomic"),
+            TypeInner::AccelerationStructure { .. } => ("ray queries are not supported", "acceleration_structure"),
+            TypeInner::RayQuery { .. } => ("ray queries are not supported", "ray_query"),
+            TypeInner::BindingArray { .. } => ("arrays of resources are not supported", "binding_array"),
+            _ => continue,
+        };
+        // naga keeps no place of most types.
+        let span = module.types.get_span(handle).to_range();
+        let named = || outline.tokens.iter().find(|token| source.text()[token.place.clone()].starts_with(name));
+        let place = span.or_else(|| named().map(|token| token.place.clone())).unwrap_or(0..0);
+        return Err(source.error(message).at(place, "this type"));
+    }
     module.functions.iter().try_for_each(|(_, function)| check_function(source, module, function))
 }
 

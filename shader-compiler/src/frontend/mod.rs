@@ -220,8 +220,11 @@ pub struct ShaderError {
 const MAX_COLUMN: usize = 1 << 13;
 
 impl ShaderError {
-    /// Adds a place.
+    /// Adds a place; 0..0, as in naga, is none.
     fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
+        if place == (0..0) {
+            return self;
+        }
         // What was appended to the text stands at its end.
         let text = self.source_code.inner();
         let start = text.floor_char_boundary(place.start);

@@ -7,13 +7,16 @@ use naga::front::wgsl::ParseError;
 
 /// The error for a text that naga's parser rejects.
 pub(in crate::frontend) fn parse_error(source: &Source, error: &ParseError) -> ShaderError {
-    let labels: Vec<(Place, String)> =
-        error.labels().filter_map(|(span, label)| Some((span.to_range()?, plain(label)))).collect();
+    let labels = error.labels().map(|(span, label)| (span.to_range().unwrap_or(0..0), plain(label))).collect();
     let notes: Vec<String> = error.notes().map(plain).collect();
     let rejected = Rejected { source, message: plain(error.message()), labels, notes };
     let known =
         [Rejected::syntax, Rejected::name, Rejected::types, Rejected::arguments, Rejected::constants, Rejected::declarations];
     known.iter().find_map(|known| known(&rejected)).unwrap_or_else(|| rejected.otherwise(error))
+}
+
+fn unclosed_comment(source: &Source, place: &Place) -> ShaderError {
+    source.error("a comment is not closed").at(place.start..place.start + 2, "it starts here").help("close it with `*/`")
 }
 
 /// What the parser says of a text.
@@ -34,8 +37,7 @@ impl Rejected<'_> {
     }
 
     fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ShaderError {
-        let error = self.source.error(message);
-        if self.labels.is_empty() { error } else { error.at(self.place(0), label) }
+        self.source.error(message).at(self.place(0), label)
     }
 
     fn syntax(&self) -> Option<ShaderError> {
@@ -161,7 +163,17 @@ impl Rejected<'_> {
             return Some(ShaderError { help: conversion(&found, &wanted), ..error });
         }
         if message.starts_with("cannot cast a") {
-            return Some(self.error(message.replace("cannot cast a", "cannot convert"), "in this conversion"));
+            let (from, to) = message.strip_prefix("cannot cast a ")?.split_once(" to a ")?;
+            return Some(self.error(format!("`{from}` cannot be converted to `{to}`"), format!("this is `{from}`")));
+        }
+        if message.starts_with("the operand of the `*`") {
+            return Some(self.error("`*` works on pointers", "this is no pointer"));
+        }
+        if message.starts_with("the operand of the `&`") {
+            return Some(self.error("`&` works on variables", "this is a value").help("declare it with `var`"));
+        }
+        if message.starts_with("increment/decrement") {
+            return Some(self.error("`++` and `--` work on `i32` and `u32`", "of another type").help("write `x += 1`"));
         }
         if message.ends_with("is not constructible") {
             let name = self.text(0);
@@ -297,6 +309,9 @@ impl Rejected<'_> {
             let message = match message {
                 "Division by zero" | "Remainder by zero" => "this constant is a division by zero".to_owned(),
                 "Float literal is infinite" | "Float literal is NaN" => "this constant is not finite".to_owned(),
+                _ if message.starts_with("Cannot apply the") || message.starts_with("cannot apply the") => {
+                    "this operation does not work on these constants".to_owned()
+                }
                 _ if message.ends_with("operation overflowed") => "this constant overflows".to_owned(),
                 _ if message.ends_with("argument is out of valid range") => {
                     format!("`{}` is not defined for this constant", self.text(0))
@@ -313,6 +328,21 @@ impl Rejected<'_> {
 
     fn declarations(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
+        if message.starts_with("unterminated block comment") {
+            return Some(unclosed_comment(self.source, &self.place(0)));
+        }
+        if message.starts_with("invalid numeric literal") {
+            return Some(self.error(format!("`{}` is not a number", self.text(0)), "expected one as in `1`, `0.5` or `1e-3`"));
+        }
+        if message.starts_with("numeric literal not representable") {
+            return Some(self.error(format!("`{}` is beyond the numbers of its type", self.text(0)), "this constant"));
+        }
+        if message.starts_with("unexpected template") {
+            return Some(self.error(format!("`{}` is not a name", self.text(0)), "a name is expected here"));
+        }
+        if message.starts_with("unexpected components") {
+            return Some(self.error("this has no components", "used as if it had"));
+        }
         if message.starts_with("redefinition of") {
             let name = self.text(0);
             let error = self.source.error(format!("`{name}` is declared twice"));
@@ -373,7 +403,7 @@ impl Rejected<'_> {
             match between(rest, "(", ")").map(|types| types.split(", ").collect::<Vec<_>>()).as_deref() {
                 Some([left, "_"]) => format!("`{}` works on `bool`, not on `{left}`", operator(operation)),
                 Some([left, right]) => format!("`{}` does not work between `{left}` and `{right}`", operator(operation)),
-                _ => "these operands do not go together".to_owned(),
+                _ => format!("`{}` does not work on these operands", operator(operation)),
             }
         } else {
             lower_first(message)
@@ -382,7 +412,7 @@ impl Rejected<'_> {
         for (place, label) in &self.labels {
             told = told.at(place.clone(), if label.is_empty() { "here".to_owned() } else { lower_first(label) });
         }
-        if self.labels.is_empty()
+        if told.labels.is_empty()
             && let Some(place) = locate::statement(self.source, error.message())
         {
             told = told.at(place, "in this statement");

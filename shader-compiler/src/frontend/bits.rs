@@ -236,3 +236,207 @@ pub(crate) fn from_f16(b: &mut Builder, half: Value) -> Value {
     let word = b.op(Op::Or, &[word, sign]);
     b.op(Op::Float, &[word])
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::testing::{Numbers, check, run, translate};
+    use crate::ir::Op;
+
+    /// The float next to a double, ties to even, from which nothing is lost but by rounding.
+    fn exact_ldexp(x: f32, n: i32) -> f32 {
+        // Doubles hold x·2ⁿ exactly in this range; beyond it the result is zero or infinite.
+        (f64::from(x) * 2f64.powi(n.clamp(-400, 400))) as f32
+    }
+
+    #[test]
+    fn frexp_and_ldexp() {
+        let f = translate("fn f(x: f32) -> vec2f { let r = frexp(x); return vec2f(r.fract, f32(r.exp)); }");
+        let g = translate("fn f(x: f32, n: i32) -> f32 { return ldexp(x, n); }");
+        let mut numbers = Numbers::new(1);
+        for _ in 0..20_000 {
+            let x = numbers.float();
+            let [fraction, exponent] = [0, 1].map(|k| f32::from_bits(run(&f, &[x.to_bits()])[k]));
+            if x.is_finite() && x != 0.0 {
+                assert!((0.5..1.0).contains(&fraction.abs()), "frexp({x}) = {fraction}, {exponent}");
+                assert_eq!(exact_ldexp(fraction, exponent as i32), x);
+            } else {
+                assert!((fraction == x || x.is_nan() && fraction.is_nan()) && exponent == 0.0, "frexp({x})");
+            }
+            let n = if numbers.below(4) == 0 { numbers.int() as i32 } else { numbers.below(600) as i32 - 300 };
+            check(&g, &[x.to_bits(), n as u32], &[exact_ldexp(x, n).to_bits()]);
+        }
+    }
+
+    #[test]
+    fn vectors_of_frexp_have_all_fractions_first() {
+        let f = translate("fn f(v: vec2f) -> vec4f { let r = frexp(v); return vec4f(r.fract, vec2f(r.exp)); }");
+        let expected = [0.75, 0.625, 3.0, 1.0f32];
+        check(&f, &[6.0f32.to_bits(), 1.25f32.to_bits()], &expected.map(f32::to_bits));
+    }
+
+    #[test]
+    fn counting_and_finding_bits() {
+        let source = |ty: &str| {
+            format!(
+                "fn f(x: {ty}) -> array<{ty}, 6> {{ return array(countOneBits(x), countLeadingZeros(x), countTrailingZeros(x),
+                    reverseBits(x), firstLeadingBit(x), firstTrailingBit(x)); }}"
+            )
+        };
+        let (signed, unsigned) = (translate(&source("i32")), translate(&source("u32")));
+        let mut numbers = Numbers::new(2);
+        for _ in 0..2000 {
+            let x = numbers.int();
+            let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits].map(|op| op.eval(&[x]));
+            // Of what leading and trailing zeros mean; the translation has them from these operations.
+            let last = if x == 0 { u32::MAX } else { Op::TrailingZeros.eval(&[x]) };
+            let mut expected = ops.to_vec();
+            expected.extend([31u32.wrapping_sub(Op::LeadingZeros.eval(&[x])), last]);
+            check(&unsigned, &[x], &expected);
+            let positive = if (x as i32) < 0 { !x } else { x };
+            expected[4] = 31u32.wrapping_sub(Op::LeadingZeros.eval(&[positive]));
+            check(&signed, &[x], &expected);
+        }
+    }
+
+    #[test]
+    fn bit_fields() {
+        let source = |ty: &str| {
+            format!(
+                "fn f(x: {ty}, y: {ty}, o: u32, c: u32) -> array<{ty}, 2> {{
+                    return array(extractBits(x, o, c), insertBits(x, y, o, c)); }}"
+            )
+        };
+        let (signed, unsigned) = (translate(&source("i32")), translate(&source("u32")));
+        let mut numbers = Numbers::new(3);
+        for _ in 0..5000 {
+            let (x, y) = (numbers.int(), numbers.int());
+            let (offset, count) = if numbers.below(4) == 0 { (numbers.int(), numbers.int()) } else { (numbers.below(36), numbers.below(36)) };
+            // As the specification has it, on wide integers.
+            let (o, w) = (offset.min(32), 32);
+            let c = count.min(w - o);
+            let mask = ((1u64 << c) - 1) as u32;
+            let field = (u64::from(x) >> o) as u32 & mask;
+            let inserted = (u64::from(x) & !(u64::from(mask) << o) | (u64::from(y & mask) << o)) as u32;
+            let negative = c > 0 && field >> (c - 1) & 1 == 1;
+            let extended = if negative { field | !mask } else { field };
+            check(&unsigned, &[x, y, offset, count], &[field, inserted]);
+            check(&signed, &[x, y, offset, count], &[extended, inserted]);
+        }
+    }
+
+    #[test]
+    fn packing_floats() {
+        let f = translate(
+            "fn f(v: vec4f) -> array<u32, 4> {
+                return array(pack4x8snorm(v), pack4x8unorm(v), pack2x16snorm(v.xy), pack2x16unorm(v.xy));
+            }",
+        );
+        let mut numbers = Numbers::new(4);
+        for _ in 0..2000 {
+            let v: [f32; 4] = std::array::from_fn(|_| if numbers.below(4) == 0 { numbers.float() } else { numbers.tame() / 3.0 });
+            let part = |x: f32, low: f32, unit: f32| {
+                let x = if x.is_nan() { low } else { x };
+                (unit * x.clamp(low, 1.0) + 0.5).floor() as i32 as u32
+            };
+            let packed = |n: usize, low: f32, unit: f32| {
+                let width = 32 / n as u32;
+                let mask = (1u64 << width) as u32 - 1;
+                (0..n).fold(0, |word, k| word | (part(v[k], low, unit) & mask) << (k as u32 * width))
+            };
+            let expected = [packed(4, -1.0, 127.0), packed(4, 0.0, 255.0), packed(2, -1.0, 32767.0), packed(2, 0.0, 65535.0)];
+            check(&f, &v.map(f32::to_bits), &expected);
+        }
+    }
+
+    #[test]
+    fn unpacking_floats() {
+        let f = translate(
+            "struct R { a: vec4f, b: vec4f, c: vec2f, d: vec2f }
+            fn f(x: u32) -> R { return R(unpack4x8snorm(x), unpack4x8unorm(x), unpack2x16snorm(x), unpack2x16unorm(x)); }",
+        );
+        let mut numbers = Numbers::new(5);
+        for _ in 0..2000 {
+            let x = numbers.int();
+            let bytes = x.to_le_bytes();
+            let halves = [x as u16, (x >> 16) as u16];
+            let mut expected = bytes.map(|b| (f32::from(b as i8) / 127.0).max(-1.0)).to_vec();
+            expected.extend(bytes.map(|b| f32::from(b) / 255.0));
+            expected.extend(halves.map(|h| (f32::from(h as i16) / 32767.0).max(-1.0)));
+            expected.extend(halves.map(|h| f32::from(h) / 65535.0));
+            check(&f, &[x], &expected.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn packing_integers() {
+        let f = translate(
+            "struct R { a: array<u32, 4>, b: vec4i, c: vec4u, d: i32, e: u32 }
+            fn f(v: vec4i, y: u32) -> R {
+                let u = vec4u(v);
+                let x = pack4xI8(v);
+                return R(array(pack4xI8(v), pack4xU8(u), pack4xI8Clamp(v), pack4xU8Clamp(u)),
+                    unpack4xI8(y), unpack4xU8(y), dot4I8Packed(x, y), dot4U8Packed(x, y));
+            }",
+        );
+        let mut numbers = Numbers::new(6);
+        for _ in 0..2000 {
+            let v: [u32; 4] = std::array::from_fn(|_| if numbers.below(2) == 0 { numbers.int() } else { numbers.below(600).wrapping_sub(300) });
+            let y = numbers.int();
+            let pack = |part: &dyn Fn(u32) -> u32| u32::from_le_bytes(v.map(|x| part(x) as u8));
+            let x = pack(&|x| x);
+            let clamped = pack(&|x| (x as i32).clamp(-128, 127) as u32);
+            let mut expected = vec![x, x, clamped, pack(&|x| x.min(255))];
+            expected.extend(y.to_le_bytes().map(|b| b as i8 as i32 as u32));
+            expected.extend(y.to_le_bytes().map(u32::from));
+            let dot = |part: &dyn Fn(u8) -> u32| {
+                x.to_le_bytes().iter().zip(y.to_le_bytes()).fold(0u32, |sum, (&x, y)| sum.wrapping_add(part(x).wrapping_mul(part(y))))
+            };
+            expected.extend([dot(&|b| b as i8 as i32 as u32), dot(&u32::from)]);
+            check(&f, &[v[0], v[1], v[2], v[3], y], &expected);
+        }
+    }
+
+    /// A binary16's value by its definition.
+    fn half_value(half: u16) -> f32 {
+        let (sign, exponent, fraction) = (half >> 15, i32::from(half >> 10 & 31), f64::from(half & 0x3ff));
+        let size = match exponent {
+            0 => fraction * 2f64.powi(-24),
+            31 if fraction == 0.0 => f64::INFINITY,
+            31 => f64::NAN,
+            _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+        };
+        (if sign == 1 { -size } else { size }) as f32
+    }
+
+    #[test]
+    fn all_halves_unpack() {
+        let f = translate("fn f(x: u32) -> vec2f { return unpack2x16float(x); }");
+        for half in 0..=u16::MAX {
+            let other = half.wrapping_mul(31);
+            let expected = [half_value(half), half_value(other)].map(f32::to_bits);
+            check(&f, &[u32::from(half) | u32::from(other) << 16], &expected);
+        }
+    }
+
+    #[test]
+    fn halves_are_the_nearest() {
+        let f = translate("fn f(x: f32) -> vec2f { return vec2f(quantizeToF16(x), unpack2x16float(pack2x16float(vec2f(1.0, x))).y); }");
+        let g = translate("fn f(x: f32) -> u32 { return pack2x16float(vec2f(x, -x)); }");
+        // Every finite half, the points between neighbours, and what is next to these.
+        for half in 0..0x7c00u16 {
+            let (low, high) = (half_value(half), if half == 0x7bff { 65536.0 } else { half_value(half + 1) });
+            let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
+            let even = if half % 2 == 0 { half } else { half + 1 };
+            for (x, to) in [(low, half), (middle.next_down(), half), (middle, even), (middle.next_up(), half + 1)] {
+                let quantized = half_value(to).to_bits();
+                check(&f, &[x.to_bits()], &[quantized, quantized]);
+                check(&f, &[(-x).to_bits()], &[quantized | 1 << 31, quantized | 1 << 31]);
+                check(&g, &[x.to_bits()], &[u32::from(to) | (u32::from(to) | 0x8000) << 16]);
+            }
+        }
+        for x in [1e6, f32::MAX, f32::INFINITY, f32::NAN] {
+            let expected = if x.is_nan() { x } else { f32::INFINITY }.to_bits();
+            check(&f, &[x.to_bits()], &[expected, expected]);
+        }
+    }
+}

@@ -32,8 +32,8 @@ pub(crate) fn math(b: &mut Builder, fun: Fun, ty: &TypeInner, args: [&[Value]; 4
             b.op(min_of(kind), &[raised, args[2]])
         }),
         Fun::Saturate => each(args, out, |args| saturate(b, args[0])),
-        Fun::Radians => each(args, out, |args| scale(b, args[0], std::f32::consts::PI / 180.0)),
-        Fun::Degrees => each(args, out, |args| scale(b, args[0], 180.0 / std::f32::consts::PI)),
+        Fun::Radians => each(args, out, |args| scale(b, args[0], std::f64::consts::PI / 180.0)),
+        Fun::Degrees => each(args, out, |args| scale(b, args[0], 180.0 / std::f64::consts::PI)),
         Fun::Sign if kind == Kind::Float => each(args, out, |args| b.op(Op::Sign, args)),
         Fun::Sign => each(args, out, |args| {
             let (one, minus_one) = (b.i32(1), b.i32(-1));
@@ -228,8 +228,8 @@ fn saturate(b: &mut Builder, x: Value) -> Value {
     b.op(Op::Min, &[raised, one])
 }
 
-fn scale(b: &mut Builder, x: Value, by: f32) -> Value {
-    let by = b.f32(by);
+fn scale(b: &mut Builder, x: Value, by: f64) -> Value {
+    let by = b.f32(by as f32);
     b.op(Op::Mul, &[x, by])
 }
 
@@ -287,4 +287,217 @@ fn determinant(b: &mut Builder, m: &[Value], rows: usize, row: usize, columns: &
         });
     }
     sum.expect("matrices have columns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::float_op;
+    use crate::frontend::testing::{Numbers, check, run, translate};
+    use crate::ir::Op;
+    use naga::MathFunction as Fun;
+
+    fn words(floats: &[f32]) -> Vec<u32> {
+        floats.iter().map(|x| x.to_bits()).collect()
+    }
+
+    fn min(a: f32, b: f32) -> f32 {
+        if b < a { b } else { a }
+    }
+
+    fn max(a: f32, b: f32) -> f32 {
+        if a < b { b } else { a }
+    }
+
+    fn dot(x: &[f32], y: &[f32]) -> f32 {
+        x.iter().zip(y).map(|(x, y)| x * y).reduce(|x, y| x + y).unwrap()
+    }
+
+    #[test]
+    fn single_operations() {
+        let named = [
+            ("cos", Fun::Cos),
+            ("cosh", Fun::Cosh),
+            ("sin", Fun::Sin),
+            ("sinh", Fun::Sinh),
+            ("tan", Fun::Tan),
+            ("tanh", Fun::Tanh),
+            ("acos", Fun::Acos),
+            ("asin", Fun::Asin),
+            ("atan", Fun::Atan),
+            ("atan2", Fun::Atan2),
+            ("asinh", Fun::Asinh),
+            ("acosh", Fun::Acosh),
+            ("atanh", Fun::Atanh),
+            ("ceil", Fun::Ceil),
+            ("floor", Fun::Floor),
+            ("round", Fun::Round),
+            ("fract", Fun::Fract),
+            ("trunc", Fun::Trunc),
+            ("exp", Fun::Exp),
+            ("exp2", Fun::Exp2),
+            ("log", Fun::Log),
+            ("log2", Fun::Log2),
+            ("pow", Fun::Pow),
+            ("step", Fun::Step),
+            ("smoothstep", Fun::SmoothStep),
+            ("sqrt", Fun::Sqrt),
+            ("inverseSqrt", Fun::InverseSqrt),
+        ];
+        let mut numbers = Numbers::new(1);
+        for (name, fun) in named {
+            let op = float_op(fun).expect("it is one operation");
+            let count = op.arity();
+            let args = ["x", "y", "z"][..count].join(", ");
+            let scalar = translate(&format!("fn f(x: f32, y: f32, z: f32) -> f32 {{ return {name}({args}); }}"));
+            let vector = translate(&format!("fn f(x: vec2f, y: vec2f, z: vec2f) -> vec2f {{ return {name}({args}); }}"));
+            for _ in 0..100 {
+                let args: [f32; 6] = std::array::from_fn(|_| numbers.float());
+                let args = args.map(f32::to_bits);
+                check(&scalar, &args[..3], &[op.eval(&args[..count])]);
+                let component = |k: usize| op.eval(&[args[k], args[2 + k], args[4 + k]][..count]);
+                check(&vector, &args, &[component(0), component(1)]);
+            }
+        }
+        assert_eq!(float_op(Fun::Atan2), Some(Op::Atan2));
+        assert_eq!(float_op(Fun::InverseSqrt), Some(Op::Rsqrt));
+    }
+
+    #[test]
+    fn floats() {
+        let f = translate(
+            "struct R { r: array<f32, 12>, v: vec2f, m: vec4f }
+            fn f(x: f32, y: f32, z: f32) -> R {
+                let m = modf(vec2f(x, y));
+                return R(array(abs(x), min(x, y), max(x, y), clamp(x, y, z), saturate(x), radians(x), degrees(x), sign(x), fma(x, y, z),
+                    mix(x, y, z), length(x), distance(x, y)), mix(vec2f(x, y), vec2f(y, z), x), vec4f(m.fract, m.whole));
+            }",
+        );
+        let mut numbers = Numbers::new(2);
+        for _ in 0..2000 {
+            let [x, y, z] = [numbers.float(), numbers.float(), numbers.float()];
+            let mix = |x: f32, y: f32, t: f32| x * (1.0 - t) + y * t;
+            let sign = f32::from_bits(Op::Sign.eval(&[x.to_bits()]));
+            let expected = [
+                x.abs(),
+                min(x, y),
+                max(x, y),
+                min(max(x, y), z),
+                min(max(x, 0.0), 1.0),
+                x * 0.017453292,
+                x * 57.29578,
+                sign,
+                x * y + z,
+                mix(x, y, z),
+                x.abs(),
+                (x - y).abs(),
+                mix(x, y, x),
+                mix(y, z, x),
+                x - x.trunc(),
+                y - y.trunc(),
+                x.trunc(),
+                y.trunc(),
+            ];
+            check(&f, &words(&[x, y, z]), &words(&expected));
+        }
+    }
+
+    #[test]
+    fn integers() {
+        let source = |ty: &str, sign: &str| {
+            format!(
+                "fn f(x: {ty}, y: {ty}, z: {ty}) -> array<{ty}, 6> {{
+                    return array(abs(x), min(x, y), max(x, y), clamp(x, y, z), {sign}, dot(vec3(x, y, z), vec3(z, x, y)));
+                }}"
+            )
+        };
+        let (signed, unsigned) = (translate(&source("i32", "sign(x)")), translate(&source("u32", "x")));
+        let mut numbers = Numbers::new(3);
+        for _ in 0..2000 {
+            let [x, y, z] = [numbers.int(), numbers.int(), numbers.int()];
+            let dot = x.wrapping_mul(z).wrapping_add(y.wrapping_mul(x)).wrapping_add(z.wrapping_mul(y));
+            check(&unsigned, &[x, y, z], &[x, x.min(y), x.max(y), x.max(y).min(z), x, dot]);
+            let [a, b, c] = [x, y, z].map(|x| x as i32);
+            let expected = [a.wrapping_abs(), a.min(b), a.max(b), a.max(b).min(c), a.signum(), dot as i32];
+            check(&signed, &[x, y, z], &expected.map(|x| x as u32));
+        }
+    }
+
+    #[test]
+    fn geometry() {
+        let f = translate(
+            "struct R { dot: f32, cross: vec3f, length: f32, distance: f32, normalize: vec3f, face: vec3f, reflect: vec3f, refract: vec3f }
+            fn f(x: vec3f, y: vec3f, z: vec3f, eta: f32) -> R {
+                return R(dot(x, y), cross(x, y), length(x), distance(x, y), normalize(x), faceForward(x, y, z), reflect(x, y),
+                    refract(x, y, eta));
+            }",
+        );
+        let mut numbers = Numbers::new(4);
+        for _ in 0..2000 {
+            let [x, y, z]: [[f32; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| numbers.tame() / 4.0));
+            let eta = numbers.tame().abs();
+            let length = |v: &[f32; 3]| dot(v, v).sqrt();
+            let mut expected = vec![dot(&x, &y)];
+            expected.extend([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]);
+            expected.push(length(&x));
+            expected.push(length(&std::array::from_fn(|k| x[k] - y[k])));
+            expected.extend(x.map(|c| c / length(&x)));
+            expected.extend(x.map(|c| if dot(&y, &z) < 0.0 { c } else { -c }));
+            expected.extend((0..3).map(|k| x[k] - 2.0 * dot(&y, &x) * y[k]));
+            let cos = dot(&y, &x);
+            let k = 1.0 - eta * eta * (1.0 - cos * cos);
+            expected.extend((0..3).map(|i| if k < 0.0 { 0.0 } else { eta * x[i] - (eta * cos + k.sqrt()) * y[i] }));
+            let inputs: Vec<_> = x.into_iter().chain(y).chain(z).chain([eta]).collect();
+            check(&f, &words(&inputs), &words(&expected));
+        }
+    }
+
+    #[test]
+    fn refraction_follows_snell() {
+        let f = translate("fn f(i: vec3f, n: vec3f, eta: f32) -> vec3f { return refract(i, n, eta); }");
+        // 30° into glass: sin t = sin i / 1.5.
+        let inputs = [0.5, 0.0, -(0.75f32.sqrt()), 0.0, 0.0, 1.0, 1.0 / 1.5];
+        let t = run(&f, &words(&inputs)).into_iter().map(f32::from_bits).collect::<Vec<_>>();
+        assert!((t[0] - 1.0 / 3.0).abs() < 1e-6 && (t[2] + (1.0f32 - 1.0 / 9.0).sqrt()).abs() < 1e-6, "{t:?}");
+    }
+
+    #[test]
+    fn matrices() {
+        let f = translate(
+            "struct R { t: mat2x3f, d2: f32, d3: f32, d4: f32 }
+            fn f(m: mat4x4f) -> R {
+                let n = mat3x3f(m[0].xyz, m[1].xyz, m[2].xyz);
+                return R(transpose(mat3x2f(n[0].xy, n[1].xy, n[2].xy)), determinant(mat2x2f(m[0].xy, m[1].xy)), determinant(n),
+                    determinant(m));
+            }",
+        );
+        let mut numbers = Numbers::new(5);
+        for _ in 0..200 {
+            let m: [f32; 16] = std::array::from_fn(|_| numbers.tame());
+            let out: Vec<_> = run(&f, &words(&m)).into_iter().map(f32::from_bits).collect();
+            assert_eq!(out[..6], [m[0], m[4], m[8], m[1], m[5], m[9]]);
+            for n in 2..=4 {
+                let (expected, found) = (determinant_by_elimination(&m, n), f64::from(out[4 + n]));
+                assert!((expected - found).abs() < 1e-3, "{n}: {expected} {found}");
+            }
+        }
+    }
+
+    fn determinant_by_elimination(m: &[f32; 16], n: usize) -> f64 {
+        let mut a: Vec<Vec<f64>> = (0..n).map(|c| (0..n).map(|r| f64::from(m[4 * c + r])).collect()).collect();
+        let mut determinant = 1.0;
+        for k in 0..n {
+            let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap();
+            if pivot != k {
+                a.swap(k, pivot);
+                determinant = -determinant;
+            }
+            determinant *= a[k][k];
+            let row = a[k].clone();
+            for other in &mut a[k + 1..] {
+                let factor = other[k] / row[k];
+                other.iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+        determinant
+    }
 }

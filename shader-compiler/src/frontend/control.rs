@@ -611,3 +611,370 @@ fn emitted<'s>(steps: &'s [Step]) -> impl Iterator<Item = Handle<Expression>> + 
     });
     ranges.flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::testing::{CAP, check, fault, run, translate};
+    use crate::ir::Function;
+    use crate::ir::function::{Stmt, for_each_stmt};
+
+    /// Numbers of ifs and loops, and of parameters of all loops.
+    fn shape(f: &Function) -> [usize; 3] {
+        let mut shape = [0; 3];
+        for_each_stmt(&f.body, &mut |stmt| match stmt {
+            Stmt::Op(_) => {}
+            Stmt::If(_) => shape[0] += 1,
+            Stmt::Loop(l) => {
+                shape[1] += 1;
+                shape[2] += l.params.len();
+            }
+        });
+        shape
+    }
+
+    fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, expected: impl Fn(i32) -> i32) {
+        let f = translate(source);
+        for x in inputs {
+            check(&f, &[x as u32], &[expected(x) as u32]);
+        }
+    }
+
+    #[test]
+    fn arms_of_ifs_are_joined() {
+        let source = "fn f(x: i32) -> i32 {
+            var a = 1;
+            if x > 3 { a = x; } else if x > 0 { a = 10 * x; } else { }
+            return a;
+        }";
+        check_all(source, -2..8, |x| match x {
+            4.. => x,
+            1.. => 10 * x,
+            _ => 1,
+        });
+    }
+
+    #[test]
+    fn early_returns_leave_no_flags_behind() {
+        let source = "fn f(x: i32) -> i32 {
+            if x < 0 { return -1; }
+            if x > 10 { return 11; }
+            return x * x;
+        }";
+        check_all(source, -3..14, |x| match x {
+            ..0 => -1,
+            11.. => 11,
+            _ => x * x,
+        });
+        // A choice for each `if`, and nothing else, since the arms are cheap.
+        let f = translate(source);
+        let selects = |f: &Function| f.body.stmts.iter().filter(|s| matches!(s, Stmt::Op(v) if f.operation(*v).is_some_and(|(op, _)| op == crate::ir::Op::Select))).count();
+        assert_eq!((shape(&f), selects(&f)), ([0; 3], 2));
+    }
+
+    #[test]
+    fn returns_within_blocks_skip_what_is_after_them() {
+        let source = "fn f(x: i32) -> i32 {
+            var a = x;
+            if x > 0 {
+                if x > 5 { if x > 7 { return 100; } a += 1; }
+                a *= 2;
+            }
+            a += 3;
+            return a;
+        }";
+        check_all(source, -2..12, |x| match x {
+            8.. => 100,
+            6.. => (x + 1) * 2 + 3,
+            1.. => x * 2 + 3,
+            _ => x + 3,
+        });
+    }
+
+    #[test]
+    fn known_conditions_leave_one_arm() {
+        let f = translate(
+            "const on = true;
+            fn g(x: i32, flag: bool) -> i32 { if flag { return x; } for (var i = 0; i < x; i++) {} return 0; }
+            fn f(x: i32) -> i32 { if !on { return 5; } return g(x, on); }",
+        );
+        assert_eq!(shape(&f), [0; 3]);
+        check(&f, &[7], &[7]);
+    }
+
+    #[test]
+    fn switches() {
+        let source = "fn f(x: i32) -> i32 {
+            var a = 0;
+            switch x {
+                case 1 { a = 10; }
+                case 2, 3 { if x == 3 { break; } a = 20; }
+                case -4: { return -40; }
+                case 5, default { a = 50; }
+            }
+            return a + 1;
+        }";
+        check_all(source, -6..8, |x| match x {
+            1 => 11,
+            2 => 21,
+            3 => 1,
+            -4 => -40,
+            _ => 51,
+        });
+    }
+
+    #[test]
+    fn large_switches_are_trees() {
+        let cases: String = (0..100).map(|k| format!("case {}u: {{ a = {}u; }} ", 3 * k, k * k + 1)).collect();
+        let f = translate(&format!("fn f(x: u32) -> u32 {{ var a = 7u; switch x {{ default: {{}} {cases} }} return a; }}"));
+        for x in 0..310 {
+            let expected = if x % 3 == 0 && x < 300 { (x / 3) * (x / 3) + 1 } else { 7 };
+            check(&f, &[x], &[expected]);
+        }
+    }
+
+    #[test]
+    fn switches_in_loops_tell_break_and_continue_apart() {
+        let source = "fn f(x: i32) -> i32 {
+            var sum = 0;
+            for (var i = 0; i < 10; i++) {
+                switch i & 3 {
+                    case 0 { continue; }
+                    case 1 { sum += 1; break; }
+                    case 2 { if i > x { return sum; } }
+                    default { sum += 100; }
+                }
+                sum += 1000;
+            }
+            return sum;
+        }";
+        check_all(source, -1..12, |x| {
+            let mut sum = 0;
+            for i in 0..10 {
+                match i & 3 {
+                    0 => continue,
+                    1 => sum += 1,
+                    2 if i > x => return sum,
+                    2 => {}
+                    _ => sum += 100,
+                }
+                sum += 1000;
+            }
+            sum
+        });
+    }
+
+    #[test]
+    fn loops_of_all_kinds() {
+        let kinds = [
+            "for (var i = 0; i < x; i++) { s += i; }",
+            "var i = 0; while i < x { s += i; i++; }",
+            "var i = 0; loop { if i >= x { break; } s += i; i++; }",
+            "var i = 0; loop { if i >= x { break; } s += i; continuing { i++; } }",
+            "var i = 0; if x > 0 { loop { s += i; continuing { i++; break if i >= x; } } }",
+        ];
+        for kind in kinds {
+            let source = format!("fn f(x: i32) -> i32 {{ var s = 0; {kind} return s; }}");
+            check_all(&source, -1..20, |x| (0..x).sum());
+            // The number of rounds, the loop's own counter, the sum.
+            assert_eq!(shape(&translate(&source))[1..], [1, 3], "{source}");
+        }
+    }
+
+    #[test]
+    fn the_condition_of_a_loop_is_all_of_its_head() {
+        let f = translate("fn f(x: i32) -> i32 { var s = 0; for (var i = 0; i < x; i++) { s += i; } return s; }");
+        let mut heads = vec![];
+        for_each_stmt(&f.body, &mut |stmt| {
+            if let Stmt::Loop(l) = stmt {
+                heads.push((l.head.stmts.len(), l.body.stmts.len()));
+            }
+        });
+        // i < x, k < cap, both; whether it was for the cap, in two or three operations. s + i, i + 1, k + 1.
+        assert!(heads.len() == 1 && heads[0].0 <= 7 && heads[0].1 == 3, "{heads:?}");
+    }
+
+    #[test]
+    fn a_continue_in_the_head_skips_the_body() {
+        let source = "fn f(x: i32) -> i32 {
+            var i = 0;
+            var s = 0;
+            loop {
+                i++;
+                let double = 2 * i;
+                if (i & 1) == 0 { continue; }
+                let triple = 3 * i;
+                if i > x { break; }
+                s += double + triple;
+                let more = s + i;
+                if (i & 2) == 0 { continue; }
+                s += 1000 + more;
+                continuing { s += double; }
+            }
+            return s;
+        }";
+        check_all(source, 0..20, |x| {
+            let (mut i, mut s) = (0, 0i32);
+            loop {
+                i += 1;
+                let double = 2 * i;
+                if i & 1 != 0 {
+                    if i > x {
+                        return s;
+                    }
+                    s += double + 3 * i;
+                    let more = s + i;
+                    if i & 2 != 0 {
+                        s += 1000 + more;
+                    }
+                }
+                s += double;
+            }
+        });
+    }
+
+    #[test]
+    fn pointers_are_handed_on_from_where_exits_put_them() {
+        let source = "fn f(x: i32) -> i32 {
+            var a = array(1, 2, 3, 4);
+            var i = 0;
+            loop {
+                if i > 6 { break; }
+                let p = &a[(i * x) & 3];
+                if *p > 40 { break; }
+                *p *= 3;
+                if i == 2 { i += 2; continue; }
+                *p += i;
+                continuing { i++; *p += 1; }
+            }
+            return a[0] + 100 * a[1] + 10000 * a[2] + 1000000 * a[3];
+        }";
+        check_all(source, -5..20, |x| {
+            let mut a = [1, 2, 3, 4];
+            let mut i = 0;
+            while i <= 6 {
+                let p = &mut a[(i * x & 3) as usize];
+                if *p > 40 {
+                    break;
+                }
+                *p *= 3;
+                if i == 2 {
+                    i += 2;
+                } else {
+                    *p += i;
+                }
+                i += 1;
+                *p += 1;
+            }
+            a[0] + 100 * a[1] + 10000 * a[2] + 1000000 * a[3]
+        });
+    }
+
+    #[test]
+    fn nested_loops_with_returns() {
+        let source = "fn f(x: i32) -> i32 {
+            var n = 0;
+            for (var i = 0; i < 6; i++) {
+                for (var j = 0; j < i; j++) {
+                    if j == 3 { break; }
+                    n += 1;
+                    if n == x { return 1000 + 10 * i + j; }
+                }
+                if n > 2 * x { continue; }
+                n += 1;
+            }
+            return n;
+        }";
+        check_all(source, -2..25, |x| {
+            let mut n = 0;
+            for i in 0..6 {
+                for j in 0..i.min(3) {
+                    n += 1;
+                    if n == x {
+                        return 1000 + 10 * i + j;
+                    }
+                }
+                if n <= 2 * x {
+                    n += 1;
+                }
+            }
+            n
+        });
+    }
+
+    #[test]
+    fn values_declared_in_loops_start_anew() {
+        let source = "fn f(x: i32) -> i32 {
+            var s = 0;
+            for (var i = 0; i < x; i++) { var a: i32; var b = 5; a += i; b += a; s += b; }
+            return s;
+        }";
+        check_all(source, 0..10, |x| (0..x).map(|i| i + 5).sum());
+    }
+
+    #[test]
+    fn loops_are_left_at_the_cap() {
+        let source = "fn f(n: u32) -> u32 { var i = 0u; while i < n { i++; } return i; }";
+        let f = translate(source);
+        for (n, rounds, capped) in [(0, 0, 0), (CAP - 1, CAP - 1, 0), (CAP, CAP, 0), (CAP + 1, CAP, !0), (!0, CAP, !0)] {
+            assert_eq!(run(&f, &[n]), [rounds, capped], "{n}");
+        }
+        let at_the_end = translate("fn f(n: u32) -> u32 { var i = 0u; loop { i++; continuing { break if i >= n; } } return i; }");
+        for (n, rounds, capped) in [(0, 1, 0), (CAP, CAP, 0), (CAP + 1, CAP + 1, 0), (CAP + 2, CAP + 1, !0)] {
+            assert_eq!(run(&at_the_end, &[n]), [rounds, capped], "{n}");
+        }
+    }
+
+    #[test]
+    fn endless_loops_end() {
+        let f = translate("fn f(x: i32) -> i32 { var a = x; loop { a += 1; if a == -1 { return 7; } } return a - a; }");
+        assert_eq!(run(&f, &[0]), [0, !0]);
+        assert_eq!(run(&f, &[-5i32 as u32]), [7, 0]);
+    }
+
+    #[test]
+    fn loops_around_a_capped_one_stop() {
+        let f = translate(
+            "fn spin(n: i32) -> i32 { var i = 0; while i != n { i++; } return i; }
+            fn f(n: i32) -> i32 {
+                var s = 0;
+                for (var i = 0; i < 900; i++) { for (var j = 0; j < 900; j++) { s += 1; if i == 3 { s += spin(n); } } }
+                return s;
+            }",
+        );
+        // The round in which the cap is reached, and those that found it not yet reached.
+        let out = run(&f, &[-1i32 as u32]);
+        assert_eq!(out, [3 * 900 + 1 + CAP, !0]);
+        assert_eq!(run(&f, &[2]), [900 * 900 + 900 * 2, 0]);
+    }
+
+    #[test]
+    fn what_is_capped_in_an_arm_not_taken_is_not_capped() {
+        let f = translate("fn f(x: i32) -> i32 { var a = 0; if x > 0 { while a != -1 { a++; } } return a; }");
+        assert_eq!(run(&f, &[0]), [0, 0]);
+        assert_eq!(run(&f, &[1]), [CAP, !0]);
+    }
+
+    #[test]
+    fn what_has_no_meaning_here_is_refused() {
+        let (found, text) = fault("fn f(x: f32) -> f32 { if x > 0.0 { discard; } return x; }");
+        assert_eq!((&found.message[..], &text[..]), ("`discard` has no meaning in a material", "discard;"));
+        let (found, _) = fault("fn f(x: f32) -> f32 { workgroupBarrier(); return x; }");
+        assert_eq!(found.message, "barriers have no meaning in a material");
+        let (found, text) = fault(
+            "@group(0) @binding(0) var<storage, read_write> n: atomic<u32>; fn f(x: u32) -> u32 { atomicAdd(&n, x); return x; }",
+        );
+        assert_eq!((found.message.contains("atomics"), &text[..]), (true, "atomicAdd"), "{found:?}");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let returns: String = (0..400).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
+        let (found, _) = fault(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"));
+        assert!(found.message.contains("nest"), "{found:?}");
+        let returns: String = (0..150).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
+        check_all(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"), 0..160, |x| if x < 150 { 3 * x } else { 0 });
+        let chain: String = (0..400).map(|k| format!("if x == {k} {{ a = {k} * 3; }} else ")).collect();
+        let (found, _) = fault(&format!("fn f(x: i32) -> i32 {{ var a = 0; {chain} {{ a = 1; }} return a; }}"));
+        assert!(found.message.contains("nest"), "{found:?}");
+    }
+}

@@ -57,7 +57,7 @@ fn root(expressions: &naga::Arena<Expression>, mut pointer: Handle<Expression>) 
 
 fn effects_of(module: &Module, function: &naga::Function, callees: &[Effects]) -> Effects {
     let mut effects = Effects::default();
-    let mut assign = |effects: &mut Effects, pointer| match root(&function.expressions, pointer) {
+    let assign = |effects: &mut Effects, pointer| match root(&function.expressions, pointer) {
         Expression::GlobalVariable(global) => effects.globals.push(*global),
         Expression::FunctionArgument(index) => effects.params.push(*index),
         _ => {}

@@ -175,3 +175,50 @@ pub(crate) fn narrow(scalar: naga::Scalar, span: Span) -> Fault {
         help: Some(format!("use `{instead}`")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::leaves;
+    use crate::frontend::testing::module;
+    use crate::ir::Type::{self, Bool, F32, I32};
+
+    fn leaves_of(declarations: &str, name: &str) -> Result<Vec<Type>, String> {
+        let (module, _) = module(declarations);
+        let (ty, _) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).expect("it is declared");
+        leaves(&module, ty).map_err(|fault| fault.message)
+    }
+
+    #[test]
+    fn leaves_are_in_order_of_declaration() {
+        let source = "struct A { x: vec2f, n: u32 } struct B { a: array<A, 2>, flag: bool, m: mat2x2f, v: vec3<bool> }";
+        let a = [F32, F32, I32];
+        let expected = [&a[..], &a, &[Bool], &[F32; 4], &[Bool; 3]].concat();
+        assert_eq!(leaves_of(source, "B"), Ok(expected));
+    }
+
+    #[test]
+    fn what_cannot_be_translated_is_named() {
+        let part = |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
+        assert_eq!(part("f16").unwrap_err(), "`f16` is not supported");
+        assert_eq!(part("vec2<u64>").unwrap_err(), "`u64` is not supported");
+        assert_eq!(part("mat2x2<f64>").unwrap_err(), "`f64` is not supported");
+        assert_eq!(part("atomic<u32>").unwrap_err(), "atomics cannot be used in a material");
+        assert_eq!(part("array<f32, 5000>").unwrap_err(), "a value of more than 4096 numbers cannot be used in a material");
+        assert_eq!(part("array<f32, 4000>").unwrap_err(), "a value of more than 4096 numbers cannot be used in a material");
+        assert_eq!(part("array<array<f32, 3>, 500>").map(|leaves| leaves.len()), Ok(3001));
+    }
+
+    #[test]
+    fn deep_nesting_and_doubling_are_no_trouble() {
+        let mut source = "struct S0 { x: f32 }".to_owned();
+        for k in 1..2000 {
+            source += &format!("struct S{k} {{ x: S{} }}", k - 1);
+        }
+        source += "struct T0 { x: f32, y: f32 }";
+        for k in 1..20 {
+            source += &format!("struct T{k} {{ x: T{0}, y: T{0} }}", k - 1);
+        }
+        assert_eq!(leaves_of(&source, "S1999"), Ok(vec![F32]));
+        assert!(leaves_of(&source, "T19").unwrap_err().contains("4096"));
+    }
+}

@@ -15,7 +15,11 @@ mod operators;
 mod outline;
 mod parse;
 mod places;
+#[cfg(test)]
+mod programs;
 mod range;
+#[cfg(test)]
+mod testing;
 mod translate;
 
 use crate::ir::{Function, Type};

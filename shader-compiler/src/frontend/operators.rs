@@ -214,3 +214,170 @@ fn converted(b: &mut Builder, from: Kind, to: Kind, a: Value) -> Value {
         _ => a,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::testing::{Numbers, check, translate};
+    use crate::ir::Op;
+    use crate::ir::types::Word;
+
+    /// Evaluates an operation whose meaning is tested elsewhere.
+    fn op(op: Op, args: &[u32]) -> u32 {
+        op.eval(args)
+    }
+
+    #[test]
+    fn float_operators() {
+        let f = translate(
+            "struct R { r: array<f32, 6>, b: array<bool, 6> }
+            fn f(x: f32, y: f32) -> R {
+                return R(array(x + y, x - y, x * y, x / y, x % y, -x), array((x < y), x <= y, (x > y), x >= y, x == y, x != y));
+            }",
+        );
+        let mut numbers = Numbers::new(1);
+        for _ in 0..2000 {
+            let (x, y) = (numbers.float(), if numbers.below(8) == 0 { 0.5 } else { numbers.float() });
+            let inputs = [x.to_bits(), y.to_bits()];
+            let mut expected = [x + y, x - y, x * y, x / y, 0.0, -x].map(f32::to_bits).to_vec();
+            expected[4] = op(Op::Rem, &inputs);
+            expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn integer_operators() {
+        let source = |ty: &str| {
+            format!(
+                "struct R {{ r: array<{ty}, 11>, b: array<bool, 6> }}
+                fn f(x: {ty}, y: {ty}, n: u32) -> R {{
+                    return R(array(x + y, x - y, x * y, x / y, x % y, ~x, x & y, x | y, x ^ y, x << n, x >> n),
+                        array((x < y), x <= y, (x > y), x >= y, x == y, x != y));
+                }}"
+            )
+        };
+        let (signed, unsigned) = (translate(&source("i32")), translate(&source("u32")));
+        let mut numbers = Numbers::new(2);
+        for _ in 0..2000 {
+            let (x, y, n) = (numbers.int(), if numbers.below(8) == 0 { 7 } else { numbers.int() }, numbers.int());
+            let common = |div, rem| {
+                [x.wrapping_add(y), x.wrapping_sub(y), x.wrapping_mul(y), div, rem, !x, x & y, x | y, x ^ y, x << (n & 31)].to_vec()
+            };
+            let mut expected = common(op(Op::UDiv, &[x, y]), op(Op::URem, &[x, y]));
+            expected.push(x >> (n & 31));
+            expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
+            check(&unsigned, &[x, y, n], &expected);
+            let mut expected = common(op(Op::SDiv, &[x, y]), op(Op::SRem, &[x, y]));
+            expected.push((x as i32 >> (n & 31)) as u32);
+            let (x, y) = (x as i32, y as i32);
+            expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
+            check(&signed, &[x as u32, y as u32, n], &expected);
+        }
+        let negate = translate("fn f(x: i32) -> i32 { return -x; }");
+        check(&negate, &[5], &[-5i32 as u32]);
+        check(&negate, &[0x8000_0000], &[0x8000_0000]);
+    }
+
+    #[test]
+    fn bool_operators() {
+        let f = translate(
+            "fn f(x: bool, y: bool) -> array<bool, 7> { return array(x & y, x | y, x && y, x || y, !x, x == y, x != y); }",
+        );
+        for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
+            let expected = [x & y, x | y, x && y, x || y, !x, x == y, x != y].map(Word::to_bits);
+            check(&f, &[x.to_bits(), y.to_bits()], &expected);
+        }
+    }
+
+    #[test]
+    fn vectors_and_scalars_mix() {
+        let f = translate(
+            "struct R { a: vec3f, b: vec3f, c: vec3f, d: vec2i, e: vec3<bool>, g: vec2u }
+            fn f(v: vec3f, s: f32, n: vec2i, u: vec2u) -> R {
+                return R(v * s + 1.0, s / v, s - v * v, n * 3 - n.yx, v < vec3(s), (u << vec2(1u, 2u)) | vec2(1u));
+            }",
+        );
+        let mut numbers = Numbers::new(3);
+        for _ in 0..200 {
+            let (v, s) = ([numbers.float(), numbers.float(), numbers.float()], numbers.float());
+            let (n, u) = ([numbers.int(), numbers.int()], [numbers.int(), numbers.int()]);
+            let mut inputs = v.map(f32::to_bits).to_vec();
+            inputs.push(s.to_bits());
+            inputs.extend(n);
+            inputs.extend(u);
+            let mut expected = v.map(|v| (v * s + 1.0).to_bits()).to_vec();
+            expected.extend(v.map(|v| (s / v).to_bits()));
+            expected.extend(v.map(|v| (s - v * v).to_bits()));
+            expected.extend([0, 1].map(|k| n[k].wrapping_mul(3).wrapping_sub(n[1 - k])));
+            expected.extend(v.map(|v| (v < s).to_bits()));
+            expected.extend([u[0] << 1 | 1, u[1] << 2 | 1]);
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn matrices() {
+        let f = translate(
+            "struct R { mv: vec2f, vm: vec3f, mm: mat2x2f, sum: mat3x2f, difference: mat3x2f, scaled: mat3x2f, scaled2: mat3x2f }
+            fn f(m: mat3x2f, k: mat2x3f, v: vec3f, w: vec2f, s: f32) -> R {
+                return R(m * v, w * m, m * k, m + m * s, m - s * m, m * s, s * m);
+            }",
+        );
+        let mut numbers = Numbers::new(4);
+        for _ in 0..200 {
+            let inputs: [f32; 18] = std::array::from_fn(|_| numbers.tame());
+            let (m, k, v, w, s) = (&inputs[..6], &inputs[6..12], &inputs[12..15], &inputs[15..17], inputs[17]);
+            let mut expected = vec![];
+            expected.extend((0..2).map(|r| m[r] * v[0] + m[2 + r] * v[1] + m[4 + r] * v[2]));
+            expected.extend((0..3).map(|c| w[0] * m[2 * c] + w[1] * m[2 * c + 1]));
+            for c in 0..2 {
+                expected.extend((0..2).map(|r| m[r] * k[3 * c] + m[2 + r] * k[3 * c + 1] + m[4 + r] * k[3 * c + 2]));
+            }
+            expected.extend(m.iter().map(|m| m + m * s));
+            expected.extend(m.iter().map(|m| m - s * m));
+            expected.extend(m.iter().chain(m).map(|m| m * s));
+            let words = |floats: &[f32]| floats.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            check(&f, &words(&inputs), &words(&expected));
+        }
+    }
+
+    #[test]
+    fn selections() {
+        let f = translate(
+            "struct R { a: f32, b: vec2f, c: vec2f, d: bool, e: bool }
+            fn f(c: bool, d: vec2<bool>, x: vec2f, y: vec2f) -> R {
+                return R(select(x.x, y.x, c), select(x, y, c), select(x, y, d), all(d), any(d));
+            }",
+        );
+        for k in 0..8u32 {
+            let [c, d, e] = [k & 1 != 0, k & 2 != 0, k & 4 != 0];
+            let inputs = [c.to_bits(), d.to_bits(), e.to_bits(), 10, 20, 30, 40];
+            let pick = |c: bool, k: usize| if c { inputs[5 + k] } else { inputs[3 + k] };
+            let expected = [pick(c, 0), pick(c, 0), pick(c, 1), pick(d, 0), pick(e, 1), (d && e).to_bits(), (d || e).to_bits()];
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn conversions() {
+        let f = translate(
+            "struct R { i: array<i32, 3>, u: array<u32, 3>, f: array<f32, 3>, b: array<bool, 3>, bits: vec3u, back: vec2f, s: i32 }
+            fn f(x: f32, i: i32, u: u32, b: bool) -> R {
+                return R(array(i32(x), i32(u), i32(b)), array(u32(x), u32(i), u32(b)), array(f32(i), f32(u), f32(b)),
+                    array(bool(x), bool(i), bool(u)), vec3u(bitcast<u32>(x), bitcast<u32>(i), u32(u)),
+                    vec2f(bitcast<f32>(i), bitcast<f32>(u)), bitcast<i32>(x));
+            }",
+        );
+        let mut numbers = Numbers::new(5);
+        for _ in 0..1000 {
+            let (x, i, u, b) = (numbers.float(), numbers.int(), numbers.int(), numbers.below(2) == 1);
+            let word = x.to_bits();
+            let flag = u32::from(b);
+            let mut expected = vec![op(Op::ToS32, &[word]), u, flag, op(Op::ToU32, &[word]), i, flag];
+            expected.extend([(i as i32 as f32).to_bits(), op(Op::FromU32, &[u]), (flag as f32).to_bits()]);
+            expected.extend([x != 0.0, i != 0, u != 0].map(Word::to_bits));
+            expected.extend([word, i, u, i, u, word]);
+            check(&f, &[word, i, u, b.to_bits()], &expected);
+        }
+    }
+}

@@ -147,3 +147,155 @@ impl Translator<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::testing::{Numbers, check, translate};
+
+    /// The index that is meant: the last element stands for all beyond.
+    fn clamped(index: u32, count: usize) -> usize {
+        (index as usize).min(count - 1)
+    }
+
+    #[test]
+    fn dynamic_loads() {
+        let f = translate(
+            "const table = array(3, 1, 4, 1, 5, 9, 2);
+            fn f(a: array<i32, 5>, v: vec3i, i: i32, j: u32) -> array<i32, 4> {
+                var local = a;
+                var w = v;
+                return array(local[i], w[j], table[i], v[i]);
+            }",
+        );
+        let table = [3, 1, 4, 1, 5, 9, 2];
+        let mut numbers = Numbers::new(1);
+        for _ in 0..500 {
+            let mut inputs: Vec<_> = (0..8).map(|_| numbers.bits()).collect();
+            let [i, j] = [0, 1].map(|_| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(9) });
+            let (a, v) = (&inputs[..5], &inputs[5..]);
+            let expected = [a[clamped(i, 5)], v[clamped(j, 3)], table[clamped(i, 7)], v[clamped(i, 3)]];
+            inputs.extend([i, j]);
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn nested_dynamic_stores_and_loads() {
+        let f = translate(
+            "struct S { a: f32, b: array<vec2f, 3> }
+            fn f(i: i32, j: u32, k: u32, x: f32) -> array<f32, 14> {
+                var s: array<S, 2>;
+                for (var n = 0; n < 2; n++) {
+                    s[n].a = f32(n);
+                }
+                s[i].b[j][k] = x;
+                s[i].b[j] += vec2(1.0);
+                s[i].a += s[1].b[j][k];
+                return array(s[0].a, s[0].b[0].x, s[0].b[0].y, s[0].b[1].x, s[0].b[1].y, s[0].b[2].x, s[0].b[2].y,
+                    s[1].a, s[1].b[0].x, s[1].b[0].y, s[1].b[1].x, s[1].b[1].y, s[1].b[2].x, s[1].b[2].y);
+            }",
+        );
+        let mut numbers = Numbers::new(2);
+        for _ in 0..500 {
+            let [i, j, k] = [3, 5, 4].map(|n| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(n) });
+            let x = numbers.tame();
+            let mut s = [[0.0f32; 7]; 2];
+            s[1][0] = 1.0;
+            let (i0, j0, k0) = (clamped(i, 2), clamped(j, 3), clamped(k, 2));
+            s[i0][1 + 2 * j0 + k0] = x;
+            s[i0][1 + 2 * j0] += 1.0;
+            s[i0][2 + 2 * j0] += 1.0;
+            s[i0][0] += s[1][1 + 2 * j0 + k0];
+            check(&f, &[i, j, k, x.to_bits()], &s.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn columns_of_matrices_are_elements() {
+        let f = translate(
+            "fn f(m: mat3x2f, i: u32, j: u32) -> array<f32, 7> {
+                var n = m;
+                n[i] = n[j] + vec2(1.0, 2.0);
+                n[j][i] *= 2.0;
+                return array(n[0].x, n[0].y, n[1].x, n[1].y, n[2].x, n[2][1], n[i].y);
+            }",
+        );
+        let mut numbers = Numbers::new(3);
+        for _ in 0..200 {
+            let m: [f32; 6] = std::array::from_fn(|_| numbers.tame());
+            let (i, j) = (numbers.below(4), numbers.below(4));
+            let (i0, j0) = (clamped(i, 3), clamped(j, 3));
+            let mut n = m;
+            n[2 * i0] = m[2 * j0] + 1.0;
+            n[2 * i0 + 1] = m[2 * j0 + 1] + 2.0;
+            n[2 * j0 + clamped(i, 2)] *= 2.0;
+            let mut inputs = m.map(f32::to_bits).to_vec();
+            inputs.extend([i, j]);
+            let mut expected = n.map(f32::to_bits).to_vec();
+            expected.push(n[2 * i0 + 1].to_bits());
+            check(&f, &inputs, &expected);
+        }
+    }
+
+    #[test]
+    fn pointers() {
+        let f = translate(
+            "struct S { a: f32, b: array<f32, 3> }
+            var<private> total: f32;
+            fn add(p: ptr<function, f32>, x: f32) -> f32 { *p += x; total += x; return *p; }
+            fn add_to(s: ptr<function, S>, i: u32, x: f32) { let p = &(*s).b[i]; *p = add(p, x) + 1.0; }
+            fn add_private(p: ptr<private, f32>, x: f32) { *p = *p + x; }
+            fn f(i: u32, x: f32) -> array<f32, 6> {
+                var s = S(1.0, array(2.0, 3.0, 4.0));
+                let element = &s.b[i];
+                let whole = &s;
+                let r = add(&s.a, x);
+                add_to(whole, i, x);
+                *element = *element * 2.0;
+                add_private(&total, 10.0);
+                return array(s.a, s.b[0], s.b[1], s.b[2], r, total);
+            }",
+        );
+        for i in 0..4 {
+            let x = 0.25f32;
+            let mut b = [2.0, 3.0, 4.0f32];
+            let k = clamped(i, 3);
+            b[k] = (b[k] + x + 1.0) * 2.0;
+            let expected = [1.0 + x, b[0], b[1], b[2], 1.0 + x, 2.0 * x + 10.0];
+            check(&f, &[i, x.to_bits()], &expected.map(f32::to_bits));
+        }
+    }
+
+    #[test]
+    fn pointers_keep_the_index_they_were_made_with() {
+        let f = translate(
+            "fn f(i: u32) -> array<i32, 4> {
+                var a = array(10, 20, 30, 40);
+                var k = i;
+                let p = &a[k];
+                k = 0u;
+                *p += 1;
+                return a;
+            }",
+        );
+        for i in 0..4 {
+            let mut expected = [10, 20, 30, 40];
+            expected[i] += 1;
+            check(&f, &[i as u32], &expected);
+        }
+    }
+
+    #[test]
+    fn loads_are_made_when_they_are_written() {
+        let f = translate("fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }");
+        check(&f, &[21], &[21, 42]);
+    }
+
+    #[test]
+    fn stores_to_components() {
+        let f = translate(
+            "fn f(v: vec4f) -> vec4f { var w = v; w.x = v.y; w[1] = v.x; w.z += w.x; w = w.wzyx; w.a *= 2.0; return w; }",
+        );
+        check(&f, &[1.0, 2.0, 3.0, 4.0].map(f32::to_bits), &[4.0, 5.0, 1.0, 4.0f32].map(f32::to_bits));
+    }
+}

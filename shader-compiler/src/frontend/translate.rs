@@ -396,8 +396,10 @@ impl<'m> Translator<'m> {
         let item = match expressions[handle] {
             Expression::Access { base, index } => self.access(frame, base, index)?,
             Expression::AccessIndex { base, index } => {
+                // Types of what was evaluated are translatable.
+                let item = self.item(frame, base)?;
                 let part = self.layout.part(self.ty(frame, base), index);
-                match self.item(frame, base)? {
+                match item {
                     Item::Leaves(leaves) => Item::Leaves(self.part(leaves, part)),
                     Item::Place(place) => Item::Place(place.part(part)),
                     Item::Unknown => unreachable!("operands are evaluated"),
@@ -502,11 +504,12 @@ impl<'m> Translator<'m> {
     }
 
     fn access(&mut self, frame: &mut Frame<'m>, base: Handle<Expression>, index: Handle<Expression>) -> Result<Item, Fault> {
-        let (count, stride) = self.layout.parts(self.ty(frame, base));
+        let item = self.item(frame, base)?;
         let index = self.scalar(frame, index)?;
+        let (count, stride) = self.layout.parts(self.ty(frame, base));
         // Indices out of range, negative ones among them, mean the last element.
         let known = self.builder.function().constant(index).map(|index| (index.min(count - 1) * stride, stride));
-        Ok(match (self.item(frame, base)?, known) {
+        Ok(match (item, known) {
             (Item::Leaves(leaves), Some(part)) => Item::Leaves(self.part(leaves, part)),
             (Item::Leaves(leaves), None) => Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?),
             (Item::Place(place), Some(part)) => Item::Place(place.part(part)),
@@ -610,5 +613,160 @@ fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
             ("atomics and workgroup variables cannot be used in a material", "evaluations share nothing")
         }
         _ => ("this cannot be used in a material", "a material depends on its arguments alone"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::testing::{CAP, Numbers, check, fault, module, run, translate, translate_with};
+    use crate::ir::Rules;
+
+    #[test]
+    fn constants_and_zero_values() {
+        let f = translate(
+            "struct S { a: vec2f, b: array<i32, 2>, c: bool }
+            const half = 0.5;
+            const table = array(S(vec2(half, 2.0), array(1, 2), true), S());
+            fn f(x: f32) -> S { var s = table[0]; s.a += vec2f() + x; s.b[1] += table[1].b[0] + 3; return s; }",
+        );
+        check(&f, &[1.0f32.to_bits()], &[1.5f32.to_bits(), 3.0f32.to_bits(), 1, 5, !0]);
+    }
+
+    #[test]
+    fn composites() {
+        let f = translate(
+            "fn f(a: vec2i, b: i32) -> array<vec4i, 3> {
+                let v = vec4i(b, a, 7);
+                let s = vec3(b);
+                return array(v, v.wyxz.xyxy, vec4i(s.zz, array(a, a)[1]));
+            }",
+        );
+        check(&f, &[1, 2, 3], &[3, 1, 2, 7, 7, 1, 7, 1, 3, 3, 1, 2]);
+    }
+
+    #[test]
+    fn overrides() {
+        let source = "override on = true; override n: i32 = 3; @id(7) override k: u32 = 5; override scale: f32 = 2.0;
+            override twice = scale * 2.0;
+            fn f(x: f32) -> vec4f { return vec4f(x * scale, twice, f32(n), select(0.0, 1.0, on)) + vec4f(0.0, 0.0, 10.0 * f32(i32(k)), 0.0); }";
+        let with = |overrides: &[(&str, f64)]| {
+            let overrides: Vec<_> = overrides.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
+            let f = translate_with(source, &overrides).expect("it can be translated");
+            run(&f, &[1.0f32.to_bits()])[..4].iter().map(|&word| f32::from_bits(word)).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&[]), [2.0, 4.0, 53.0, 1.0]);
+        assert_eq!(with(&[("scale", 3.5), ("n", -2.0), ("on", 0.0), ("k", 1.0)]), [3.5, 7.0, 8.0, 0.0]);
+        let (found, text) = fault("override a: f32; fn f(x: f32) -> f32 { return x * a; }");
+        assert_eq!((&found.message[..], &text[..]), ("`a` has no value", "a"));
+    }
+
+    #[test]
+    fn private_variables_live_as_long_as_the_translator() {
+        let source = "var<private> n = 5; fn f(x: i32) -> i32 { n += x; return n; }";
+        let (module, info) = module(source);
+        let (handle, _) = module.functions.iter().next().expect("there is one");
+        let mut builder = Builder::new("f", Rules::Relaxed);
+        let x = builder.input("x", Type::I32);
+        let mut translator = Translator::new(&module, &info, builder, CAP, &[]);
+        let first = translator.call(handle, &[vec![x]]).expect("it can be translated");
+        let second = translator.call(handle, &[vec![x]]).expect("it can be translated");
+        let outputs = [first[0], second[0]].map(|value| (String::new(), value));
+        assert_eq!(run(&translator.into_builder().finish(outputs), &[3]), [8, 11]);
+    }
+
+    #[test]
+    fn calls_are_inlined() {
+        let f = translate(
+            "fn square(x: f32) -> f32 { return x * x; }
+            fn sum(v: vec3f) -> f32 { return square(v.x) + square(v.y) + square(v.z); }
+            fn nothing() { }
+            fn f(v: vec3f) -> f32 { nothing(); return sum(v) + sum(2.0 * v.zyx); }",
+        );
+        check(&f, &[1.0, 2.0, 3.0].map(f32::to_bits), &[70.0f32.to_bits()]);
+    }
+
+    #[test]
+    fn other_types_are_refused() {
+        let cases = [
+            ("enable f16; fn f(x: f32) -> f32 { let h = 1.5h; return x + f32(h); }", "`f16` is not supported", "1.5h"),
+            ("enable f16; fn f(x: f32) -> f32 { return f32(f16(x)); }", "`f16` is not supported", "f16(x)"),
+            ("fn f(x: f32) -> f32 { return f32(f64(x)); }", "`f64` is not supported", "f64(x)"),
+            ("fn f(x: i32) -> i32 { let a = i64(x) + 3li; return x + i32(a); }", "`i64` is not supported", "i64(x)"),
+            ("fn f(x: u32) -> u32 { return u32(u64(x)); }", "`u64` is not supported", "u64(x)"),
+        ];
+        for (source, message, at) in cases {
+            let (found, text) = fault(source);
+            assert_eq!(found.message, message, "{source}");
+            assert!(text.contains(at), "{source}: {text}");
+        }
+    }
+
+    #[test]
+    fn resources_are_refused() {
+        let cases = [
+            ("@group(0) @binding(0) var<uniform> u: f32; fn f(x: f32) -> f32 { return x * u; }", "`u` is a uniform buffer"),
+            ("@group(0) @binding(0) var<storage> u: array<f32>; fn f(x: u32) -> f32 { return u[x]; }", "`u` is a storage buffer"),
+            ("var<workgroup> u: f32; fn f(x: f32) -> f32 { return x * u; }", "`u` is a workgroup variable"),
+            ("@group(0) @binding(0) var u: texture_2d<f32>; fn f(x: vec2i) -> vec4f { return textureLoad(u, x, 0); }", "textures"),
+            ("fn f(x: f32) -> f32 { return dpdx(x); }", "derivatives have no meaning in a material"),
+        ];
+        for (source, message) in cases {
+            let (found, text) = fault(source);
+            assert!(found.message.starts_with(message), "{source}: {found:?}");
+            assert!(!text.is_empty() && found.help.is_some(), "{source}: {found:?}");
+        }
+        // What is not used does not matter.
+        translate("@group(0) @binding(0) var<uniform> u: f32; var<private> large: array<f32, 100000>; fn f(x: f32) -> f32 { return x; }");
+        let (found, _) = fault("var<private> large: array<f32, 100000>; fn f(x: u32) -> f32 { return large[x]; }");
+        assert!(found.message.contains("4096"), "{found:?}");
+    }
+
+    #[test]
+    fn large_programs_are_refused_in_time() {
+        let doubling: String =
+            (1..40).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{0}(x) + g{0}(x); }} ", k - 1)).collect();
+        let (found, _) = fault(&format!("fn g0(x: f32) -> f32 {{ return x; }} {doubling} fn f(x: f32) -> f32 {{ return g39(x); }}"));
+        assert_eq!(found.message, "the shader is too large");
+        let chain: String = (1..2000).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) * 2.0; }} ", k - 1)).collect();
+        let (found, _) = fault(&format!("fn g0(x: f32) -> f32 {{ return x; }} {chain} fn f(x: f32) -> f32 {{ return g1999(x); }}"));
+        assert!(found.message.contains("nest"), "{found:?}");
+        let (found, _) = fault("fn f(i: u32) -> f32 { var a: array<array<f32, 5000>, 5000>; return a[i][i]; }");
+        assert!(found.message.contains("4096"), "{found:?}");
+        let stores: String = (0..3000).map(|k| format!("a[(i + {k}u) & 4095u] = f32(i); ")).collect();
+        let (found, _) = fault(&format!("fn f(i: u32) -> f32 {{ var a: array<f32, 4000>; {stores} return a[i]; }}"));
+        assert_eq!(found.message, "the shader is too large");
+    }
+
+    #[test]
+    fn long_chains_of_constants_are_no_trouble() {
+        let chain: String = (1..2000).map(|k| format!("override o{k} = o{} + 1.0; ", k - 1)).collect();
+        let (found, _) = fault(&format!("override o0 = 1.0; {chain} fn f(x: f32) -> f32 {{ return x * o1999; }}"));
+        assert!(found.message.contains("chain"), "{found:?}");
+    }
+
+    #[test]
+    fn a_shader_for_each_feature() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders");
+        let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there is a folder").map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        assert!(paths.len() > 40);
+        for path in paths {
+            let source = std::fs::read_to_string(&path).expect("it can be read").replace("fn brdf(", "fn f(");
+            let f = translate(&source);
+            let mut numbers = Numbers::new(7);
+            let mut results = vec![];
+            for _ in 0..20 {
+                let mut inputs: Vec<_> = (0..6).map(|_| numbers.tame() / 4.0).collect();
+                inputs[5] = inputs[5].abs();
+                inputs.extend((0..3).map(|_| numbers.tame().abs() / 4.0));
+                inputs.push(1.0 + numbers.tame().abs());
+                let inputs: Vec<_> = inputs.into_iter().map(f32::to_bits).collect();
+                results.push(run(&f, &inputs));
+            }
+            results.sort();
+            results.dedup();
+            assert!(results.len() > 10, "{path:?} gives but {results:?}");
+        }
     }
 }

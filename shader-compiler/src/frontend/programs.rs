@@ -1,0 +1,457 @@
+//! Random programs: what translation makes of control flow, against running the statements as they stand.
+
+use super::testing::{CAP, Numbers, run, translate};
+use std::fmt::Write;
+
+/// `a`, `b`, `c`, the private `p`, the argument `x`.
+const VARIABLES: [&str; 5] = ["a", "b", "c", "p", "x"];
+const PRIVATE: usize = 3;
+const ARGUMENT: usize = 4;
+
+enum Expr {
+    Constant(i32),
+    Variable(usize),
+    Add(Box<Expr>, Box<Expr>),
+    Xor(Box<Expr>, Box<Expr>),
+    Triple(Box<Expr>),
+}
+
+enum Cond {
+    Less(Expr, Expr),
+    Bits(Expr, i32),
+    And(Box<Cond>, Box<Cond>),
+    Or(Box<Cond>, Box<Cond>),
+    True,
+}
+
+enum Stmt {
+    Set(usize, Expr),
+    /// Declares a value and uses it later in the same block.
+    Let(u32, Expr),
+    Use(usize, u32),
+    If(Cond, Vec<Stmt>, Vec<Stmt>),
+    Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
+    Loop { counter: u32, limit: i32, body: Vec<Stmt>, continuing: Vec<Stmt>, break_if: Option<Cond> },
+    While(u32, i32, Cond, Vec<Stmt>),
+    For(u32, i32, Vec<Stmt>),
+    Break,
+    Continue,
+    Return(Expr),
+    /// `v = g(e, &w)`
+    Call(usize, Expr, usize),
+}
+
+/// What is allowed where a statement is made.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: u32,
+    breaks: bool,
+    continues: bool,
+    returns: bool,
+    calls: bool,
+}
+
+struct Maker {
+    numbers: Numbers,
+    names: u32,
+    /// Statements that may still be made.
+    left: u32,
+}
+
+impl Maker {
+    fn expr(&mut self, depth: u32) -> Expr {
+        match self.numbers.below(if depth == 0 { 4 } else { 7 }) {
+            0 => Expr::Constant(self.numbers.below(9) as i32 - 4),
+            1..=3 => Expr::Variable(self.numbers.below(5) as usize),
+            4 => Expr::Add(Box::new(self.expr(depth - 1)), Box::new(self.expr(depth - 1))),
+            5 => Expr::Xor(Box::new(self.expr(depth - 1)), Box::new(self.expr(depth - 1))),
+            _ => Expr::Triple(Box::new(self.expr(depth - 1))),
+        }
+    }
+
+    fn cond(&mut self, depth: u32) -> Cond {
+        match self.numbers.below(if depth == 0 { 6 } else { 10 }) {
+            0..=2 => Cond::Less(self.expr(1), self.expr(1)),
+            3..=4 => Cond::Bits(self.expr(1), self.numbers.below(4) as i32),
+            5 => Cond::True,
+            6..=7 => Cond::And(Box::new(self.cond(depth - 1)), Box::new(self.cond(depth - 1))),
+            _ => Cond::Or(Box::new(self.cond(depth - 1)), Box::new(self.cond(depth - 1))),
+        }
+    }
+
+    fn block(&mut self, place: Place) -> Vec<Stmt> {
+        let mut block = vec![];
+        let mut known = vec![];
+        for _ in 0..self.numbers.below(5) {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            if self.numbers.below(6) == 0 {
+                self.names += 1;
+                known.push(self.names);
+                block.push(Stmt::Let(self.names, self.expr(2)));
+            } else if !known.is_empty() && self.numbers.below(4) == 0 {
+                let name = known[self.numbers.below(known.len() as u32) as usize];
+                block.push(Stmt::Use(self.numbers.below(4) as usize, name));
+            } else {
+                let stmt = self.stmt(place);
+                let last = matches!(stmt, Stmt::Break | Stmt::Continue | Stmt::Return(_));
+                block.push(stmt);
+                if last {
+                    break;
+                }
+            }
+        }
+        block
+    }
+
+    fn stmt(&mut self, place: Place) -> Stmt {
+        let inner = Place { depth: place.depth.saturating_sub(1), ..place };
+        let looped = Place { breaks: true, continues: true, ..inner };
+        let kind = self.numbers.below(23);
+        match kind {
+            0..=2 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), vec![]),
+            3..=4 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), self.block(inner)),
+            5 if place.depth > 0 => {
+                let mut value = -3;
+                let mut cases = vec![];
+                let most = if self.numbers.below(4) == 0 { 14 } else { 4 };
+                for _ in 0..self.numbers.below(most) {
+                    let values = (0..=self.numbers.below(2)).map(|_| {
+                        value += 1 + (value & 1);
+                        value
+                    });
+                    cases.push((values.collect(), self.block(Place { breaks: true, ..inner })));
+                }
+                Stmt::Switch(self.expr(1), cases, self.block(Place { breaks: true, ..inner }))
+            }
+            6..=7 if place.depth > 0 => {
+                self.names += 1;
+                let counter = self.names;
+                // Nothing leaves the loop from within `continuing`.
+                let held = Place { breaks: false, continues: false, returns: false, ..inner };
+                let break_if = if self.numbers.below(2) == 0 { Some(self.cond(1)) } else { None };
+                let limit = self.numbers.below(8) as i32;
+                Stmt::Loop { counter, limit, body: self.block(looped), continuing: self.block(held), break_if }
+            }
+            8 if place.depth > 0 => {
+                self.names += 1;
+                Stmt::While(self.names, self.numbers.below(8) as i32, self.cond(1), self.block(looped))
+            }
+            9..=10 if place.depth > 0 => {
+                self.names += 1;
+                Stmt::For(self.names, self.numbers.below(7) as i32, self.block(looped))
+            }
+            11 if place.returns => Stmt::Return(self.expr(1)),
+            12..=13 if place.breaks => Stmt::Break,
+            14 if place.continues => Stmt::Continue,
+            20..=22 => {
+                let exits = [(place.breaks, Stmt::Break), (place.continues, Stmt::Continue), (place.returns, Stmt::Return(self.expr(1)))];
+                let mut exits: Vec<_> = exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
+                let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
+                Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
+            }
+            15..=16 if place.calls => Stmt::Call(self.numbers.below(3) as usize, self.expr(1), self.numbers.below(3) as usize),
+            _ => Stmt::Set(self.numbers.below(4) as usize, self.expr(2)),
+        }
+    }
+}
+
+fn write_expr(out: &mut String, expr: &Expr) {
+    match expr {
+        Expr::Constant(c) => write!(out, "({c})").unwrap(),
+        Expr::Variable(v) => out.push_str(VARIABLES[*v]),
+        Expr::Triple(e) => {
+            out.push_str("(3 * ");
+            write_expr(out, e);
+            out.push(')');
+        }
+        Expr::Add(x, y) | Expr::Xor(x, y) => {
+            out.push('(');
+            write_expr(out, x);
+            out.push_str(if matches!(expr, Expr::Add(..)) { " + " } else { " ^ " });
+            write_expr(out, y);
+            out.push(')');
+        }
+    }
+}
+
+fn write_cond(out: &mut String, cond: &Cond) {
+    match cond {
+        Cond::True => out.push_str("true"),
+        Cond::Less(x, y) => {
+            out.push('(');
+            write_expr(out, x);
+            out.push_str(" < ");
+            write_expr(out, y);
+            out.push(')');
+        }
+        Cond::Bits(x, k) => {
+            out.push_str("((");
+            write_expr(out, x);
+            write!(out, " & 3) == {k})").unwrap();
+        }
+        Cond::And(x, y) | Cond::Or(x, y) => {
+            out.push('(');
+            write_cond(out, x);
+            out.push_str(if matches!(cond, Cond::And(..)) { " && " } else { " || " });
+            write_cond(out, y);
+            out.push(')');
+        }
+    }
+}
+
+fn write_block(out: &mut String, block: &[Stmt]) {
+    out.push_str("{ ");
+    block.iter().for_each(|stmt| write_stmt(out, stmt));
+    out.push_str("} ");
+}
+
+fn write_stmt(out: &mut String, stmt: &Stmt) {
+    match stmt {
+        Stmt::Set(v, e) => {
+            write!(out, "{} = ", VARIABLES[*v]).unwrap();
+            write_expr(out, e);
+            out.push_str("; ");
+        }
+        Stmt::Let(name, e) => {
+            write!(out, "let v{name} = ").unwrap();
+            write_expr(out, e);
+            out.push_str("; ");
+        }
+        Stmt::Use(v, name) => write!(out, "{} += v{name}; ", VARIABLES[*v]).unwrap(),
+        Stmt::If(c, then, otherwise) => {
+            out.push_str("if ");
+            write_cond(out, c);
+            write_block(out, then);
+            if !otherwise.is_empty() {
+                out.push_str("else ");
+                write_block(out, otherwise);
+            }
+        }
+        Stmt::Switch(e, cases, default) => {
+            out.push_str("switch ");
+            write_expr(out, e);
+            out.push_str(" { ");
+            for (values, body) in cases {
+                write!(out, "case {}: ", values.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")).unwrap();
+                write_block(out, body);
+            }
+            out.push_str("default: ");
+            write_block(out, default);
+            out.push_str("} ");
+        }
+        Stmt::Loop { counter, limit, body, continuing, break_if } => {
+            write!(out, "var k{counter} = 0; loop {{ k{counter}++; if k{counter} > {limit} {{ break; }} ").unwrap();
+            body.iter().for_each(|stmt| write_stmt(out, stmt));
+            out.push_str("continuing { ");
+            continuing.iter().for_each(|stmt| write_stmt(out, stmt));
+            if let Some(cond) = break_if {
+                out.push_str("break if ");
+                write_cond(out, cond);
+                out.push_str("; ");
+            }
+            out.push_str("} } ");
+        }
+        Stmt::While(counter, limit, cond, body) => {
+            write!(out, "var k{counter} = 0; while k{counter} < {limit} && ").unwrap();
+            write_cond(out, cond);
+            write!(out, " {{ k{counter}++; ").unwrap();
+            body.iter().for_each(|stmt| write_stmt(out, stmt));
+            out.push_str("} ");
+        }
+        Stmt::For(counter, limit, body) => {
+            write!(out, "for (var k{counter} = 0; k{counter} < {limit}; k{counter}++) ").unwrap();
+            write_block(out, body);
+        }
+        Stmt::Break => out.push_str("break; "),
+        Stmt::Continue => out.push_str("continue; "),
+        Stmt::Return(e) => {
+            out.push_str("return ");
+            write_expr(out, e);
+            out.push_str("; ");
+        }
+        Stmt::Call(v, e, w) => {
+            write!(out, "{} = g(", VARIABLES[*v]).unwrap();
+            write_expr(out, e);
+            writeln!(out, ", &{}); ", VARIABLES[*w]).unwrap();
+        }
+    }
+}
+
+#[derive(PartialEq)]
+enum Left {
+    Falls,
+    Breaks,
+    Continues,
+    Returns(i32),
+}
+
+struct Machine<'a> {
+    callee: &'a [Stmt],
+    values: [i32; 5],
+    names: Vec<i32>,
+}
+
+impl Machine<'_> {
+    fn eval(&self, expr: &Expr) -> i32 {
+        match expr {
+            Expr::Constant(c) => *c,
+            Expr::Variable(v) => self.values[*v],
+            Expr::Add(x, y) => self.eval(x).wrapping_add(self.eval(y)),
+            Expr::Xor(x, y) => self.eval(x) ^ self.eval(y),
+            Expr::Triple(e) => self.eval(e).wrapping_mul(3),
+        }
+    }
+
+    fn holds(&self, cond: &Cond) -> bool {
+        match cond {
+            Cond::True => true,
+            Cond::Less(x, y) => self.eval(x) < self.eval(y),
+            Cond::Bits(x, k) => self.eval(x) & 3 == *k,
+            Cond::And(x, y) => self.holds(x) && self.holds(y),
+            Cond::Or(x, y) => self.holds(x) || self.holds(y),
+        }
+    }
+
+    fn block(&mut self, block: &[Stmt]) -> Left {
+        for stmt in block {
+            let left = self.stmt(stmt);
+            if left != Left::Falls {
+                return left;
+            }
+        }
+        Left::Falls
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Left {
+        match stmt {
+            Stmt::Set(v, e) => self.values[*v] = self.eval(e),
+            Stmt::Let(name, e) => self.names[*name as usize] = self.eval(e),
+            Stmt::Use(v, name) => self.values[*v] = self.values[*v].wrapping_add(self.names[*name as usize]),
+            Stmt::If(c, then, otherwise) => return self.block(if self.holds(c) { then } else { otherwise }),
+            Stmt::Switch(e, cases, default) => {
+                let value = self.eval(e);
+                let body = cases.iter().find(|(values, _)| values.contains(&value)).map_or(default, |(_, body)| body);
+                let left = self.block(body);
+                return if left == Left::Breaks { Left::Falls } else { left };
+            }
+            Stmt::Loop { limit, body, continuing, break_if, .. } => {
+                for _ in 0..*limit {
+                    match self.block(body) {
+                        Left::Falls | Left::Continues => {}
+                        Left::Breaks => break,
+                        left => return left,
+                    }
+                    self.block(continuing);
+                    if break_if.as_ref().is_some_and(|cond| self.holds(cond)) {
+                        break;
+                    }
+                }
+            }
+            Stmt::While(_, limit, cond, body) => {
+                for _ in 0..*limit {
+                    if !self.holds(cond) {
+                        break;
+                    }
+                    match self.block(body) {
+                        Left::Falls | Left::Continues => {}
+                        Left::Breaks => break,
+                        left => return left,
+                    }
+                }
+            }
+            Stmt::For(_, limit, body) => {
+                for _ in 0..*limit {
+                    match self.block(body) {
+                        Left::Falls | Left::Continues => {}
+                        Left::Breaks => break,
+                        left => return left,
+                    }
+                }
+            }
+            Stmt::Break => return Left::Breaks,
+            Stmt::Continue => return Left::Continues,
+            Stmt::Return(e) => return Left::Returns(self.eval(e)),
+            Stmt::Call(v, e, w) => {
+                let argument = self.eval(e);
+                let values = [self.values[*w], 0, 0, self.values[PRIVATE], argument];
+                let mut inner = Machine { callee: &[], values, names: std::mem::take(&mut self.names) };
+                let left = inner.block(self.callee);
+                self.names = inner.names;
+                self.values[PRIVATE] = inner.values[PRIVATE];
+                self.values[*w] = inner.values[0];
+                let Left::Returns(value) = left else { unreachable!("functions return") };
+                self.values[*v] = value;
+            }
+        }
+        Left::Falls
+    }
+}
+
+/// A program's text, its two functions, and how many names they declare.
+fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
+    let mut maker = Maker { numbers: Numbers::new(seed), names: 0, left: 12 };
+    let place = Place { depth: 3, breaks: false, continues: false, returns: true, calls: false };
+    let [mut callee, mut main] = [false, true].map(|calls| {
+        maker.left += 18;
+        maker.block(Place { calls, ..place })
+    });
+    for body in [&mut callee, &mut main] {
+        if !matches!(body.last(), Some(Stmt::Return(_))) {
+            body.push(Stmt::Return(maker.expr(2)));
+        }
+    }
+    // In the callee, `a` is what the pointer points at.
+    let mut text = "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
+    // Writing through the pointer at every return would hide nothing: the caller's variable is `*q` all along.
+    let mut body = String::new();
+    callee.iter().for_each(|stmt| write_stmt(&mut body, stmt));
+    text = text.replace("var a = *q; ", "") + &in_terms_of_pointer(&body);
+    text += "} fn h(x: i32) -> i32 { var a = 0; var b = 0; var c = 0; ";
+    main.iter().for_each(|stmt| write_stmt(&mut text, stmt));
+    text += "} fn f(x: i32, y: i32) -> array<i32, 3> { p = y; let r = h(x); let q = p; return array(r, q, h(r)); }";
+    (text, [callee, main], maker.names)
+}
+
+/// Has `*q` for the variable `a`.
+fn in_terms_of_pointer(body: &str) -> String {
+    let mut out = String::new();
+    let bytes = body.as_bytes();
+    for (k, c) in body.char_indices() {
+        let beside = |k: Option<usize>| k.and_then(|k| bytes.get(k)).is_some_and(u8::is_ascii_alphanumeric);
+        if c == 'a' && !beside(k.checked_sub(1)) && !beside(Some(k + 1)) {
+            out.push_str("(*q)");
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[test]
+fn random_programs_compute_what_they_say() {
+    let mut inputs = Numbers::new(99);
+    for seed in 0..2000 {
+        let (text, [callee, main], names) = program(seed);
+        let function = translate(&text);
+        for _ in 0..6 {
+            let (x, y) = (inputs.below(16) as i32 - 8, inputs.below(16) as i32 - 8);
+            let mut private = y;
+            let mut call = |x: i32| {
+                let mut values = [0; 5];
+                (values[PRIVATE], values[ARGUMENT]) = (private, x);
+                let mut machine = Machine { callee: &callee, values, names: vec![0; names as usize + 1] };
+                let Left::Returns(value) = machine.block(&main) else { unreachable!("functions return") };
+                private = machine.values[PRIVATE];
+                (value, private)
+            };
+            let (r, q) = call(x);
+            let (s, _) = call(r);
+            let expected = [r, q, s, 0].map(|x| x as u32);
+            let out = run(&function, &[x as u32, y as u32]);
+            assert_eq!(out, expected, "seed {seed}, x = {x}, y = {y}, at most {CAP} rounds\n{text}");
+        }
+    }
+}

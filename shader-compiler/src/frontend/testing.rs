@@ -1,0 +1,184 @@
+//! For tests of translation: WGSL in, words out.
+
+use super::translate::{Fault, Translator};
+use crate::interpreter;
+use crate::ir::{Block, Builder, Def, Function, Rules, Stmt, Type, Value};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::Module;
+
+/// Loops are left after this many rounds.
+pub(crate) const CAP: u32 = 1000;
+
+/// Parses and validates.
+pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
+    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{source}", e.emit_to_string(source)));
+    (module, info)
+}
+
+/// Translates `f`; the outputs are its leaves, and `capped`.
+pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
+    let (module, info) = module(source);
+    let (handle, function) = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some("f")).expect("there is an `f`");
+    let mut builder = Builder::new("f", Rules::Relaxed);
+    let mut args = vec![];
+    for (k, argument) in function.arguments.iter().enumerate() {
+        let leaves = super::layout::leaves(&module, argument.ty)?;
+        let inputs = leaves.into_iter().enumerate().map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
+        args.push(inputs.collect::<Vec<_>>());
+    }
+    let mut translator = Translator::new(&module, &info, builder, CAP, overrides);
+    let results = translator.call(handle, &args)?;
+    let capped = translator.capped();
+    let result = function.result.as_ref().expect("`f` has a result");
+    let types: Vec<_> = results.iter().map(|&value| translator.builder().ty(value)).collect();
+    assert_eq!(types, super::layout::leaves(&module, result.ty)?, "leaves have the types of the layout");
+    let outputs = results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
+    let function = translator.into_builder().finish(outputs);
+    check_scopes(&function);
+    Ok(function)
+}
+
+/// Translates `f`, which can be.
+pub(crate) fn translate(source: &str) -> Function {
+    translate_with(source, &[]).unwrap_or_else(|fault| panic!("{fault:?}\n{source}"))
+}
+
+/// What is wrong with `f`.
+pub(crate) fn fault(source: &str) -> (Fault, String) {
+    let fault = translate_with(source, &[]).expect_err("the shader is at fault");
+    let text = fault.span.to_range().map_or("", |range| &source[range]).to_owned();
+    (fault, text)
+}
+
+/// Outputs of a function.
+pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
+    interpreter::run(function, inputs, 1 << 24).expect("loops are capped")
+}
+
+/// Holds `f(inputs…) -> expected` for WGSL functions, apart from NaN payloads; prints what fails.
+#[track_caller]
+pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
+    let out = run(function, inputs);
+    let same = |a: u32, b: u32, ty| a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
+    let fits = expected.len() + 1 == out.len()
+        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(a, b, port.ty));
+    let floats = |words: &[u32]| words.iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>();
+    assert!(
+        fits,
+        "inputs {inputs:x?} {:?}\ngives {out:x?} {:?}\nnot {expected:x?} {:?}",
+        floats(inputs),
+        floats(&out),
+        floats(expected)
+    );
+}
+
+/// Values are used where they are in scope.
+fn check_scopes(function: &Function) {
+    let mut seen = function.values.iter().map(|data| matches!(data.def, Def::Input(_) | Def::Const(_))).collect::<Vec<_>>();
+    check_block(function, &function.body, None, &mut seen);
+}
+
+fn check_uses(seen: &[bool], values: &[Value]) {
+    values.iter().for_each(|value| assert!(seen[value.index()], "{value:?} is in scope"));
+}
+
+/// Checks a block, and one that stands at its end within its scope.
+fn check_block(f: &Function, block: &Block, inner: Option<&Block>, seen: &mut Vec<bool>) {
+    let before = seen.clone();
+    for stmt in &block.stmts {
+        let defined = match stmt {
+            Stmt::Op(value) => {
+                check_uses(seen, f.operation(*value).expect("an operation").1);
+                std::slice::from_ref(value)
+            }
+            Stmt::If(i) => {
+                check_uses(seen, &[i.cond]);
+                check_block(f, &i.then, None, seen);
+                check_block(f, &i.otherwise, None, seen);
+                &i.results
+            }
+            Stmt::Loop(l) => {
+                check_uses(seen, &l.init);
+                let outside = seen.clone();
+                l.params.iter().for_each(|param| seen[param.index()] = true);
+                check_block(f, &l.head, Some(&l.body), seen);
+                *seen = outside;
+                &l.results
+            }
+        };
+        for value in defined {
+            assert!(!std::mem::replace(&mut seen[value.index()], true), "{value:?} is defined once");
+        }
+    }
+    check_uses(seen, &block.yields);
+    if let Some(inner) = inner {
+        check_block(f, inner, None, seen);
+    }
+    *seen = before;
+}
+
+/// Numbers to try: all special ones, and others from a fixed seed.
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub fn new(seed: u64) -> Numbers {
+        Numbers(seed)
+    }
+
+    pub fn bits(&mut self) -> u32 {
+        // splitmix64 (Steele et al. 2014)
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 32) as u32
+    }
+
+    pub fn below(&mut self, count: u32) -> u32 {
+        self.bits() % count
+    }
+
+    /// A float: special, or of a size that is common, or any.
+    pub fn float(&mut self) -> f32 {
+        const SPECIAL: [f32; 16] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -2.5,
+            3.5,
+            f32::MIN_POSITIVE,
+            1e-45,
+            -1e-40,
+            f32::MAX,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            65504.0,
+            6.1e-5,
+        ];
+        match self.below(8) {
+            0 => SPECIAL[self.below(16) as usize],
+            1 => f32::from_bits(self.bits()),
+            _ => (self.bits() as i32 as f64 / 2f64.powi(31) * f64::from(1 << self.below(8))) as f32,
+        }
+    }
+
+    /// A float without surprises, in [−4, 4].
+    pub fn tame(&mut self) -> f32 {
+        (self.bits() as i32 as f64 / 2f64.powi(29)) as f32
+    }
+
+    /// An integer: special, or small, or any.
+    pub fn int(&mut self) -> u32 {
+        const SPECIAL: [u32; 8] = [0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff, 31, 32, 33];
+        match self.below(4) {
+            0 => SPECIAL[self.below(8) as usize],
+            1 => self.below(64).wrapping_sub(32),
+            _ => self.bits(),
+        }
+    }
+}

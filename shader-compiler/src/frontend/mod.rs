@@ -227,8 +227,9 @@ impl ShaderError {
         }
         // What was appended to the text stands at its end.
         let text = self.source_code.inner();
-        let start = text.floor_char_boundary(place.start);
-        let end = text.ceil_char_boundary(place.end.clamp(start, text.len()));
+        let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0);
+        let start = boundary(place.start);
+        let end = boundary(place.end).max(start);
         let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
         if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
             if self.labels.is_empty() {

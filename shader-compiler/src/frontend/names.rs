@@ -79,7 +79,7 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
     if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }
-    let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect(), vec![0; b.len() + 1]];
+    let mut rows = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         rows.rotate_left(1);
         let [before, last, row] = &mut rows;
@@ -93,7 +93,7 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
             row[j + 1] = best;
         }
     }
-    rows[if a.is_empty() { 1 } else { 2 }][b.len()]
+    rows[2][b.len()]
 }
 
 #[cfg(test)]

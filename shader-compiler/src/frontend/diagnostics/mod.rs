@@ -68,6 +68,12 @@ fn lower_first(text: &str) -> String {
     }
 }
 
+/// A message of naga's that is not known here, unless it speaks Rust.
+fn presentable(message: &str) -> String {
+    let rust = message.contains(['{', '(']) || message.contains("::") || message.contains("naga") || message.contains("Naga");
+    if rust || message.is_empty() { "this is not valid WGSL".to_owned() } else { lower_first(message) }
+}
+
 /// How to make a value of one type one of another.
 fn conversion(found: &str, wanted: &str) -> Option<String> {
     let scalar = |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");

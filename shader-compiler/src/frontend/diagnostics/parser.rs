@@ -2,7 +2,7 @@
 
 use super::super::outline::Place;
 use super::super::{ShaderError, Source, locate, names};
-use super::{conversion, list, lower_first, plain};
+use super::{conversion, list, lower_first, plain, presentable};
 use naga::front::wgsl::ParseError;
 
 /// The error for a text that naga's parser rejects.
@@ -306,18 +306,25 @@ impl Rejected<'_> {
             return Some(self.error(format!("`{value}` cannot be of type `{ty}`"), format!("`{ty}` is needed here")));
         }
         if self.labels.first().is_some_and(|(_, label)| label == "see msg") {
-            let message = match message {
-                "Division by zero" | "Remainder by zero" => "this constant is a division by zero".to_owned(),
-                "Float literal is infinite" | "Float literal is NaN" => "this constant is not finite".to_owned(),
-                _ if message.starts_with("Cannot apply the") || message.starts_with("cannot apply the") => {
-                    "this operation does not work on these constants".to_owned()
-                }
-                _ if message.ends_with("operation overflowed") => "this constant overflows".to_owned(),
-                _ if message.ends_with("argument is out of valid range") => {
-                    format!("`{}` is not defined for this constant", self.text(0))
-                }
-                _ => lower_first(message),
-            };
+            let text = self.text(0);
+            let known = [
+                ("by zero", "this constant is a division by zero".to_owned()),
+                ("Float literal is", "this constant is not finite".to_owned()),
+                ("operation overflowed", "this constant overflows".to_owned()),
+                ("argument is out of valid range", format!("`{text}` is not defined for this constant")),
+                ("for clamp", "the bounds of `clamp` are exchanged".to_owned()),
+                ("RHS of shift", "a shift by 32 or more".to_owned()),
+                ("verrid", "an override is not known when the shader is compiled".to_owned()),
+                ("runtime-expression", format!("`{text}` is not known when the shader is compiled")),
+                ("Constants ", format!("`{text}` is not known when the shader is compiled")),
+                ("cast scalar components", "this constant cannot be converted".to_owned()),
+                ("annot apply", "this operation does not work on these constants".to_owned()),
+                ("Constructor expects", lower_first(message)),
+                ("xpected boolean", "the condition of `select` must be `bool`, or a vector of them".to_owned()),
+                ("accept", "the values for false and for true must be of the same type".to_owned()),
+            ];
+            let message = known.into_iter().find(|(part, _)| message.contains(part)).map(|(_, told)| told);
+            let message = message.unwrap_or_else(|| "this constant cannot be computed".to_owned());
             return Some(self.error(message, "computed when the shader is compiled"));
         }
         if message.contains("const_assert") {
@@ -399,14 +406,19 @@ impl Rejected<'_> {
         let message = if message.starts_with("Invalid access") || message.starts_with("Invalid sub-access") {
             "only arrays, vectors and matrices have elements".to_owned()
         } else if let Some(rest) = message.strip_prefix("Incompatible operands: ") {
-            let operation = rest.split('(').next().unwrap_or("");
-            match between(rest, "(", ")").map(|types| types.split(", ").collect::<Vec<_>>()).as_deref() {
-                Some([left, "_"]) => format!("`{}` works on `bool`, not on `{left}`", operator(operation)),
-                Some([left, right]) => format!("`{}` does not work between `{left}` and `{right}`", operator(operation)),
-                _ => format!("`{}` does not work on these operands", operator(operation)),
+            let operation = operator(rest.split('(').next().unwrap_or(""));
+            let types: Vec<_> = between(rest, "(", ")").map_or(vec![], |types| types.split(", ").collect());
+            match types[..] {
+                // Of types that are not plain naga shows the inside.
+                _ if rest.contains(" * ") => "`*` does not work on these operands".to_owned(),
+                _ if rest.contains(" as ") => "this cannot be converted".to_owned(),
+                _ if rest.contains('{') => format!("`{operation}` does not work on these operands"),
+                [left, "_"] => format!("`{operation}` works on `bool`, not on `{left}`"),
+                [left, right] => format!("`{operation}` does not work between `{left}` and `{right}`"),
+                _ => format!("`{operation}` does not work on these operands"),
             }
         } else {
-            lower_first(message)
+            presentable(message)
         };
         let mut told = self.source.error(message);
         for (place, label) in &self.labels {

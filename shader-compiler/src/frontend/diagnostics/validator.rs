@@ -2,7 +2,7 @@
 
 use super::super::outline::{Kind, Place};
 use super::super::{ShaderError, Source, contract};
-use super::{conversion, inner_name, lower_first, plain, type_name};
+use super::{conversion, inner_name, plain, presentable, type_name};
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
 use naga::valid::{
@@ -84,8 +84,7 @@ fn fallback(source: &Source, error: &dyn Error, place: Place) -> ShaderError {
     while let Some(inner) = error.source() {
         error = inner;
     }
-    let message = format!("this is not valid WGSL: {}", lower_first(&plain(&error.to_string())));
-    source.error(message).at(place, "here")
+    source.error(presentable(&plain(&error.to_string()))).at(place, "here")
 }
 
 fn literal_error(error: &LiteralError) -> String {

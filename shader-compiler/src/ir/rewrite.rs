@@ -389,3 +389,171 @@ impl Rewriter<'_> {
 pub fn clean(function: &Function, builder: Builder) -> Function {
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| builder.op(op, args))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Rules;
+    use crate::ir::text::parse;
+
+    #[track_caller]
+    fn becomes(before: &str, after: &str) {
+        let text = |body: &str| format!("fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {{ {body} }}");
+        let parsed = |body: &str| parse(&text(body)).unwrap_or_else(|error| panic!("{error}\n{body}"));
+        let before = parsed(before);
+        let new = clean(&before, Builder::new(&before.name, Rules::Exact));
+        crate::ir::verify::verify(&new).unwrap_or_else(|error| panic!("{error}\n{new}"));
+        assert_eq!(new.to_string(), parsed(after).to_string());
+    }
+
+    #[test]
+    fn dead_code_goes() {
+        becomes(
+            "%x = add a, b
+             %u, %v = loop (%p: f32 = a, %q: f32 = %x, %i: i32 = 0) {
+               %y = mul %p, b
+               %go = slt %i, n
+               while %go else %p, %q
+               %z = add %q, %y
+               %j = iadd %i, 1
+               next %y, %z, %j
+             }
+             %w = if c { %e = exp a yield %e } else { yield b }
+             return %u, a",
+            "%u = loop (%p: f32 = a, %i: i32 = 0) {
+               %y = mul b, %p
+               %go = slt %i, n
+               while %go else %p
+               %j = iadd %i, 1
+               next %y, %j
+             }
+             return %u, a",
+        );
+    }
+
+    #[test]
+    fn flattened_arms_are_numbered_and_leave_loops() {
+        becomes(
+            "%u = loop (%p: f32 = a, %i: i32 = 0) {
+               %go = slt %i, n
+               while %go else %p
+               %e = lt %p, b
+               %t = if %e { %x = mul a, b %y = add %x, %p yield %y } else { %x1 = mul a, b yield %x1 }
+               %j = iadd %i, 1
+               next %t, %j
+             }
+             return %u, a",
+            "%x = mul a, b
+             %u = loop (%p: f32 = a, %i: i32 = 0) {
+               %go = slt %i, n
+               while %go else %p
+               %e = lt %p, b
+               %y = add %p, %x
+               %t = select %e, %y, %x
+               %j = iadd %i, 1
+               next %t, %j
+             }
+             return %u, a",
+        );
+    }
+
+    #[test]
+    fn conditions_are_known_in_what_they_guard() {
+        becomes(
+            "%e = lt a, b
+             %both = band %e, c
+             %r, %s = if %both {
+               %x = exp a
+               %y = select c, %x, b
+               yield %y, a
+             } else {
+               %v = exp b
+               %w = select %both, %v, a
+               %z = select %e, %v, %w
+               yield %z, a
+             }
+             return %r, %s",
+            "%e = lt a, b
+             %both = band c, %e
+             %r = if %both {
+               %x = exp a
+               yield %x
+             } else {
+               %v = exp b
+               %z = select %e, %v, a
+               yield %z
+             }
+             return %r, a",
+        );
+    }
+
+    #[test]
+    fn parameters_that_go_alike_or_stay_are_one() {
+        becomes(
+            "%u, %v, %w = loop (%p: f32 = a, %i: i32 = 0, %k: i32 = 0, %q: f32 = b) {
+               %go = slt %i, n
+               while %go else %p, %q, %p
+               %f = from_s32 %k
+               %t = mul %p, %f
+               %s = mul %t, %q
+               %j = iadd %i, 1
+               %k2 = iadd %k, 1
+               next %s, %j, %k2, %q
+             }
+             %x = add %u, %w
+             return %x, %v",
+            "%u = loop (%p: f32 = a, %i: i32 = 0) {
+               %go = slt %i, n
+               while %go else %p
+               %f = from_s32 %i
+               %t = mul %p, %f
+               %s = mul b, %t
+               %j = iadd %i, 1
+               next %s, %j
+             }
+             %x = add %u, %u
+             return %x, b",
+        );
+    }
+
+    #[test]
+    fn a_loop_that_is_left_at_once_is_its_head() {
+        becomes(
+            "%u = loop (%p: f32 = a, %i: i32 = 0) {
+               %x = mul %p, b
+               %low = umin %i, 0
+               %go = slt 7, %low
+               while %go else %x
+               %j = iadd %i, 1
+               next %x, %j
+             }
+             return %u, b",
+            "%x = mul a, b
+             return %x, b",
+        );
+    }
+
+    #[test]
+    fn results_from_before_are_no_results() {
+        becomes(
+            "%x = add a, b
+             %u, %v = loop (%i: i32 = 0) {
+               %f = from_s32 %i
+               %go = slt %i, n
+               while %go else %x, %f
+               %j = iadd %i, 1
+               next %j
+             }
+             return %u, %v",
+            "%x = add a, b
+             %v = loop (%i: i32 = 0) {
+               %f = from_s32 %i
+               %go = slt %i, n
+               while %go else %f
+               %j = iadd %i, 1
+               next %j
+             }
+             return %x, %v",
+        );
+    }
+}

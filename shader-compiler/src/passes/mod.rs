@@ -6,7 +6,7 @@
 //!
 //! Up to the point shader, values may change: by rounding, in the sign of a zero, where they are not finite. What
 //! [`optimize`] returns *is* the point shader, to the bit, and everything after it computes exactly that, in the interpreter and on all
-//! targets. Passes rebuild the function through a [`Builder`](crate::ir::Builder), so each of them also folds, simplifies, numbers
+//! targets. Passes rebuild the function through a [`Builder`], so each of them also folds, simplifies, numbers
 //! and hoists, and removes dead code.
 
 pub mod expand;

@@ -81,7 +81,11 @@ pub fn signed(function: &Function, value: Value, known: Known) -> [i64; 2] {
 
 /// Least and greatest integer that a value can be, read as unsigned.
 pub fn unsigned(function: &Function, value: Value, known: Known) -> [i64; 2] {
-    let [low, high] = signed(function, value, known);
+    as_unsigned(signed(function, value, known))
+}
+
+/// What a range of signed integers is when they are read as unsigned.
+pub fn as_unsigned([low, high]: [i64; 2]) -> [i64; 2] {
     if low >= 0 {
         [low, high]
     } else if high < 0 {

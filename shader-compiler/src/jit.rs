@@ -202,3 +202,50 @@ mod foreign {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Emit, Op, Rules, Type};
+    use crate::target::Target;
+
+    /// Mappings of this process, of which the system allows a limited number.
+    fn mappings() -> usize {
+        std::fs::read_to_string("/proc/self/maps").expect("Linux lists mappings").lines().count()
+    }
+
+    #[test]
+    fn thousands_of_functions_take_few_mappings() {
+        if !Target::Sse.is_available() {
+            return;
+        }
+        let mut b = Builder::new("square", Rules::Exact);
+        let x = b.input("x", Type::F32);
+        let square = b.op(Op::Mul, &[x, x]);
+        let code = Code::compile(&b.finish([("square".to_owned(), square)]), Target::Sse);
+        let before = mappings();
+        let arena = Arena::new();
+        let routines: Vec<_> = (0..10_000).map(|_| arena.load(&code).expect("there is memory")).collect();
+        // Other tests map memory meanwhile, but not as much.
+        assert!(mappings() < before + 1000, "{before} mappings became {}", mappings());
+        let mut outputs = crate::Batch::new(Target::Sse, 1, 4);
+        let mut inputs = crate::Batch::new(Target::Sse, 1, 4);
+        inputs.set(3, 0, 3.0);
+        for routine in &routines {
+            outputs.set(3, 0, 0.0);
+            routine.run(1, inputs.words(), outputs.words_mut(), &mut []);
+            assert_eq!(outputs.get(3, 0), 9.0);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "outputs for all groups")]
+    fn slices_must_be_long_enough() {
+        let mut b = Builder::new("copy", Rules::Exact);
+        let x = b.input("x", Type::F32);
+        let code = Code::compile(&b.finish([("x".to_owned(), x)]), Target::Sse);
+        let inputs = crate::Batch::new(Target::Sse, 1, 4);
+        let routine = Arena::new().load(&code).expect("there is memory");
+        routine.run(1, inputs.words(), &mut [], &mut []);
+    }
+}

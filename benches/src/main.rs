@@ -13,6 +13,7 @@ mod evaluate;
 #[allow(unsafe_code)]
 mod foreign;
 mod materials;
+mod math;
 mod report;
 mod scalar;
 
@@ -27,6 +28,7 @@ enum Command {
     Compile(compile::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
+    Math(math::Args),
 }
 
 fn main() -> ExitCode {
@@ -35,5 +37,6 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Math(args) => math::run(&args),
     }
 }

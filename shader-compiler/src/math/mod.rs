@@ -86,7 +86,6 @@ steps! {
     slt = SLt(a, b);
     ult = ULt(a, b);
     ieq = IEq(a, b);
-    band = BAnd(a, b);
     select = Select(c, t, e);
     bits = Bits(a);
     float = Float(a);

@@ -1,0 +1,284 @@
+//! How far the elementary functions are from the true ones and from monotone: writes `shader-compiler/src/math/TABLE.md`.
+
+#[path = "../../shader-compiler/tests/math/measure.rs"]
+mod measure;
+
+use lightbound_shader::differential::op_function;
+use lightbound_shader::ir::Op;
+use lightbound_shader::jit::Arena;
+use lightbound_shader::{Batch, Kernel, Target, passes};
+use measure::{BLOCK, Findings, Unary};
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Runs the elementary functions over all floats and writes down errors, violations of monotonicity and ranges.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this function; prints the row, writes nothing
+    #[arg(long)]
+    function: Option<String>,
+    /// Only each N-th float; prints the table, writes nothing
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    sample: u32,
+    /// Pairs of inputs for each function of two
+    #[arg(long, default_value_t = 200_000_000)]
+    pairs: u64,
+}
+
+/// Where the table is kept.
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shader-compiler/src/math/TABLE.md");
+
+/// Measures, and writes or prints the table.
+pub fn run(args: &Args) -> ExitCode {
+    let wanted = |op: Op| args.function.as_ref().is_none_or(|name| name == op.name());
+    let functions: Vec<_> = measure::functions().into_iter().filter(|function| wanted(function.op)).collect();
+    let mut text = String::from(HEAD);
+    let findings = all(&functions, args.sample as usize);
+    for (function, found) in functions.iter().zip(&findings) {
+        text.push_str(&row(function, found));
+    }
+    text.push_str(BEYOND);
+    for (function, found) in functions.iter().zip(&findings).filter(|(_, found)| found.part > 0.0) {
+        let name = function.op.name();
+        if function.op == Op::Tan {
+            writeln!(text, "- {name}: no bound").expect("strings take all");
+        } else {
+            writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2()).expect("strings take all");
+        }
+    }
+    for (op, measure) in [(Op::Pow, pow as fn(u64) -> String), (Op::Atan2, atan2)] {
+        if wanted(op) {
+            text.push_str(&measure(args.pairs));
+        }
+    }
+    if args.function.is_some() || args.sample != 1 {
+        print!("{text}");
+    } else if let Err(error) = std::fs::write(PATH, &text) {
+        eprintln!("{PATH}: {error}");
+        return ExitCode::FAILURE;
+    }
+    let faults: u64 = findings.iter().map(|found| found.faults).sum();
+    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const HEAD: &str = "\
+# Accuracy and monotonicity of the elementary functions
+
+Measured over all floats; written by `cargo run -p lightbound-benches --release -- math`, not by hand. Errors are in ulp of the true
+result (0.5 would be correctly rounded), for trigonometric functions where |x| ≤ 8192. A violation of monotonicity is an input
+whose result is on the wrong side of one before it on the same monotone piece; its size is cumulative, the distance to the furthest
+such result, in ulp. An interval form that evaluates at the ends of an interval widens its result by the largest one. Results that are
+NaN are those of the true function. Operations are basic ones, of the IR.
+
+| function | piece | operations | largest error | at | violations | largest | at | least result | largest result |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+";
+
+const BEYOND: &str = "
+Beyond |x| = 8192, absolute errors are at most:
+
+";
+
+/// Measures functions, one per thread at a time.
+fn all(functions: &[Unary], step: usize) -> Vec<Findings> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(vec![None; functions.len()]);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((index, function)) = functions.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let mut evaluator = Evaluator::new(function.op);
+                    let findings = measure::measure(function, step, &mut |inputs, results| evaluator.run(&[inputs], results));
+                    eprintln!("{} in {:.0?}: {findings:?}", function.op.name(), start.elapsed());
+                    found.lock().expect("no thread panics")[index] = Some(findings);
+                }
+            });
+        }
+    });
+    found.into_inner().expect("no thread panics").into_iter().flatten().collect()
+}
+
+/// Compiled code of an operation.
+struct Evaluator {
+    kernel: Kernel,
+    inputs: Batch,
+    outputs: Batch,
+}
+
+impl Evaluator {
+    fn new(op: Op) -> Evaluator {
+        let target = Target::best();
+        let function = passes::lower(&op_function(op));
+        let kernel = Kernel::compile(&Arena::new(), &function, target).expect("the best target is available");
+        let inputs = Batch::new(target, op.arity(), BLOCK);
+        Evaluator { kernel, inputs, outputs: Batch::new(target, 1, BLOCK) }
+    }
+
+    /// Evaluates up to [`BLOCK`] rows; one slice per argument.
+    fn run(&mut self, args: &[&[u32]], results: &mut [u32]) {
+        let (lanes, ports) = (self.inputs.lanes(), args.len());
+        let words = self.inputs.words_mut();
+        for (port, arg) in args.iter().enumerate() {
+            for (group, values) in arg.chunks(lanes).enumerate() {
+                let at = (group * ports + port) * lanes;
+                words[at..at + values.len()].copy_from_slice(values);
+            }
+        }
+        self.kernel.run(&self.inputs, &mut self.outputs);
+        results.copy_from_slice(&self.outputs.words()[..results.len()]);
+    }
+}
+
+fn row(function: &Unary, found: &Findings) -> String {
+    let at = |x: f32, is_any: bool| if is_any { format!("{x:e}") } else { String::from("–") };
+    format!(
+        "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {:?} | {:?} |\n",
+        function.op.name(),
+        function.pieces,
+        measure::cost(function.op),
+        // Rounded up, so that it is a bound.
+        (found.error * 1e3).ceil() / 1e3,
+        at(found.error_at, true),
+        found.violations,
+        found.violation,
+        at(found.violation_at, found.violation > 0),
+        found.low,
+        found.high,
+    )
+}
+
+/// A stream of pseudo-random numbers (Steele et al. 2014, SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d049bb133111eb);
+        z ^ z >> 31
+    }
+
+    /// Uniform in [low, high).
+    fn within(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Evaluates an operation on pairs from `pair`, in as many threads as there are processors; the largest of each of `N` figures.
+fn largest<const N: usize>(
+    op: Op,
+    pairs: u64,
+    pair: impl Fn(&mut Random) -> [f32; 2] + Sync,
+    judge: impl Fn([f32; 2], f32, &mut [f64; N]) + Sync,
+) -> [f64; N] {
+    let next = AtomicUsize::new(0);
+    let blocks = pairs.div_ceil(BLOCK as u64) as usize;
+    let total = Mutex::new([0.0f64; N]);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut evaluator = Evaluator::new(op);
+                let (mut first, mut second, mut results) = (vec![0; BLOCK], vec![0; BLOCK], vec![0; BLOCK]);
+                let mut most = [0.0; N];
+                loop {
+                    let block = next.fetch_add(1, Ordering::Relaxed);
+                    if block >= blocks {
+                        break;
+                    }
+                    let mut random = Random(block as u64 * BLOCK as u64);
+                    for i in 0..BLOCK {
+                        let [a, b] = pair(&mut random);
+                        (first[i], second[i]) = (a.to_bits(), b.to_bits());
+                    }
+                    evaluator.run(&[&first, &second], &mut results);
+                    for i in 0..BLOCK {
+                        let args = [f32::from_bits(first[i]), f32::from_bits(second[i])];
+                        judge(args, f32::from_bits(results[i]), &mut most);
+                    }
+                }
+                let mut total = total.lock().expect("no thread panics");
+                for (total, most) in total.iter_mut().zip(most) {
+                    *total = total.max(most);
+                }
+            });
+        }
+    });
+    total.into_inner().expect("no thread panics")
+}
+
+/// Errors of aᵇ for ever larger t = |b · log₂ a|, last the least e such that errors are below 2.5 + e · t.
+fn pow(pairs: u64) -> String {
+    const BINS: usize = 8;
+    let bin = |t: f64| if t < 1.0 { 0 } else { (t.log2() as usize + 1).min(BINS - 1) };
+    let pair = |random: &mut Random| {
+        // Any base, or one near 1; exponents for which the result is likely to be in range.
+        let a = match random.bits() % 3 {
+            0 => f32::from_bits(random.within(1.0, f32::INFINITY.to_bits() as f64) as u32),
+            1 => random.within(0.0, 1.0) as f32,
+            _ => (1.0 + random.within(-1.0, 1.0) * 2f64.powf(random.within(-23.0, 0.0))) as f32,
+        };
+        let t = random.within(-126.0, 128.0) * 2f64.powf(random.within(-10.0, 0.0));
+        [a, (t / (a as f64).log2()) as f32]
+    };
+    let judge = |[a, b]: [f32; 2], result: f32, most: &mut [f64; BINS + 1]| {
+        let real = core_math::pow(a as f64, b as f64);
+        if !(f32::MIN_POSITIVE as f64..2f64.powi(128)).contains(&real) || a == 1.0 {
+            return;
+        }
+        let t = (b as f64 * (a as f64).log2()).abs();
+        let error = measure::error(result, real);
+        most[bin(t)] = most[bin(t)].max(error);
+        most[BINS] = most[BINS].max((error - 2.5) / t.max(1e-3));
+    };
+    let found = largest(Op::Pow, pairs, pair, judge);
+    let mut text = format!(
+        "\n## pow\n\naᵇ takes {} operations. Errors over {pairs} random pairs with results of at least 2⁻¹²⁶, in ulp, by t = |b · log₂ a|; all are \
+         below 2.5 + {:.2} t. Smaller results have an absolute error of at most 2⁻¹²⁷. In a, for fixed b, and in b, for fixed a, pow \
+         is monotone without violations, as every step is.\n\n| t | largest error |\n|---|--:|\n",
+        measure::cost(Op::Pow),
+        (found[BINS] * 100.0).ceil() / 100.0,
+    );
+    for (bin, error) in found[..BINS].iter().enumerate() {
+        let from = if bin == 0 { 0 } else { 1 << (bin - 1) };
+        writeln!(text, "| {from} to {} | {error:.2} |", 1 << bin).expect("strings take all");
+    }
+    text
+}
+
+/// Errors of atan2.
+fn atan2(pairs: u64) -> String {
+    let pair = |random: &mut Random| {
+        let length = 2f64.powf(random.within(-60.0, 60.0));
+        let angle = random.within(-std::f64::consts::PI, std::f64::consts::PI) * 2f64.powf(-random.within(-20.0, 1.0).max(0.0));
+        if random.bits().is_multiple_of(4) {
+            let bits = random.bits();
+            [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]
+        } else {
+            [(length * angle.sin()) as f32, (length * angle.cos()) as f32]
+        }
+    };
+    let judge = |[y, x]: [f32; 2], result: f32, most: &mut [f64; 3]| {
+        let real = core_math::atan2(y as f64, x as f64);
+        if real.is_nan() || result.is_nan() {
+            most[1] += (real.is_nan() != result.is_nan()) as u64 as f64;
+            return;
+        }
+        most[0] = most[0].max(measure::error(result, real));
+        most[2] = most[2].max(result.abs() as f64);
+    };
+    let found = largest(Op::Atan2, pairs, pair, judge);
+    format!(
+        "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is {:.3} ulp, the largest result {:?}, results that are \
+         wrongly NaN or not: {}.\n",
+        measure::cost(Op::Atan2),
+        found[0],
+        found[2] as f32,
+        found[1],
+    )
+}

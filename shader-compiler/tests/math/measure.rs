@@ -1,0 +1,277 @@
+//! How far functions of one float are from the true ones and from monotone, over all or some inputs.
+//!
+//! Shared by a test, which samples, and by `cargo run -p lightbound-benches --release -- math`, which leaves nothing out.
+
+use lightbound_shader::ir::{Emit, Op, Type};
+use std::f64::consts::PI;
+
+/// A function of one float and what it should be.
+#[derive(Clone, Copy)]
+pub struct Unary {
+    /// The operation.
+    pub op: Op,
+    /// The correctly rounded result.
+    pub rounded: fn(f32) -> f32,
+    /// The result in double precision.
+    pub real: fn(f64) -> f64,
+    /// Number of the monotone piece.
+    pub piece: fn(f64) -> i64,
+    /// The pieces, in words.
+    pub pieces: &'static str,
+    /// Whether the function falls on a piece.
+    pub falls: fn(i64) -> bool,
+    /// What f(−x) is.
+    pub symmetry: Symmetry,
+    /// Where errors are relative; beyond this |x|, they are absolute and monotonicity does not count.
+    pub within: f32,
+}
+
+/// What f(−x) is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Symmetry {
+    /// f(x)
+    Even,
+    /// −f(x)
+    Odd,
+    /// Something else
+    None,
+}
+
+/// The functions of the table.
+pub fn functions() -> Vec<Unary> {
+    use Symmetry::{Even, None, Odd};
+    use core_math as c;
+    type F = fn(f32) -> f32;
+    type R = fn(f64) -> f64;
+    let rising = |op, rounded: F, real: R, symmetry| Unary {
+        op,
+        rounded,
+        real,
+        piece: |_| 0,
+        pieces: "rises",
+        falls: |_| false,
+        symmetry,
+        within: f32::INFINITY,
+    };
+    let falling = |op, rounded, real| Unary { pieces: "falls", falls: |_| true, ..rising(op, rounded, real, None) };
+    let within = 8192.0;
+    vec![
+        falling(Op::Rsqrt, c::rsqrtf, c::rsqrt),
+        rising(Op::Exp, c::expf, c::exp, None),
+        rising(Op::Exp2, c::exp2f, c::exp2, None),
+        rising(Op::Log, c::logf, c::log, None),
+        rising(Op::Log2, c::log2f, c::log2, None),
+        Unary {
+            piece: |x| (x / PI).round() as i64,
+            falls: |piece| piece % 2 != 0,
+            pieces: "between (k − ½)π and (k + ½)π",
+            within,
+            ..rising(Op::Sin, c::sinf, c::sin, Odd)
+        },
+        Unary {
+            piece: |x| (x / PI).floor() as i64,
+            falls: |piece| piece % 2 == 0,
+            pieces: "between kπ and (k + 1)π",
+            within,
+            ..rising(Op::Cos, c::cosf, c::cos, None)
+        },
+        Unary {
+            piece: |x| (x / PI).round() as i64,
+            pieces: "rises between (k − ½)π and (k + ½)π",
+            within,
+            ..rising(Op::Tan, c::tanf, c::tan, Odd)
+        },
+        rising(Op::Asin, c::asinf, c::asin, Odd),
+        falling(Op::Acos, c::acosf, c::acos),
+        rising(Op::Atan, c::atanf, c::atan, Odd),
+        rising(Op::Sinh, c::sinhf, c::sinh, Odd),
+        Unary {
+            piece: |x| (x > 0.0) as i64,
+            falls: |piece| piece == 0,
+            pieces: "falls to 0, rises from 0",
+            ..rising(Op::Cosh, c::coshf, c::cosh, Even)
+        },
+        rising(Op::Tanh, c::tanhf, c::tanh, Odd),
+        rising(Op::Asinh, c::asinhf, c::asinh, Odd),
+        rising(Op::Acosh, c::acoshf, c::acosh, None),
+        rising(Op::Atanh, c::atanhf, c::atanh, Odd),
+    ]
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Findings {
+    /// Largest error, in ulp of the true result.
+    pub error: f64,
+    /// Where.
+    pub error_at: f32,
+    /// Largest absolute error as a part of |x|, where errors are absolute.
+    pub part: f64,
+    /// Inputs whose result is below one of a smaller input, on a piece that rises, or above on one that falls.
+    pub violations: u64,
+    /// By how much at most, in ulp.
+    pub violation: u32,
+    /// Where.
+    pub violation_at: f32,
+    /// Least result.
+    pub low: f32,
+    /// Largest result.
+    pub high: f32,
+    /// Inputs with a result that is NaN and should not be, or the other way round, or that is not as symmetric as it should be.
+    pub faults: u64,
+    /// The last of them.
+    pub fault_at: f32,
+}
+
+/// A float's place among all floats in order; −0 has that of 0.
+pub fn place(x: f32) -> i32 {
+    let bits = x.to_bits() as i32;
+    if bits >= 0 { bits } else { i32::MIN - bits }
+}
+
+/// The float at a place.
+pub fn float_at(place: i32) -> f32 {
+    f32::from_bits(if place >= 0 { place as u32 } else { (i32::MIN - place) as u32 })
+}
+
+/// Distance from the true result, in ulp of that; infinity stands for 2¹²⁸.
+pub fn error(result: f32, real: f64) -> f64 {
+    let end = 2f64.powi(128);
+    let result = (result as f64).clamp(-end, end);
+    let real = real.clamp(-end, end);
+    let exponent = ((real.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(-126, 127);
+    (result - real).abs() / 2f64.powi(exponent - 23)
+}
+
+/// Inputs that are evaluated at once.
+pub const BLOCK: usize = 4096;
+
+/// Measures a function at each `step`-th float from −∞ to ∞; `evaluate` computes it for up to [`BLOCK`] words.
+pub fn measure(function: &Unary, step: usize, evaluate: &mut dyn FnMut(&[u32], &mut [u32])) -> Findings {
+    let last = place(f32::INFINITY) as i64;
+    let mut scan = Scan::new(function);
+    let mut places = (-last..=last).step_by(step);
+    let (mut results, mut mirrored) = (vec![0; BLOCK], vec![0; BLOCK]);
+    loop {
+        let inputs: Vec<u32> = places.by_ref().take(BLOCK).map(|place| float_at(place as i32).to_bits()).collect();
+        if inputs.is_empty() {
+            return scan.findings;
+        }
+        evaluate(&inputs, &mut results[..inputs.len()]);
+        // Of symmetric functions, negative inputs need no reference.
+        let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(|bits| bits >> 31 == 1);
+        if by_symmetry {
+            let opposite: Vec<u32> = inputs.iter().map(|bits| bits ^ 1 << 31).collect();
+            evaluate(&opposite, &mut mirrored[..inputs.len()]);
+        }
+        for (i, &bits) in inputs.iter().enumerate() {
+            let (x, y) = (f32::from_bits(bits), f32::from_bits(results[i]));
+            if by_symmetry {
+                scan.mirror(x, y, f32::from_bits(mirrored[i]));
+            } else {
+                scan.compare(x, y);
+            }
+            scan.order(x, y);
+        }
+    }
+}
+
+struct Scan<'a> {
+    function: &'a Unary,
+    findings: Findings,
+    piece: i64,
+    /// Place of the largest result on the piece, or of the least, negated, where the function falls.
+    top: i64,
+}
+
+impl Scan<'_> {
+    fn new(function: &Unary) -> Scan<'_> {
+        let findings = Findings {
+            error: 0.0,
+            error_at: 0.0,
+            part: 0.0,
+            violations: 0,
+            violation: 0,
+            violation_at: 0.0,
+            low: f32::INFINITY,
+            high: f32::NEG_INFINITY,
+            faults: 0,
+            fault_at: 0.0,
+        };
+        Scan { function, findings, piece: i64::MIN, top: i64::MIN }
+    }
+
+    fn fault(&mut self, x: f32) {
+        self.findings.faults += 1;
+        self.findings.fault_at = x;
+    }
+
+    fn mirror(&mut self, x: f32, y: f32, opposite: f32) {
+        let opposite = if self.function.symmetry == Symmetry::Odd { -opposite } else { opposite };
+        if y.to_bits() != opposite.to_bits() && !(y.is_nan() && opposite.is_nan()) {
+            self.fault(x);
+        }
+    }
+
+    fn compare(&mut self, x: f32, y: f32) {
+        let rounded = (self.function.rounded)(x);
+        if rounded.is_nan() != y.is_nan() {
+            self.fault(x);
+        }
+        let distance = (place(y) as i64 - place(rounded) as i64).abs() as f64;
+        if rounded.is_nan() || y.is_nan() || distance == 0.0 {
+            return;
+        }
+        let found = &mut self.findings;
+        if x.abs() > self.function.within {
+            let part = (y as f64 - (self.function.real)(x as f64)).abs() / x.abs() as f64;
+            found.part = found.part.max(part);
+        } else if distance + 0.5 > found.error {
+            // Only then can it be the largest.
+            let error = error(y, (self.function.real)(x as f64));
+            if error > found.error {
+                (found.error, found.error_at) = (error, x);
+            }
+        }
+    }
+
+    fn order(&mut self, x: f32, y: f32) {
+        if y.is_nan() {
+            return;
+        }
+        let found = &mut self.findings;
+        (found.low, found.high) = (found.low.min(y), found.high.max(y));
+        if x.abs() > self.function.within {
+            return;
+        }
+        let piece = (self.function.piece)(x as f64);
+        let height = if (self.function.falls)(piece) { -(place(y) as i64) } else { place(y) as i64 };
+        if piece != self.piece {
+            self.piece = piece;
+            self.top = height;
+        }
+        self.top = self.top.max(height);
+        let violation = (self.top - height) as u32;
+        found.violations += (violation > 0) as u64;
+        if violation > found.violation {
+            (found.violation, found.violation_at) = (violation, x);
+        }
+    }
+}
+
+/// Number of basic operations that an operation comes to; [`Op::Bits`] and [`Op::Float`] are none.
+pub fn cost(op: Op) -> usize {
+    struct Count(usize);
+    impl Emit for Count {
+        type Value = ();
+        fn constant(&mut self, _: Type, _: u32) {}
+        fn op(&mut self, op: Op, args: &[()]) {
+            if op.expand(self, args).is_none() && !matches!(op, Op::Bits | Op::Float) {
+                self.0 += 1;
+            }
+        }
+    }
+    let mut count = Count(0);
+    count.op(op, &vec![(); op.arity()]);
+    count.0
+}

@@ -71,14 +71,30 @@ fn check_depth(source: &Source) -> Result<(), ShaderError> {
     Err(source.error(message).at(depth.place, "deepest here").help(help))
 }
 
+fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, ShaderError> {
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
+    validator.validate(module).map_err(|error| diagnostics::validation_error(source, module, &error))
+}
+
+/// Checks the types in expressions of overrides. naga's validator takes them on trust in the module, but not in a function.
+fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
+    let mut module = module.clone();
+    let function = naga::Function { expressions: module.global_expressions.clone(), ..naga::Function::default() };
+    module.functions.append(function, naga::Span::UNDEFINED);
+    validate(source, &module)?;
+    Ok(())
+}
+
 /// Reads the text.
 pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
     check_depth(source)?;
     let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
         let module = naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
         contract::check_language(source, &module)?;
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
-        let info = validator.validate(&module).map_err(|error| diagnostics::validation_error(source, &module, &error))?;
+        let info = validate(source, &module)?;
+        if !module.overrides.is_empty() {
+            check_overrides(source, &module)?;
+        }
         Ok((module, info))
     };
     let caught = thread::scope(|scope| {

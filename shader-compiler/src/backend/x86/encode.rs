@@ -59,7 +59,6 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
         target,
         bytes,
         entry: entry as u32,
-        pool,
         blocks: writer.blocks,
         inputs: ports.0,
         outputs: ports.1,

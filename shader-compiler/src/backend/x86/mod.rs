@@ -30,7 +30,6 @@ pub struct Code {
     bytes: Vec<u8>,
     /// Offset of the first instruction.
     entry: u32,
-    pool: Vec<u32>,
     /// Offsets at which basic blocks start.
     blocks: Vec<u32>,
     inputs: usize,

@@ -87,7 +87,7 @@ pub fn liveness(function: &Function) -> Vec<bool> {
 }
 
 /// Removes what no output needs, parameters and results that only feed themselves among it.
-fn sweep(function: &mut Function) {
+pub(crate) fn sweep(function: &mut Function) {
     let live = liveness(function);
     sweep_block(&mut function.body, &live);
 }

@@ -85,9 +85,6 @@ impl<'m> Translator<'m> {
     pub(super) fn evaluate(&mut self, frame: &mut Frame<'m>, handle: Handle<Expression>) -> Result<Item, Fault> {
         self.charge(1)?;
         let expressions = frame.expressions;
-        if frame.info.is_none() {
-            self.check_override_expression(&expressions[handle])?;
-        }
         let item = match expressions[handle] {
             Expression::Access { base, index } => self.access(frame, base, index)?,
             Expression::AccessIndex { base, index } => {

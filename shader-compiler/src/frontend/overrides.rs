@@ -1,13 +1,9 @@
-//! Values of `override` declarations, and the expressions made of them.
-//!
-//! naga evaluates other constants while it reads them, but leaves these for when the values are known, and its validator does not look
-//! at them: it takes `override x = 1.0 << 2;`. So their types are checked here, by validating a function that computes them all.
+//! Values of `override` declarations. naga evaluates other constants while it reads them; expressions of these are translated.
 
 use super::layout::{narrow, scalar_type};
 use super::translate::{Fault, Frame, Leaves, Translator};
 use crate::ir::{Emit, Type};
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{Block, Expression, Function, Handle, Module, Range, ScalarKind, Span, Statement};
+use naga::{Expression, Handle, ScalarKind};
 
 impl<'m> Translator<'m> {
     /// Value of an override, if it is given one or has a default.
@@ -37,53 +33,6 @@ impl<'m> Translator<'m> {
         };
         Ok(self.push(&[value]))
     }
-
-    /// Checks the expressions made of overrides, at the first one of them.
-    pub(super) fn check_override_expression(&mut self, expression: &Expression) -> Result<(), Fault> {
-        let checked_by_naga = matches!(
-            expression,
-            Expression::Literal(_)
-                | Expression::Constant(_)
-                | Expression::Override(_)
-                | Expression::ZeroValue(_)
-                | Expression::Compose { .. }
-                | Expression::Splat { .. }
-        );
-        if checked_by_naga || std::mem::replace(&mut self.overrides_checked, true) {
-            return Ok(());
-        }
-        check(self.module)
-    }
-}
-
-/// Validates the module's own expressions as those of a function.
-fn check(module: &Module) -> Result<(), Fault> {
-    let mut function = Function { expressions: module.global_expressions.clone(), ..Function::default() };
-    let mut body = Block::new();
-    for (handle, expression) in module.global_expressions.iter() {
-        if !expression.needs_pre_emit() {
-            body.push(Statement::Emit(Range::new_from_bounds(handle, handle)), module.global_expressions.get_span(handle));
-        }
-    }
-    function.body = body;
-    let mut probe = Module {
-        types: module.types.clone(),
-        special_types: module.special_types.clone(),
-        constants: module.constants.clone(),
-        overrides: module.overrides.clone(),
-        global_expressions: module.global_expressions.clone(),
-        ..Module::default()
-    };
-    probe.functions.append(function, Span::UNDEFINED);
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    match validator.validate(&probe) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Fault {
-            message: "the types of operands do not fit in an `override`".to_owned(),
-            span: error.spans().map(|(span, _)| *span).find(Span::is_defined).unwrap_or(Span::UNDEFINED),
-            help: Some("the same operation in a function says more about it".to_owned()),
-        }),
-    }
 }
 
 #[cfg(test)]
@@ -106,17 +55,6 @@ mod tests {
         assert_eq!(with(&[("scale", 3.5), ("n", -2.0), ("on", 0.0), ("k", 1.0)]), [3.5, 7.0, 8.0, 0.0]);
         let (found, text) = fault("override a: f32; fn f(x: f32) -> f32 { return x * a; }");
         assert_eq!((&found.message[..], &text[..]), ("`a` has no value", "a"));
-    }
-
-    #[test]
-    fn expressions_of_overrides_are_checked() {
-        let cases = ["a << 2u", "a & 1.5", "-(a > 1.0)", "~a", "select(a, 2.0, n)", "vec2f(a)[n] + n"];
-        for case in cases {
-            let source =
-                format!("override a = 1.5; override n = 3; override b = {case}; fn f(x: f32) -> f32 {{ return x * f32(b); }}");
-            let (found, _) = fault(&source);
-            assert!(found.message.contains("override"), "{case}: {found:?}");
-        }
     }
 
     #[test]

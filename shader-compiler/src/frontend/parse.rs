@@ -76,7 +76,8 @@ fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, Shader
     validator.validate(module).map_err(|error| diagnostics::validation_error(source, module, &error))
 }
 
-/// Checks the types in expressions of overrides. naga's validator takes them on trust in the module, but not in a function.
+/// Checks the types in expressions of overrides. naga's validator takes them on trust in the module (`override x = 1.0 << 2;`), but not
+/// in a function.
 fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
     let mut module = module.clone();
     let function = naga::Function { expressions: module.global_expressions.clone(), ..naga::Function::default() };
@@ -109,4 +110,23 @@ pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), Shade
         }
     });
     caught.unwrap_or_else(|message| Err(source.error(message).help("simplify the shader until it is read, to find the place")))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Shader;
+
+    #[test]
+    fn expressions_of_overrides_are_checked() {
+        let shader = |case: &str| {
+            let overrides = format!("override a = 1.5; override n = 3; override b = {case};");
+            Shader::parse("case", &format!("{overrides} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ return vec3f(f32(b)); }}"))
+        };
+        for wrong in ["a << 2u", "a & 1.5", "-(a > 1.0)", "~a", "select(a, 2.0, n)", "vec2f(a)[n] + n"] {
+            assert!(shader(wrong).is_err(), "{wrong}");
+        }
+        for right in ["a * 2.0", "-n", "select(a, 2.0, n > 1)", "vec2f(a)[n] + 1"] {
+            shader(right).unwrap_or_else(|error| panic!("{right}: {error}"));
+        }
+    }
 }

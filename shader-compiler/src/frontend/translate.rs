@@ -92,7 +92,6 @@ pub(crate) struct Translator<'m> {
     pub(super) builder: Builder,
     pub(super) loop_cap: u32,
     pub(super) overrides: &'m [(String, f64)],
-    pub(super) overrides_checked: bool,
     /// The module's own expressions; taken while one of them is evaluated.
     pub(super) constants: Option<Frame<'m>>,
     pub(super) constant_depth: u32,
@@ -145,7 +144,6 @@ impl<'m> Translator<'m> {
             builder,
             loop_cap,
             overrides,
-            overrides_checked: false,
             constants: Some(constants),
             constant_depth: 0,
             pool: vec![],

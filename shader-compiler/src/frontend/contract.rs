@@ -270,7 +270,7 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
     let mut overrides = vec![];
     for (_, declared) in module.overrides.iter() {
         let name = declared.name.as_deref().unwrap_or("");
-        let Some(outline) = source.outline.overrides.iter().find(|o| &source.text()[o.name.clone()] == name) else { continue };
+        let Some(outline) = source.outline.override_(source.text(), name) else { continue };
         let TypeInner::Scalar(scalar) = module.types[declared.ty].inner else { continue };
         let Some(scalar) = scalar_type(scalar) else { continue };
         range::reject_default(source, &outline.docs)?;

@@ -5,7 +5,7 @@ use super::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides, Sour
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use naga::Handle;
 
-/// Inputs of three words.
+/// Inputs for the components of a vector.
 fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> {
     components.iter().map(|component| builder.input(&format!("{name}.{component}"), Type::F32)).collect()
 }
@@ -87,6 +87,7 @@ fn refused(source: &Source, fault: Fault) -> ShaderError {
 /// Holds the values of overrides against their declarations.
 fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
     let declared = &shader.contract.overrides;
+    let place = |name: &str| source.outline.override_(source.text(), name).map_or(0..0, |declared| declared.name.clone());
     for (name, x) in &settings.overrides {
         let Some(parameter) = declared.iter().find(|parameter| parameter.name == *name) else {
             let names: Vec<_> = declared.iter().map(|parameter| parameter.name.as_str()).collect();
@@ -104,9 +105,7 @@ fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Res
             Scalar::Bool if *x == 0.0 || *x == 1.0 => None,
             Scalar::Bool => Some("0 or 1"),
         };
-        let place =
-            source.outline.overrides.iter().find(|o| source.text()[o.name.clone()] == *name).map_or(0..0, |o| o.name.clone());
-        let error = |message: String| source.error(message).at(place.clone(), "declared here");
+        let error = |message: String| source.error(message).at(place(name), "declared here");
         if let Some(wanted) = wrong {
             return Err(error(format!("the override `{name}` must be {wanted}, but is given {x}")));
         }
@@ -118,13 +117,8 @@ fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Res
     for (_, declaration) in shader.module.overrides.iter() {
         let name = declaration.name.as_deref().unwrap_or("");
         if declaration.init.is_none() && !settings.overrides.iter().any(|(given, _)| given == name) {
-            let place = source
-                .outline
-                .overrides
-                .iter()
-                .find(|o| source.text()[o.name.clone()] == *name)
-                .map_or(0..0, |o| o.name.clone());
-            let error = source.error(format!("the override `{name}` has no value")).at(place, "declared here without one");
+            let error =
+                source.error(format!("the override `{name}` has no value")).at(place(name), "declared here without one");
             return Err(error.help("add one to the declaration, `= …`, or set it where the shader is used"));
         }
     }

@@ -128,6 +128,10 @@ impl Outline {
         self.structs.iter().find(|s| &text[s.name.clone()] == name)
     }
 
+    pub fn override_(&self, text: &str, name: &str) -> Option<&Member> {
+        self.overrides.iter().find(|declared| &text[declared.name.clone()] == name)
+    }
+
     /// Names that the text declares, in any scope.
     pub fn names<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         const KEYWORDS: [&str; 8] = ["let", "var", "const", "fn", "struct", "alias", "override", ">"];

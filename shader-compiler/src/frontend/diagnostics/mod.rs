@@ -34,7 +34,7 @@ fn plain(text: &str) -> String {
             }
         }
     }
-    // `[12]` is a handle, `Some(…)` and `None` are Rust.
+    // `[12]` is a handle.
     let mut clean = String::new();
     let mut rest = text.as_str();
     while let Some(start) = rest.find('[') {
@@ -51,7 +51,7 @@ fn plain(text: &str) -> String {
     clean + rest
 }
 
-/// Words in backticks, the last after `and` or `or`.
+/// Words in backticks, the last after `last_but`, which is `and` or `or`.
 pub(super) fn list(words: &[&str], last_but: &str) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match &quoted[..] {

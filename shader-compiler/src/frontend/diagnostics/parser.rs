@@ -74,12 +74,7 @@ impl Rejected<'_> {
         }
         let found = self.text(0);
         if found.starts_with("/*") {
-            return Some(
-                self.source
-                    .error("a comment is not closed")
-                    .at(place.start..place.start + 2, "it starts here")
-                    .help("close it with `*/`"),
-            );
+            return Some(unclosed_comment(self.source, &place));
         }
         let error = self.source.error(format!("expected {expected}, found `{}`", found.lines().next().unwrap_or("")));
         let error = match before {

@@ -33,7 +33,7 @@ pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type
 pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
     let (module, info) = module(source);
     let (handle, function) = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some("f")).expect("there is an `f`");
-    let mut builder = Builder::new("f", Rules::Relaxed);
+    let mut builder = Builder::new("f", Rules::Exact);
     let mut args = vec![];
     for (k, argument) in function.arguments.iter().enumerate() {
         let leaves = leaves(&module, argument.ty)?;

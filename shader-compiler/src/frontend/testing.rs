@@ -2,9 +2,12 @@
 
 use super::layout::Layout;
 use super::translate::{Fault, Translator};
+use crate::differential::same;
 use crate::interpreter;
 use crate::ir::function::for_each_stmt;
-use crate::ir::{Block, Builder, Def, Function, Rules, Stmt, Type, Value};
+use crate::ir::random::Random;
+use crate::ir::verify::verify;
+use crate::ir::{Builder, Function, Rules, Stmt, Type};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Handle, Module};
 
@@ -49,7 +52,7 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let outputs =
         results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
     let function = translator.into_builder().finish(outputs);
-    check_scopes(&function);
+    assert_eq!(verify(&function), Ok(()));
     Ok(function)
 }
 
@@ -74,9 +77,8 @@ pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
 #[track_caller]
 pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     let out = run(function, inputs);
-    let same = |a: u32, b: u32, ty| a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
     let fits = expected.len() + 1 == out.len()
-        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(a, b, port.ty));
+        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(port.ty, a, b));
     let floats = |words: &[u32]| words.iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>();
     assert!(
         fits,
@@ -85,51 +87,6 @@ pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
         floats(&out),
         floats(expected)
     );
-}
-
-/// Values are used where they are in scope.
-fn check_scopes(function: &Function) {
-    let mut seen = function.values.iter().map(|data| matches!(data.def, Def::Input(_) | Def::Const(_))).collect::<Vec<_>>();
-    check_block(function, &function.body, None, &mut seen);
-}
-
-fn check_uses(seen: &[bool], values: &[Value]) {
-    values.iter().for_each(|value| assert!(seen[value.index()], "{value:?} is in scope"));
-}
-
-/// Checks a block, and one that stands at its end within its scope.
-fn check_block(f: &Function, block: &Block, inner: Option<&Block>, seen: &mut Vec<bool>) {
-    let before = seen.clone();
-    for stmt in &block.stmts {
-        let defined = match stmt {
-            Stmt::Op(value) => {
-                check_uses(seen, f.operation(*value).expect("an operation").1);
-                std::slice::from_ref(value)
-            }
-            Stmt::If(i) => {
-                check_uses(seen, &[i.cond]);
-                check_block(f, &i.then, None, seen);
-                check_block(f, &i.otherwise, None, seen);
-                &i.results
-            }
-            Stmt::Loop(l) => {
-                check_uses(seen, &l.init);
-                let outside = seen.clone();
-                l.params.iter().for_each(|param| seen[param.index()] = true);
-                check_block(f, &l.head, Some(&l.body), seen);
-                *seen = outside;
-                &l.results
-            }
-        };
-        for value in defined {
-            assert!(!std::mem::replace(&mut seen[value.index()], true), "{value:?} is defined once");
-        }
-    }
-    check_uses(seen, &block.yields);
-    if let Some(inner) = inner {
-        check_block(f, inner, None, seen);
-    }
-    *seen = before;
 }
 
 /// Numbers of ifs and loops, and of parameters of all loops.
@@ -155,20 +112,15 @@ pub(crate) fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, exp
 }
 
 /// Numbers to try: all special ones, and others from a fixed seed.
-pub(crate) struct Numbers(u64);
+pub(crate) struct Numbers(Random);
 
 impl Numbers {
     pub fn new(seed: u64) -> Numbers {
-        Numbers(seed)
+        Numbers(Random::new(seed))
     }
 
     pub fn bits(&mut self) -> u32 {
-        // splitmix64 (Steele et al. 2014)
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 32) as u32
+        (self.0.bits() >> 32) as u32
     }
 
     pub fn below(&mut self, count: u32) -> u32 {

@@ -252,6 +252,7 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::differential;
     use crate::interpreter;
     use crate::ir::function::for_each_stmt;
     use crate::ir::random::{self, Options};
@@ -357,7 +358,7 @@ mod tests {
             for (lane, row) in rows.iter().enumerate() {
                 let expected = interpreter::run(before, row, 1 << 20).expect("loops end");
                 let ports = std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
-                let same = ports.into_iter().all(|(port, (&a, &b))| passes::tests::equal(port, a, b));
+                let same = ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
                 assert!(same, "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}", group[lane]);
                 if rounds > 0 {
                     alone += rounds_alone(before, row);

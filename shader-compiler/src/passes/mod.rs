@@ -79,25 +79,20 @@ fn params_of(function: &Function) -> usize {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::differential::same;
     use crate::interpreter;
     use crate::ir::random::{self, Options};
-    use crate::ir::{Port, Type};
 
     /// Asserts that two functions have the same bits, NaN aside, for random inputs.
-    fn same(before: &Function, after: &Function, rows: usize, seed: u64) {
+    fn equals(before: &Function, after: &Function, rows: usize, seed: u64) {
         for row in random::special_rows(&before.inputs, rows, seed) {
             let run = |function| interpreter::run(function, &row, 1 << 22).expect("loops end");
             let (a, b) = (run(before), run(after));
-            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b)).all(|(port, (&a, &b))| equal(port, a, b));
+            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b)).all(|(port, (&a, &b))| same(port.ty, a, b));
             assert!(equal, "seed {seed}, {row:x?}: {a:x?} became {b:x?}\n{before}\n{after}");
         }
-    }
-
-    pub(crate) fn equal(port: &Port, a: u32, b: u32) -> bool {
-        let nan = |bits| f32::from_bits(bits).is_nan();
-        a == b || port.ty == Type::F32 && nan(a) && nan(b)
     }
 
     fn check(seeds: std::ops::Range<u64>) {
@@ -105,9 +100,9 @@ pub(crate) mod tests {
             let options = Options::any(seed, false);
             let before = random::function(seed, &options);
             let optimized = optimize_by(&before, Rules::Exact);
-            same(&before, &optimized, 8, seed);
+            equals(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);
-            same(&before, &lowered, 8, seed);
+            equals(&before, &lowered, 8, seed);
             // Relaxed rules, whose values may differ, must still make functions that are well formed.
             lower(&optimize(&before));
         }

@@ -118,7 +118,7 @@ enum Engine {
 const ROUNDS: u64 = 1 << 40;
 
 impl Kernel {
-    /// Compiles a lowered function for a target; machine code goes to the arena, which the kernel keeps alive.
+    /// Compiles a lowered function (for the interpreter, any) for a target; machine code goes to the arena, which the kernel keeps alive.
     pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Kernel, CompileError> {
         if !target.is_available() {
             return Err(CompileError::Unavailable(target));

@@ -157,11 +157,7 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
 
 /// What a comparison of integers comes to, where their ranges tell.
 pub fn compare(function: &Function, op: Op, args: &[Value], known: Known) -> Option<bool> {
-    let less = |[a, b]: [i64; 2], [c, d]: [i64; 2]| match () {
-        () if b < c => Some(true),
-        () if a >= d => Some(false),
-        () => None,
-    };
+    let less = |[a, b]: [i64; 2], [c, d]: [i64; 2]| (b < c || a >= d).then_some(b < c);
     match op {
         Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),
         Op::ULt => less(unsigned(function, args[0], known), unsigned(function, args[1], known)),

@@ -5,6 +5,7 @@ mod measure;
 
 use lightbound_shader::differential::op_function;
 use lightbound_shader::ir::Op;
+use lightbound_shader::ir::random::Random;
 use lightbound_shader::jit::Arena;
 use lightbound_shader::{Batch, Kernel, Target, passes};
 use measure::{BLOCK, Findings, Unary};
@@ -152,21 +153,9 @@ fn row(function: &Unary, found: &Findings) -> String {
     )
 }
 
-/// A stream of pseudo-random numbers (Steele et al. 2014, SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d049bb133111eb);
-        z ^ z >> 31
-    }
-
-    /// Uniform in [low, high).
-    fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// Uniform in [low, high).
+fn within(random: &mut Random, low: f64, high: f64) -> f64 {
+    low + (high - low) * (random.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Evaluates an operation on pairs from `pair`, in as many threads as there are processors; the largest of each of `N` figures.
@@ -191,7 +180,7 @@ fn largest<const N: usize>(
                     if block >= blocks {
                         break;
                     }
-                    let mut random = Random(block as u64 * BLOCK as u64);
+                    let mut random = Random::new(block as u64);
                     for i in 0..BLOCK {
                         let [a, b] = pair(&mut random);
                         (first[i], second[i]) = (a.to_bits(), b.to_bits());
@@ -219,11 +208,11 @@ fn pow(pairs: u64) -> String {
     let pair = |random: &mut Random| {
         // Any base, or one near 1; exponents for which the result is likely to be in range.
         let a = match random.bits() % 3 {
-            0 => f32::from_bits(random.within(1.0, f32::INFINITY.to_bits() as f64) as u32),
-            1 => random.within(0.0, 1.0) as f32,
-            _ => (1.0 + random.within(-1.0, 1.0) * 2f64.powf(random.within(-23.0, 0.0))) as f32,
+            0 => f32::from_bits(within(random, 1.0, f32::INFINITY.to_bits() as f64) as u32),
+            1 => within(random, 0.0, 1.0) as f32,
+            _ => (1.0 + within(random, -1.0, 1.0) * 2f64.powf(within(random, -23.0, 0.0))) as f32,
         };
-        let t = random.within(-126.0, 128.0) * 2f64.powf(random.within(-10.0, 0.0));
+        let t = within(random, -126.0, 128.0) * 2f64.powf(within(random, -10.0, 0.0));
         [a, (t / (a as f64).log2()) as f32]
     };
     let judge = |[a, b]: [f32; 2], result: f32, most: &mut [f64; BINS + 1]| {
@@ -254,8 +243,9 @@ fn pow(pairs: u64) -> String {
 /// Errors of atan2.
 fn atan2(pairs: u64) -> String {
     let pair = |random: &mut Random| {
-        let length = 2f64.powf(random.within(-60.0, 60.0));
-        let angle = random.within(-std::f64::consts::PI, std::f64::consts::PI) * 2f64.powf(-random.within(-20.0, 1.0).max(0.0));
+        let length = 2f64.powf(within(random, -60.0, 60.0));
+        let angle =
+            within(random, -std::f64::consts::PI, std::f64::consts::PI) * 2f64.powf(-within(random, -20.0, 1.0).max(0.0));
         if random.bits().is_multiple_of(4) {
             let bits = random.bits();
             [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]

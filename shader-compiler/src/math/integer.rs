@@ -172,7 +172,11 @@ pub fn leading_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = exponent(e, x);
     let (top, most) = (e.i32(127 + 31), e.i32(32));
     let zeros = e.isub(top, x);
-    e.umin(zeros, most)
+    let zeros = e.umin(zeros, most);
+    // The conversion takes the highest bit for a sign.
+    let zero = e.i32(0);
+    let is_negative = e.slt(a, zero);
+    e.select(is_negative, zero, zeros)
 }
 
 /// Number of zeros below the lowest set bit

@@ -159,7 +159,8 @@ pub fn measure(function: &Unary, step: usize, evaluate: &mut dyn FnMut(&[u32], &
         }
         evaluate(&inputs, &mut results[..inputs.len()]);
         // Of symmetric functions, negative inputs need no reference.
-        let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(|bits| bits >> 31 == 1);
+        let is_mirrored = |&bits: &u32| (-function.within..0.0).contains(&f32::from_bits(bits));
+        let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(is_mirrored);
         if by_symmetry {
             let opposite: Vec<u32> = inputs.iter().map(|bits| bits ^ 1 << 31).collect();
             evaluate(&opposite, &mut mirrored[..inputs.len()]);

@@ -5,7 +5,6 @@
 //! operation comes next that frees most registers, and operations far ahead in program order wait until those before them are done.
 
 use super::machine::{Block, Home, Inst, Program, Step, Test, Var};
-use std::cmp::Reverse;
 
 /// Operations that start in one cycle.
 const WIDTH: u32 = 2;
@@ -166,7 +165,7 @@ impl Scheduler<'_> {
     /// Notes that an operation starts now; of its users, those before `seen` may become ready.
     fn start(&mut self, index: usize, inst: &Inst, inside: u32, now: u32, seen: usize) {
         self.nodes[index].done = true;
-        for arg in distinct(inst) {
+        for arg in inst.args() {
             let reads = &mut self.reads[arg.index()];
             reads.readers -= 1;
             reads.combined ^= index as u32;
@@ -211,9 +210,6 @@ impl Scheduler<'_> {
                 } else if reads.in_line == 1 && self.homes[arg.index()] == Home::None {
                     live += 1;
                 }
-            }
-            for arg in distinct(inst) {
-                let reads = &mut self.reads[arg.index()];
                 reads.readers += 1;
                 reads.combined ^= index as u32;
             }
@@ -237,7 +233,7 @@ impl Scheduler<'_> {
                     self.users[def.first_user as usize] = index as u32;
                 }
             }
-            let freed = distinct(inst).filter(|&arg| self.reads[arg.index()].readers == 1 && self.dies(arg, inside)).count();
+            let freed = inst.args().filter(|&arg| self.reads[arg.index()].readers == 1 && self.dies(arg, inside)).count();
             self.nodes[index].net = freed as i32 - i32::from(inst.result().is_some());
         }
         live
@@ -251,24 +247,24 @@ impl Scheduler<'_> {
 
     /// Position, among those that are ready, of the operation on the longest chain; those that need not wait come before others.
     fn takes_longest(&self, now: u32) -> usize {
-        self.best(|node| (Reverse(node.time.saturating_sub(now)), node.height))
+        self.best(|node| u64::from(!node.time.saturating_sub(now)) << 32 | u64::from(node.height))
     }
 
     /// Position, among those that are ready, of the operation that frees most registers.
     fn frees_most(&self) -> usize {
-        self.best(|node| node.net)
+        // It takes one at most.
+        self.best(|node| (node.net + 1) as u64)
     }
 
     /// Position, among those that are ready, of the first operation in program order of those with the highest key.
-    fn best<K: Ord>(&self, key: impl Fn(&Node) -> K) -> usize {
-        let keyed = self.ready.iter().enumerate();
-        let best = keyed.max_by_key(|&(_, &index)| (key(&self.nodes[index as usize]), Reverse(index)));
-        best.expect("an operation is ready: operands come before their users").0
+    fn best(&self, key: impl Fn(&Node) -> u64) -> usize {
+        let (mut best, mut highest) = (0, (0, 0));
+        for (k, &index) in self.ready.iter().enumerate() {
+            let key = (key(&self.nodes[index as usize]), !index);
+            if key > highest {
+                (best, highest) = (k, key);
+            }
+        }
+        best
     }
-}
-
-/// The variables that an operation reads, each once.
-fn distinct(inst: &Inst) -> impl Iterator<Item = Var> {
-    let args: [Option<Var>; 3] = std::array::from_fn(|k| inst.args().nth(k));
-    (0..3).filter(move |&k| !args[..k].contains(&args[k])).filter_map(move |k| args[k])
 }

@@ -1,0 +1,246 @@
+//! The composite operations against references: elementary functions within what `TABLE.md` says, over a sample of all floats;
+//! special values; integers.
+
+#[path = "math/measure.rs"]
+mod measure;
+
+use lightbound_shader::ir::{Op, Type, random};
+use std::collections::HashMap;
+
+fn f(op: Op, args: &[f32]) -> f32 {
+    let words: Vec<u32> = args.iter().map(|x| x.to_bits()).collect();
+    f32::from_bits(op.eval(&words))
+}
+
+/// Rows of the table: cells by the function's name.
+fn table() -> HashMap<&'static str, Vec<&'static str>> {
+    let text = include_str!("../src/math/TABLE.md");
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| "))
+        .map(|line| line.split(" | ").map(|cell| cell.trim_matches([' ', '|'])));
+    rows.map(Iterator::collect).filter(|cells: &Vec<_>| cells.len() == 10).map(|cells| (cells[0], cells)).collect()
+}
+
+#[test]
+fn the_table_holds_over_a_sample() {
+    let table = table();
+    for function in measure::functions() {
+        let name = function.op.name();
+        let row = &table[name];
+        let step = 16_411;
+        let found = measure::measure(&function, step, &mut |inputs, results| {
+            for (result, &input) in results.iter_mut().zip(inputs) {
+                *result = function.op.eval(&[input]);
+            }
+        });
+        let [error, low, high] = [row[3], row[8], row[9]].map(|cell| cell.parse::<f64>().expect("a number"));
+        let violation: u32 = row[6].parse().expect("a number");
+        assert_eq!(row[2].parse(), Ok(measure::cost(function.op)), "{name}");
+        assert!(found.error <= error, "{name}: {found:?}");
+        assert!(found.violation <= violation, "{name}: {found:?}");
+        assert!(found.low as f64 >= low && found.high as f64 <= high, "{name}: {found:?}");
+        assert_eq!(found.faults, 0, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn violations_next_to_each_other_stay_within_the_table() {
+    // Samples far apart see no violation of a few ulp; runs of neighbours do.
+    let table = table();
+    for function in measure::functions() {
+        let name = function.op.name();
+        let most: u32 = table[name][6].parse().expect("a number");
+        let piece = |x: f32| (function.piece)(x as f64);
+        for exponent in -40..40 {
+            let start = measure::place(2f32.powi(exponent)) + (exponent * 12_345) % 2_000_000;
+            for start in [start, -start] {
+                let mut top = (i64::MIN, i64::MIN);
+                for place in start..start + 500 {
+                    let x = measure::float_at(place);
+                    let y = f(function.op, &[x]);
+                    if y.is_nan() || x.abs() > function.within {
+                        continue;
+                    }
+                    let height = if (function.falls)(piece(x)) { -measure::place(y) } else { measure::place(y) } as i64;
+                    top = if top.0 == piece(x) { (top.0, top.1.max(height)) } else { (piece(x), height) };
+                    assert!(top.1 - height <= most as i64, "{name} at {x:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn special_values_are_those_of_ieee() {
+    let specials = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    for function in measure::functions() {
+        for x in specials {
+            let (got, want) = (f(function.op, &[x]), (function.rounded)(x));
+            let is_same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+            let is_close =
+                x != 0.0 && measure::place(got).abs_diff(measure::place(want)) <= 2 && want.is_finite() && want != 0.0;
+            assert!(is_same || is_close, "{}({x}) = {got}, not {want}", function.op.name());
+        }
+    }
+    assert_eq!(f(Op::Exp, &[0.0]), 1.0);
+    assert_eq!(f(Op::Log, &[1.0]).to_bits(), 0);
+    for n in -149..128 {
+        let power = 2f64.powi(n) as f32;
+        assert_eq!(f(Op::Exp2, &[n as f32]), power);
+        assert_eq!(f(Op::Log2, &[power]), n as f32);
+    }
+}
+
+#[test]
+fn payloads_of_nan_do_not_matter() {
+    for &op in Op::ALL.iter().filter(|op| op.is_composite() && op.signature().args == [Some(Type::F32)]) {
+        let want = op.eval(&[f32::NAN.to_bits()]);
+        for bits in [0x7f80_0001, 0x7fff_ffff, 0xff81_2345, 0xffc0_0000, 0x7fd5_5555u32] {
+            let got = op.eval(&[bits]);
+            let both_nan = f32::from_bits(want).is_nan() && f32::from_bits(got).is_nan();
+            assert!(got == want || both_nan && op.signature().result == Some(Type::F32), "{}", op.name());
+        }
+    }
+}
+
+#[test]
+fn powers_are_close_and_special_ones_exact() {
+    let mut random = random::Random::new(11);
+    for _ in 0..200_000 {
+        let a = f32::from_bits(random.bits() as u32 & 0x7fff_ffff);
+        let b = ((random.bits() % 2_000_001) as f32 - 1e6) * 2f32.powi((random.bits() % 40) as i32 - 36);
+        let real = core_math::pow(a as f64, b as f64);
+        let got = f(Op::Pow, &[a, b]);
+        if a.is_nan() {
+            assert!(got.is_nan());
+        } else if real < f32::MIN_POSITIVE as f64 {
+            assert!((got as f64 - real).abs() <= 2f64.powi(-127), "{a}^{b} = {got:e}, not {real:e}");
+        } else {
+            let t = (b as f64 * (a as f64).log2()).abs().min(140.0);
+            assert!(measure::error(got, real) <= 2.5 + 2.6 * t, "{a}^{b} = {got:e}, not {real:e}");
+        }
+    }
+    let infinity = f32::INFINITY;
+    for (a, b, want) in [
+        (0.0, 2.0, 0.0),
+        (-0.0, 0.5, 0.0),
+        (0.0, infinity, 0.0),
+        (0.0, -1.0, infinity),
+        (0.0, 0.0, 1.0),
+        (3.0, 0.0, 1.0),
+        (infinity, 0.0, 1.0),
+        (infinity, 0.5, infinity),
+        (infinity, -0.5, 0.0),
+        (1.0, 12345.0, 1.0),
+        (2.0, infinity, infinity),
+        (2.0, -infinity, 0.0),
+        (0.5, infinity, 0.0),
+        (0.5, -infinity, infinity),
+        (4.0, 0.5, 2.0),
+        (2.0, 10.0, 1024.0),
+        (2.0, 128.0, infinity),
+    ] {
+        assert_eq!(f(Op::Pow, &[a, b]), want, "{a}^{b}");
+    }
+    for (a, b) in [(-1.0, 2.0), (-infinity, 1.0), (f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)] {
+        assert!(f(Op::Pow, &[a, b]).is_nan(), "{a}^{b}");
+    }
+}
+
+#[test]
+fn angles_are_those_of_ieee() {
+    let values = [0.0, 1.0, 2.5, 1e-40, 3e38, f32::INFINITY];
+    for y in values.iter().flat_map(|&y| [y, -y]) {
+        for x in values.iter().flat_map(|&x| [x, -x]) {
+            let (got, want) = (f(Op::Atan2, &[y, x]), core_math::atan2f(y, x));
+            if x.is_infinite() && y.is_infinite() {
+                assert!(got.is_nan(), "atan2({y}, {x}) = {got}");
+                continue;
+            }
+            assert_eq!(got.is_sign_negative(), want.is_sign_negative(), "atan2({y}, {x}) = {got}, not {want}");
+            assert!(measure::place(got).abs_diff(measure::place(want)) <= 2, "atan2({y}, {x}) = {got}, not {want}");
+        }
+    }
+    assert!(f(Op::Atan2, &[f32::NAN, 1.0]).is_nan());
+    assert!(f(Op::Atan2, &[1.0, f32::NAN]).is_nan());
+}
+
+#[test]
+fn smoothstep_rises_within_its_ends() {
+    let mut last = 0.0;
+    for bits in (0..=1.0f32.to_bits()).step_by(997) {
+        let t = f32::from_bits(bits);
+        let s = f(Op::Smoothstep, &[0.0, 1.0, t]);
+        let real = (t as f64) * (t as f64) * (3.0 - 2.0 * t as f64);
+        assert!((last..=1.0).contains(&s) && measure::error(s, real) <= 2.0, "at {t}");
+        last = s;
+    }
+    assert!(f(Op::Smoothstep, &[1.0, 1.0, 1.0]).is_nan());
+    assert_eq!(f(Op::Smoothstep, &[1.0, 1.0, 2.0]), 1.0);
+}
+
+#[test]
+fn small_sequences_are_what_they_say() {
+    for (x, want) in [(2.5, 1.0), (-1e-45, -1.0), (0.0, 0.0), (f32::NEG_INFINITY, -1.0), (1e-45, 1.0)] {
+        assert_eq!(f(Op::Sign, &[x]), want);
+    }
+    assert!(f(Op::Sign, &[-0.0]).is_sign_negative() && f(Op::Sign, &[f32::NAN]).is_nan());
+    assert_eq!(f(Op::Rem, &[5.5, 2.0]), 1.5);
+    assert_eq!(f(Op::Rem, &[-5.5, 2.0]), -1.5);
+    assert_eq!(f(Op::Fract, &[-0.25]), 0.75);
+    assert_eq!(f(Op::Fract, &[-1e-10]), 1.0);
+    assert_eq!(f(Op::Step, &[1.0, 1.0]), 1.0);
+    assert_eq!(f(Op::Step, &[1.0, 0.5]), 0.0);
+    assert_eq!(f(Op::Step, &[f32::NAN, 0.5]), 0.0);
+}
+
+/// Integers about which something changes, and random ones of all sizes.
+fn integers(random_ones: usize) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..32).flat_map(|bit| (-2..=2).map(move |d: i32| (1u32 << bit).wrapping_add_signed(d))).collect();
+    all.extend([0, 1, 3, 5, 7, 10, 100, 255, 641, 65_537, 6_700_417, 0x5555_5555, 0xaaaa_aaaa, u32::MAX - 1, u32::MAX]);
+    all.extend(all.clone().iter().map(|x| !x));
+    let mut random = random::Random::new(5);
+    all.extend((0..random_ones).map(|_| random.bits() as u32 >> (random.bits() % 32)));
+    all
+}
+
+#[test]
+fn division_of_integers_is_exact() {
+    let check = |a: u32, b: u32| {
+        let (sa, sb) = (a as i32, b as i32);
+        let want = [a.checked_div(b).unwrap_or(a), a.checked_rem(b).unwrap_or(0)];
+        let signed = [sa.checked_div(sb).unwrap_or(sa) as u32, sa.checked_rem(sb).unwrap_or(0) as u32];
+        assert_eq!([Op::UDiv, Op::URem].map(|op| op.eval(&[a, b])), want, "{a} ÷ {b}");
+        assert_eq!([Op::SDiv, Op::SRem].map(|op| op.eval(&[a, b])), signed, "{sa} ÷ {sb}");
+    };
+    let edges = integers(40);
+    for &a in &edges {
+        for &b in &edges {
+            check(a, b);
+            // Quotients that are whole, and the integers next to such dividends.
+            for d in -1..=1 {
+                check(a.wrapping_mul(b).wrapping_add_signed(d), b);
+            }
+        }
+    }
+    let many = integers(200_000);
+    for pair in many.windows(2) {
+        check(pair[0], pair[1]);
+    }
+}
+
+#[test]
+fn conversions_and_bit_counts_are_those_of_rust() {
+    for x in integers(100_000) {
+        let want = [x.count_ones(), x.leading_zeros(), x.trailing_zeros(), x.reverse_bits(), (x as f32).to_bits()];
+        let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits, Op::FromU32];
+        assert_eq!(ops.map(|op| op.eval(&[x])), want, "{x}");
+        // The integer's bits as a float, and the float next to it.
+        for float in [f32::from_bits(x), x as f32, -(x as f32), x as f32 + 0.5] {
+            let bits = float.to_bits();
+            assert_eq!(Op::ToS32.eval(&[bits]), float as i32 as u32, "{float}");
+            assert_eq!(Op::ToU32.eval(&[bits]), float as u32, "{float}");
+        }
+    }
+}

@@ -12,6 +12,10 @@
 //! nearest integers, 1 − |x| rather than |x|. Where it cannot be had, one leading term that is exact is added last, next to which
 //! the rounding of the rest is small. `TABLE.md` in this folder says for each function what errors, ranges and violations of
 //! monotonicity there are over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
+#![allow(
+    clippy::excessive_precision,
+    reason = "coefficients stand here as the fit gives them, and digits beyond a float's do no harm"
+)]
 
 pub mod exponential;
 pub mod integer;
@@ -26,6 +30,7 @@ use crate::ir::{Emit, Op};
 macro_rules! steps {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
         /// Basic operations, as methods.
+        #[allow(clippy::wrong_self_convention, reason = "they are called as the operations are")]
         trait Steps: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {

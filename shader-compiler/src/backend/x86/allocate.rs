@@ -717,6 +717,7 @@ impl Allocator<'_> {
         self.test(&i.test);
         let [first, second] = self.arm_spans(i);
         let before = self.state.regs;
+        let inserts = self.inserts.len();
         self.hint_yields(i);
         let (otherwise, end) = (self.label(), self.label());
         let branch = self.out.len();
@@ -748,8 +749,8 @@ impl Allocator<'_> {
         self.state.pos += 1;
         debug_assert_eq!(self.state.pos, second.1);
         self.join(i, after_first, jump);
-        let first_empty = jump == branch + 1 && self.inserts.iter().all(|&(at, ..)| at != jump as u32);
-        let second_empty = self.out.len() == jump + 2 && self.inserts.iter().all(|&(at, ..)| at < jump as u32 + 2);
+        let first_empty = jump == branch + 1 && self.inserts[inserts..].iter().all(|&(at, ..)| at != jump as u32);
+        let second_empty = self.out.len() == jump + 2 && self.inserts[inserts..].iter().all(|&(at, ..)| at < jump as u32 + 2);
         if second_empty {
             self.out[jump] = Asm::Nop;
         } else if first_empty {

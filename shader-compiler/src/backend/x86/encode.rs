@@ -6,7 +6,7 @@
 //! they fit.
 
 use super::Code;
-use super::allocate::{Allocated, Asm, Label, Mem, Place, Register};
+use super::asm::{Allocated, Asm, Label, Mem, Place, Register};
 use super::machine::{Any, Form, Opcode};
 use crate::target::Target;
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register as Name};

@@ -9,6 +9,7 @@
 //! targets give the bits of the [interpreter](crate::interpreter).
 
 mod allocate;
+mod asm;
 mod count;
 mod encode;
 mod listing;

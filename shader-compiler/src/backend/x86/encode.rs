@@ -14,6 +14,9 @@ use rustc_hash::FxHashMap;
 
 /// Bytes below the stack pointer that are a function's own.
 const RED_ZONE: u32 = 128;
+
+/// Size of a page of memory.
+const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
@@ -44,6 +47,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
     writer.enter();
     allocated.code.iter().for_each(|asm| writer.asm(asm));
     writer.leave();
+    let frame = writer.frame.size as usize;
     let mut bytes = Vec::with_capacity(writer.at as usize);
     for bits in &pool {
         (0..target.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
@@ -63,6 +67,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
         blocks: writer.blocks,
         inputs: ports.0,
         outputs: ports.1,
+        frame,
         instrumented: instrument,
     }
 }
@@ -224,12 +229,24 @@ impl Writer {
                 self.write(checked(Instruction::with2(Encoding::Lea_r64_m, Name::RAX, below)));
                 self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RAX, -32)));
             }
-            FrameKind::Lowered => self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size))),
+            FrameKind::Lowered => {
+                self.probe();
+                self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size)));
+            }
             FrameKind::Aligned => {
+                self.probe();
                 self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::RCX, Name::RSP)));
                 self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size)));
                 self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RSP, -32)));
             }
+        }
+    }
+
+    /// Touches every page of the frame, so that a stack that is too small ends at the page that guards it, and not beyond.
+    fn probe(&mut self) {
+        for page in 1..=self.frame.size / PAGE {
+            let below = MemoryOperand::with_base_displ(Name::RSP, -i64::from(page * PAGE));
+            self.write(checked(Instruction::with2(Encoding::Test_rm32_r32, below, Name::EAX)));
         }
     }
 

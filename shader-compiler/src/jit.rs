@@ -28,6 +28,9 @@ mod native {
     /// Bytes mapped at a time; more for code that is larger.
     const CHUNK: usize = 4 << 20;
 
+    /// Greatest use of the stack, of which threads have two megabytes or less.
+    pub(super) const MAX_FRAME: usize = 256 << 10;
+
     /// Size of a page on x86-64.
     const PAGE: usize = 4096;
 
@@ -90,6 +93,9 @@ mod native {
         pub fn load(&self, code: &Code) -> Result<Routine, CompileError> {
             if !code.target().is_available() {
                 return Err(CompileError::Unavailable(code.target()));
+            }
+            if code.frame() > MAX_FRAME {
+                return Err(CompileError::Stack(code.frame()));
             }
             let start = self.seal(code.bytes()).map_err(|errno| CompileError::Memory(errno.into()))?;
             let lanes = code.target().lanes();

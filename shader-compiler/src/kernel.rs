@@ -94,6 +94,9 @@ pub enum CompileError {
     /// The target needs what this machine lacks.
     #[error("this machine does not run code for `{0}`")]
     Unavailable(Target),
+    /// The code keeps more at a time than the stack of a thread should be asked to hold.
+    #[error("the function keeps {0} bytes at a time, more than fit on the stack: use fewer or smaller arrays")]
+    Stack(usize),
     /// The system gives no memory for code.
     #[error("no memory for machine code")]
     Memory(#[source] std::io::Error),

@@ -43,7 +43,7 @@ pub fn rewrite(old: &Function, mut builder: Builder, mut pass: impl Pass) -> Fun
         let old = old.values.iter().position(|data| data.def == Def::Input(index as u32)).expect("inputs are values");
         map[old] = Some(value);
     }
-    let mut rewriter = Rewriter { old, builder, map, live: liveness(old), assumed: vec![] };
+    let mut rewriter = Rewriter { old, builder, map, live: liveness(old), assumed: vec![], again: false };
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
     let mut function = rewriter.builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
@@ -149,6 +149,8 @@ pub struct Rewriter<'a> {
     live: Vec<bool>,
     /// What old values stood for before they were assumed to be known.
     assumed: Vec<(Value, Option<Value>)>,
+    /// Whether the head of a loop is rebuilt a second time, within which no other is.
+    again: bool,
 }
 
 impl Rewriter<'_> {
@@ -301,12 +303,19 @@ impl Rewriter<'_> {
 
     /// Rebuilds a loop as a loop, or as its head alone where it is left at once.
     pub fn loop_(&mut self, pass: &mut impl Pass, node: &Loop) {
+        if self.old.constant(node.cond) == Some(0) {
+            return self.last_round(pass, node);
+        }
         let Open { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
-        if self.builder.known_bool(cond) == Some(false) {
+        // Heads within heads would be rebuilt twice as often with each level: those are left to the next pass.
+        if self.builder.known_bool(cond) == Some(false) && !self.again {
             self.builder.abandon_head();
-            return self.last_round(pass, node);
+            self.again = true;
+            self.last_round(pass, node);
+            self.again = false;
+            return;
         }
         let exits = self.exits(node);
         self.builder.open_body(cond, &exits);
@@ -555,5 +564,19 @@ mod tests {
              }
              return %x, %v",
         );
+    }
+
+    #[test]
+    fn nested_loops_that_are_left_at_once_take_no_time() {
+        // What is left at once only after its head was rebuilt: the innermost block is too large to be unrolled.
+        let large: String = (0..600).map(|k| format!("%x{k} = sqrt %y{k} %y{} = add %x{k}, {k}.5 ", k + 1)).collect();
+        let open: String = (0..40).map(|k| format!("%r{k} = loop (%p{k}: f32 = a) {{ ")).collect();
+        let close: String =
+            (0..40).rev().map(|k| format!("while false else %r{} %q{k} = add %p{k}, 1.0 next %q{k} }} ", k + 1)).collect();
+        let body = format!("{open} %y0 = add %p39, 0.5 {large} %r40 = add %y600, 0.5 {close} return %r0, %r0");
+        let text = format!("fn f(a: f32) -> (r: f32, s: f32) {{ {body} }}");
+        let function = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let new = clean(&function, Builder::new("f", Rules::Exact));
+        assert!(new.body.stmts.len() > 1000);
     }
 }

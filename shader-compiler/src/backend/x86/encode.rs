@@ -16,6 +16,8 @@ use rustc_hash::FxHashMap;
 const RED_ZONE: u32 = 128;
 /// Aligns an address to the 32 bytes of a slot.
 const ALIGN: i32 = -32;
+/// Size of a page of memory.
+const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
@@ -46,6 +48,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
     writer.enter();
     allocated.code.iter().for_each(|asm| writer.asm(asm));
     writer.leave();
+    let frame = writer.frame.size as usize;
     let mut bytes = Vec::with_capacity(writer.at as usize);
     for bits in &pool {
         (0..target.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
@@ -64,6 +67,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
         blocks: writer.blocks,
         inputs: ports.0,
         outputs: ports.1,
+        frame,
         instrumented: instrument,
     }
 }
@@ -233,12 +237,24 @@ impl Writer {
                 self.write_with(Encoding::Lea_r64_m, &[Reg(Name::RAX), Mem(Name::RSP, -i64::from(size))]);
                 self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RAX), Imm32(ALIGN)]);
             }
-            FrameKind::Lowered => self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]),
+            FrameKind::Lowered => {
+                self.probe();
+                self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
+            }
             FrameKind::Aligned => {
+                self.probe();
                 self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RCX), Reg(Name::RSP)]);
                 self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
                 self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RSP), Imm32(ALIGN)]);
             }
+        }
+    }
+
+    /// Touches every page of the frame, so that a stack that is too small ends at the page that guards it, and not beyond.
+    fn probe(&mut self) {
+        use Operand::{Mem, Reg};
+        for page in 1..=self.frame.size / PAGE {
+            self.write_with(Encoding::Test_rm32_r32, &[Mem(Name::RSP, -i64::from(page * PAGE)), Reg(Name::EAX)]);
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Code {
     blocks: Vec<u32>,
     inputs: usize,
     outputs: usize,
+    /// Bytes of the stack that are used.
+    frame: usize,
     instrumented: bool,
 }
 
@@ -82,6 +84,11 @@ impl Code {
     /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    /// Bytes of the stack that it uses.
+    pub fn frame(&self) -> usize {
+        self.frame
     }
 
     /// Number of counters that the code increments.

@@ -6,7 +6,7 @@ use crate::Arena;
 use crate::differential::check;
 use crate::ir::random::{self, Random, rows, special_rows, word};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
-use crate::kernel::{Batch, Twin};
+use crate::kernel::{Batch, CompileError, Kernel, Twin};
 use crate::target::Target;
 
 const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
@@ -201,4 +201,49 @@ fn listings_are_as_accepted() {
             insta::assert_snapshot!(name, Code::compile(&function, target).listing(&function));
         }
     }
+}
+
+/// Has `count` values that live at the same time.
+fn sums(count: u32) -> Function {
+    let mut b = Builder::new("sums", Rules::Exact);
+    let x = b.input("x", Type::F32);
+    let one = |b: &mut Builder, k| {
+        let k = b.f32(k as f32);
+        let sum = b.op(Op::Add, &[x, k]);
+        b.op(Op::Sqrt, &[sum])
+    };
+    let roots: Vec<_> = (0..count).map(|k| one(&mut b, k)).collect();
+    let mut sum = x;
+    for &root in roots.iter().chain(roots.iter().rev()) {
+        sum = b.op(Op::Sub, &[sum, root]);
+    }
+    b.finish([("sum".to_owned(), sum)])
+}
+
+#[test]
+fn stacks_are_not_overrun() {
+    for target in NATIVE.into_iter().filter(|target| target.is_available()) {
+        let large = Kernel::compile(&Arena::new(), &sums(20_000), target);
+        assert!(matches!(large, Err(CompileError::Stack(300_000..))), "{target}: {large:?}");
+        // Some pages, which are touched one after another.
+        let function = sums(2000);
+        assert!(Code::compile(&function, target).frame() > 20_000);
+        check(&function, &function, target, &rows(&function.inputs, 9, 1)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+#[should_panic(expected = "the function has the inputs that it reads")]
+fn inputs_that_are_gone_are_not_read() {
+    let mut function = sums(3);
+    function.inputs.clear();
+    Code::compile(&function, Target::Sse);
+}
+
+#[test]
+#[should_panic(expected = "the function has the outputs that it writes")]
+fn outputs_that_are_gone_are_not_written() {
+    let mut function = sums(3);
+    function.outputs.clear();
+    Code::compile(&function, Target::Sse);
 }

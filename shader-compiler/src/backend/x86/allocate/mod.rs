@@ -125,9 +125,7 @@ impl Allocator<'_> {
         self.state.next[var.index()] = next;
         while next < end {
             let pos = positions[next as usize];
-            if pos < from {
-                next += 1;
-            } else if self.skips.iter().any(|&(start, after)| (start..after).contains(&pos)) {
+            if pos < from || self.skips.iter().any(|&(start, after)| (start..after).contains(&pos)) {
                 next += 1;
             } else {
                 let def = self.uses.def[var.index()];

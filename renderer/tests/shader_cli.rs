@@ -200,8 +200,11 @@ fn broken_shaders_show_where() {
 fn files_that_cannot_be_read_are_named() {
     lightbound(&["shader", "check", "no-such.wgsl"]).assert().code(2).stderr(contains("no-such.wgsl"));
     let place = Place::new();
-    std::fs::write(place.path("a.wgsl"), b"\xff\xfe").unwrap();
-    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl").and(contains("UTF-8")));
+    std::fs::write(place.path("a.wgsl"), b"// \n\xff\xfe").unwrap();
+    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl:2:").and(contains("UTF-8")));
+    // Where there is no excerpt to show it.
+    place.write("a.wgsl", "");
+    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl: there is no `fn brdf`"));
     lightbound(&["shader", "check"]).arg(place.folder.path()).assert().code(2);
 }
 
@@ -421,11 +424,13 @@ fn what_is_not_finite_is_printed_so() {
 fn wrong_tables_name_line_column_and_remedy() {
     let place = Place::new();
     let row = "0,0,1,0,0,1,0.5";
-    let cases: [(String, &[&str]); 13] = [
+    let cases: [(String, &[&str]); 15] = [
         (String::new(), &["in.csv:1:", "no header"]),
         ("# nothing\n\n".into(), &["in.csv:3:", "no header"]),
         ("wi.x,wi.y,wi.z,wo.x,wo.y,kd\n".into(), &["in.csv:1:", "`wo.z`"]),
         (format!("{DIRECTIONS},kt\n"), &["in.csv:1:", "unknown column `kt`", "did you mean \"kd\""]),
+        (DIRECTIONS.replace(',', ";") + "\n", &["in.csv:1:", "commas"]),
+        (format!("{row}\n"), &["in.csv:1:", "first line names the columns"]),
         (format!("{DIRECTIONS},kd,kd.r\n"), &["in.csv:1:", "`kd.r`", "earlier column"]),
         (format!("{DIRECTIONS},kd,wi.x\n"), &["in.csv:1:", "`wi.x`", "earlier column"]),
         (format!("{DIRECTIONS}\n"), &["in.csv:1:", "`kd` has no value", "--set kd="]),

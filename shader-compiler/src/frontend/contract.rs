@@ -287,6 +287,11 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
     Ok(overrides)
 }
 
+/// Whether this is what textures are read with.
+fn is_texture(ty: &TypeInner) -> bool {
+    matches!(ty, TypeInner::Image { .. } | TypeInner::Sampler { .. })
+}
+
 /// Rejects what WGSL has for graphics pipelines and for other precisions.
 pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), ShaderError> {
     let outline = &source.outline;
@@ -302,7 +307,11 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
     for (handle, variable) in module.global_variables.iter() {
         let (message, help) = match variable.space {
             AddressSpace::Private => continue,
-            AddressSpace::Handle => ("textures are not supported yet", None),
+            AddressSpace::Handle if is_texture(&module.types[variable.ty].inner) => ("textures are not supported yet", None),
+            AddressSpace::Handle => (
+                "a variable outside of functions needs an address space",
+                Some("write `const` for what does not change, `var<private>` for what does"),
+            ),
             AddressSpace::WorkGroup => ("workgroup variables are not supported", Some("use `var<private>`")),
             AddressSpace::Uniform | AddressSpace::Storage { .. } => (
                 "buffers are not supported",

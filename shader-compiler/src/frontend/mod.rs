@@ -265,7 +265,8 @@ impl ShaderError {
 impl Shader {
     /// Reads a shader; `name` is the file's, for messages.
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
-        let mut source = Source::new(name, source);
+        // Without the mark that some editors put before UTF-8.
+        let mut source = Source::new(name, source.strip_prefix('\u{feff}').unwrap_or(source));
         parse::complete(&mut source)?;
         let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;

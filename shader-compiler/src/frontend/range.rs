@@ -351,7 +351,8 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
     if !(lo..=hi).contains(&x) {
         let help = match clause {
             Clause::Range => "write `inf` or `-inf` where there is no limit".to_owned(),
-            Clause::Default => format!("the type goes from {lo:e} to {hi:e}"),
+            Clause::Default if scalar == Scalar::F32 => format!("`f32` goes from {lo:e} to {hi:e}"),
+            Clause::Default => format!("`{}` goes from {lo} to {hi}", scalar.name()),
         };
         return Err(error(format!("`{}` is beyond the type", &source.text()[literal.place.clone()])).help(help));
     }

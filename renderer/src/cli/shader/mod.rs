@@ -118,9 +118,13 @@ impl Source {
             message: format!("{}: cannot be read ({cause})", self.name()),
             help: "check that the file exists and is readable".into(),
         })?;
-        String::from_utf8(bytes).map_err(|cause| Error::Data {
-            message: format!("{}: not text in UTF-8 (byte {})", self.name(), cause.utf8_error().valid_up_to()),
-            help: "shaders are WGSL text; save the file as UTF-8".into(),
+        String::from_utf8(bytes).map_err(|cause| {
+            let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Error::Data {
+                message: format!("{}:{line}: not text in UTF-8", self.name()),
+                help: "shaders are WGSL text; save the file as UTF-8".into(),
+            }
         })
     }
 }

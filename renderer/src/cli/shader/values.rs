@@ -143,7 +143,20 @@ pub fn range(parameter: &Parameter) -> Option<String> {
         Scalar::U32 => parameter.range == [u32::MIN, u32::MAX].map(f64::from),
         Scalar::Bool => true,
     };
-    (!unlimited).then(|| format!("[{}, {}]", number(parameter.scalar, low), number(parameter.scalar, high)))
+    (!unlimited).then(|| {
+        let [low_end, high_end] = [end(parameter.scalar, low, f32::next_down), end(parameter.scalar, high, f32::next_up)];
+        let (open, low) = low_end.map_or_else(|closed| ('[', closed), |open| ('(', open));
+        let (close, high) = high_end.map_or_else(|closed| (']', closed), |open| (')', open));
+        format!("{open}{low}, {high}{close}")
+    })
+}
+
+/// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the author left out is its neighbour
+/// `outwards` here; as the shorter number of the two it is told again.
+fn end(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
+    let closed = number(scalar, x);
+    let open = number(scalar, f64::from(outwards(x as f32)));
+    if scalar == Scalar::F32 && x.is_finite() && open.len() < closed.len() { Ok(open) } else { Err(closed) }
 }
 
 /// The default, if there is one: one number where all components are equal.
@@ -253,6 +266,10 @@ mod tests {
         assert_eq!(takes(&wide), "numbers in [0, 1e38]");
         wide.range[1] = f64::INFINITY;
         assert_eq!(takes(&wide), "numbers in [0, ∞]");
+        wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
+        assert_eq!(range(&wide), Some("(0, 1)".into()));
+        wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
+        assert_eq!(range(&wide), Some("[1.1754944e-38, 3.4028235e38]".into()));
         wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
         assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
         wide.default = Some(vec![0.5, 0.5]);

@@ -89,22 +89,42 @@ impl Rejected<'_> {
                 || word.starts_with("vec")
                 || word.starts_with("float")
         };
+        let global = expected.starts_with("a declaration");
         let help = match found {
-            "?" => Some("WGSL has no `? :`; write `select(otherwise, value, condition)`"),
-            "return" | "continue" | "break" if expected == "`{`" => Some("bodies of `if` and of loops stand in `{ }`"),
-            _ if c_type(word_before) || c_type(found) => {
-                Some("write `let c = …;` for a value and `var c: f32 = …;` for a variable")
+            "?" => "WGSL has no `? :`; write `select(otherwise, value, condition)`",
+            "and" => "in WGSL, `and` is written `&&`",
+            "or" => "in WGSL, `or` is written `||`",
+            "not" => "in WGSL, `not` is written `!`",
+            "+" if expected == "an expression" => "WGSL has no `+` in front of a value; leave it out",
+            "=" if matches!(expected, "`)`" | "`{`") => "values are compared with `==`",
+            "return" | "continue" | "break" if expected == "`{`" => "bodies of `if` and of loops stand in `{ }`",
+            "let" if global => "outside of functions, a value is declared with `const`",
+            "#" if expected != "`;`" => "WGSL has no preprocessor",
+            _ if expected == "`:`" && c_type(word_before) => {
+                &format!("the type follows the name: `{found}: {}`", names::wgsl(word_before))
             }
-            "#" if expected != "`;`" => Some("WGSL has no preprocessor"),
-            _ => None,
+            _ if global && c_type(found) => "write `fn f(x: f32) -> f32 { … }` for a function, `const c = …;` for a constant",
+            _ if c_type(word_before) || c_type(found) => {
+                "write `let c = …;` for a value and `var c: f32 = …;` for a variable"
+            }
+            _ => return Some(error),
         };
-        Some(ShaderError { help: help.map(str::to_owned), ..error })
+        Some(error.help(help))
     }
 
     fn name(&self) -> Option<ShaderError> {
         let text = self.source.text();
         if self.message.starts_with("no definition in scope") {
             let name = self.text(0);
+            // An argument is looked up before its function.
+            let before = self.source.outline.tokens.iter().take_while(|token| token.place.end <= self.place(0).start);
+            let before: Vec<Place> = before.map(|token| token.place.clone()).collect();
+            if let [.., function, bracket] = &before[..]
+                && text[function.clone()].starts_with("texture")
+                && text[bracket.clone()] == *"("
+            {
+                return Some(self.source.error("textures are not supported yet").at(function.clone(), "used here"));
+            }
             let error = self.error(format!("`{name}` is not declared"), "not known here");
             let error = ShaderError { help: names::remedy(name, self.source.outline.names(text)), ..error };
             return Some(error);
@@ -242,7 +262,8 @@ impl Rejected<'_> {
             let most: usize = between(self.notes.first()?, "at most ", " ")?.parse().ok()?;
             let arguments = if most == 1 { "argument" } else { "arguments" };
             let error = self.source.error(format!("`{}` takes {most} {arguments} at most", self.text(0)));
-            return Some(error.at(self.place(1), "one too many").at(self.place(0), "in this call"));
+            let error = error.at(self.place(1), "one too many").at(self.place(0), "in this call");
+            return Some(if self.text(0) == "atan" { error.help("in WGSL, `atan(y, x)` is called `atan2`") } else { error });
         }
         let (wrong, inconsistent) = (message.starts_with("wrong type passed"), message.starts_with("inconsistent type passed"));
         if !wrong && !inconsistent {
@@ -302,6 +323,13 @@ impl Rejected<'_> {
         }
         if self.labels.first().is_some_and(|(_, label)| label == "see msg") {
             let text = self.text(0);
+            if message.contains("Constructor expects")
+                && let (Some(expected), Some(found)) = (between(message, "expects ", " "), between(message, "found ", ""))
+            {
+                let ty = text.split('(').next().unwrap_or("").trim();
+                let message = format!("`{ty}` has {expected} components, but is given {found}");
+                return Some(self.error(message, "in this constructor"));
+            }
             let known = [
                 ("by zero", "this constant is a division by zero".to_owned()),
                 ("Float literal is", "this constant is not finite".to_owned()),
@@ -314,7 +342,6 @@ impl Rejected<'_> {
                 ("Constants ", format!("`{text}` is not known when the shader is compiled")),
                 ("cast scalar components", "this constant cannot be converted".to_owned()),
                 ("annot apply", "this operation does not work on these constants".to_owned()),
-                ("Constructor expects", lower_first(message)),
                 ("xpected boolean", "the condition of `select` must be `bool`, or a vector of them".to_owned()),
                 ("accept", "the values for false and for true must be of the same type".to_owned()),
             ];

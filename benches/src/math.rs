@@ -68,14 +68,15 @@ pub fn run(args: &Args) -> ExitCode {
 const HEAD: &str = "\
 # Accuracy and monotonicity of the elementary functions
 
-Measured over all floats; written by `cargo run -p lightbound-benches --release -- math`, not by hand. Errors are in ulp of the true
-result (0.5 would be correctly rounded), for trigonometric functions where |x| ≤ 8192. A violation of monotonicity is an input
-whose result is on the wrong side of one before it on the same monotone piece; its size is cumulative, the distance to the furthest
-such result, in ulp. An interval form that evaluates at the ends of an interval widens its result by the largest one. Results that are
-NaN are those of the true function. Operations are basic ones, of the IR.
+Measured over all floats; written by `cargo run -p lightbound-benches --release -- math`, not by hand. Errors are in ulp of the
+true result (0.5 would be correctly rounded), for trigonometric functions where |x| ≤ 8192; `from rounded` is how far results are
+from the correctly rounded ones, in floats. A violation of monotonicity is an input whose result is on the wrong side of one before
+it on the same monotone piece; its size is cumulative, the distance to the furthest such result, in ulp. An interval form that
+evaluates at the ends of an interval widens its result by the largest one. Results are NaN where those of the true function are.
+Operations are basic ones, of the IR.
 
-| function | piece | operations | largest error | at | violations | largest | at | least result | largest result |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| function | piece | operations | largest error | at | from rounded | violations | largest | at | least result | largest result |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
 const BEYOND: &str = "
@@ -138,13 +139,14 @@ impl Evaluator {
 fn row(function: &Unary, found: &Findings) -> String {
     let at = |x: f32, is_any: bool| if is_any { format!("{x:e}") } else { String::from("–") };
     format!(
-        "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {:?} | {:?} |\n",
+        "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {} | {:?} | {:?} |\n",
         function.op.name(),
         function.pieces,
         measure::cost(function.op),
         // Rounded up, so that it is a bound.
         (found.error * 1e3).ceil() / 1e3,
         at(found.error_at, true),
+        found.distance,
         found.violations,
         found.violation,
         at(found.violation_at, found.violation > 0),

@@ -7,21 +7,14 @@ use super::{FRACTION, Steps, with_sign};
 use crate::ir::Emit;
 
 /// 2ˣ on [0, 1).
-const EXP2: [f32; 7] = [1.0, 0.693147063, 0.240229085, 0.0554861836, 0.00967377517, 0.00124822871, 0.000215659849];
+const EXP2: [f32; 7] = [1.0, 0.693147063, 0.240229085, 0.0554861836, 0.00967377517, 0.00124822883, 0.000215659849];
 
 /// eˣ ÷ 2 on [0, ln 2).
-const HALF_EXP: [f32; 7] = [
-    0.5,
-    0.5,
-    0.5000022649765015 / 2.0,
-    0.16663210093975067 / 2.0,
-    0.0418543703854084 / 2.0,
-    0.00786927342414856 / 2.0,
-    0.0019120648303303528 / 2.0,
-];
+const HALF_EXP: [f32; 7] =
+    [0.5, 0.5, 0.500002265 / 2.0, 0.166632101 / 2.0, 0.0418543704 / 2.0, 0.00786927342 / 2.0, 0.00191206485 / 2.0];
 
 /// ln 2 in two parts; products of the first and integers up to 2⁸ are exact.
-const LN_2: [f32; 2] = [0.693145751953125, 1.428606765330187e-06];
+pub(super) const LN_2: [f32; 2] = [0.693145751953125, 1.428606765330187e-06];
 
 /// 2ᵃ
 pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -56,7 +49,7 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (e.horner(rest, &HALF_EXP), whole)
 }
 
-/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below a power about 2⁻²⁴ into those of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below about 2⁻²⁴ into those of `factor`.
 ///
 /// At n = −151 the bits of the factor are those of 0. So results far below the least subnormal, which exp often has, come from no
 /// product that underflows, which some processors are slow at.
@@ -97,7 +90,7 @@ fn half_exp_of_positive<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 }
 
 /// (sinh a − a) ÷ a³ in a², on [0, 1].
-const SINH: [f32; 3] = [0.1666671633720398, 0.008330270648002625, 0.00020373340521473438];
+const SINH: [f32; 3] = [0.166667163, 0.00833027065, 0.000203733405];
 
 /// sinh a
 pub fn sinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -136,7 +129,7 @@ fn halves<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
 }
 
 /// (tanh a − a) ÷ a³ in a², on [0, 0.55].
-const TANH: [f32; 4] = [-0.3333294689655304, 0.1332072913646698, -0.05267200991511345, 0.01643787883222103];
+const TANH: [f32; 4] = [-0.333329469, 0.133207291, -0.0526720099, 0.0164378788];
 
 /// tanh a
 pub fn tanh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {

@@ -1,14 +1,15 @@
 //! Logarithms, and the inverse hyperbolic functions made of them.
 //!
-//! x = m · 2ⁿ with m in [√½, √2), by integer arithmetic on the bits; subnormal x is scaled up first. With f = m − 1, which is exact,
-//! and s = f ÷ (2 + f), log m = f − s · (f − s² · polynomial in s²): f leads, so the rounding of the rest hardly shows.
+//! x = m · 2ⁿ with m in [√½, √2), by integer arithmetic on the bits; subnormal x is scaled up first. With f = m − 1, which is
+//! exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · polynomial in s²): f leads, so the rounding of the rest hardly shows.
 
+use super::exponential::LN_2;
 use super::{FRACTION, Steps, with_sign};
 use crate::ir::Emit;
-use std::f32::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
+use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
 /// (log((1 + s) ÷ (1 − s)) ÷ s − 2) ÷ s² in s², where |s| < 3 − 2√2.
-const LOG: [f32; 3] = [0.6666677594184875, 0.3997756838798523, 0.29871460795402527];
+const LOG: [f32; 3] = [0.666667759, 0.399775833, 0.298707962];
 
 /// 2⁻²³, by which an exponent in its place in the bits, as a number, is more than the exponent.
 const UNIT: f32 = 1.0 / (1 << FRACTION) as f32;
@@ -17,9 +18,7 @@ const UNIT: f32 = 1.0 / (1 << FRACTION) as f32;
 pub fn log<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let (m, n) = split(e, a);
     let l = log_near_one(e, m);
-    let octave = e.f32(LN_2 * UNIT);
-    let n = e.mul(n, octave);
-    let l = e.add(n, l);
+    let l = add_octaves(e, l, n);
     of_positive(e, a, l)
 }
 
@@ -33,6 +32,16 @@ pub fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let n = e.mul(n, unit);
     let l = e.add(n, l);
     of_positive(e, a, l)
+}
+
+/// l + n · ln 2, where n comes as n · 2²³. The larger product is exact, as otherwise results would fall where n rises.
+#[inline(always)]
+fn add_octaves<E: Emit>(e: &mut E, l: E::Value, n: E::Value) -> E::Value {
+    let [high, low] = LN_2.map(|part| e.f32(part * UNIT));
+    let low = e.mul(n, low);
+    let l = e.add(l, low);
+    let high = e.mul(n, high);
+    e.add(high, l)
 }
 
 /// (m, n) with a = m · 2ⁿ, m in [√½, √2), for positive a; n comes as the float n · 2²³.
@@ -131,9 +140,7 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let f = e.sub(m, one);
     let f = e.add(f, low);
     let l = log_of_rest(e, f);
-    let octave = e.f32(LN_2 * UNIT);
-    let n = e.mul(n, octave);
-    let l = e.add(n, l);
+    let l = add_octaves(e, l, n);
     let infinity = e.f32(f32::INFINITY);
     let is_finite = e.lt(high, infinity);
     e.select(is_finite, l, high)
@@ -151,7 +158,7 @@ fn log_of_one_and_double<E: Emit>(e: &mut E, u: E::Value) -> E::Value {
 
 /// arsinh a
 pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)); the quotient is x − 1 as computed for large x, so from 2²⁰ on the excess is added.
+    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)); for large x the quotient comes to x − 1, so from 2²⁰ on the excess is added.
     let x = e.abs(a);
     let (near, excess) = part(e, x);
     let one = e.f32(1.0);
@@ -171,16 +178,16 @@ pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// arcosh a
 pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = t + √(t(t + 2)), t = a − 1; the root is t as computed for large t, so from 2²⁰ on the excess is added.
+    // log(1 + u), u = t + √(t² + 2t), t = a − 1; for large t the root comes to t + 1, so from 2²⁰ on the excess is added.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
     // At −1 and below, where the product might be positive again, −1, so that the root is NaN.
     let minus = e.f32(-1.0);
     let t = e.max(t, minus);
     let (near, excess) = part(e, t);
-    let two = e.f32(2.0);
-    let sum = e.add(near, two);
-    let square = e.mul(near, sum);
+    let square = e.mul(near, near);
+    let double = e.add(near, near);
+    let square = e.add(square, double);
     let root = e.sqrt(square);
     let root = e.add(root, excess);
     let half = e.f32(0.5);

@@ -1,21 +1,19 @@
-//! Sequences of basic operations that define the composite ones, each written once over [`Emit`]: run on words it is the meaning
-//! of the operation, run on a builder it is what machine code is made of.
+//! Sequences of basic operations that define the composite ones, each written once over [`Emit`]: run on words it is the
+//! meaning of the operation, run on a builder it is what machine code is made of.
 //!
-//! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`], [`inverse_trigonometric`]) reduce their
-//! argument, evaluate a polynomial (Horner's rule, one fixed order) and put the result together again, without branches, with IEEE
-//! additions, products, quotients and square roots alone. Polynomials are minimax fits (Remez exchange), their coefficients rounded
-//! to floats one after the other, from the leading one on, with the rest fitted again each time; `fit.py` in this folder does it.
+//! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`], [`inverse_trigonometric`]) reduce
+//! their argument, evaluate a polynomial (Horner's rule, one fixed order) and put the result together again, without branches,
+//! with IEEE additions, products, quotients and square roots alone. Polynomials are minimax fits, rounded to floats; `fit.py` in
+//! this folder makes them.
 //!
-//! Interval forms evaluate such a function at the ends of an interval, so what counts besides accuracy is that it is *monotone as
-//! computed*. Rounded operations are monotone in each argument, hence so is a sequence whose every step is monotone in the
-//! argument: a polynomial with positive coefficients of a positive argument, say. Reductions are chosen for that: floors rather than
-//! nearest integers, 1 − |x| rather than |x|. Where it cannot be had, one leading term that is exact is added last, next to which
-//! the rounding of the rest is small. `TABLE.md` in this folder says for each function what errors, ranges and violations of
-//! monotonicity there are over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
-#![allow(
-    clippy::excessive_precision,
-    reason = "coefficients stand here as the fit gives them, and digits beyond a float's do no harm"
-)]
+//! Interval forms evaluate such a function at the ends of an interval, so what counts besides accuracy is that it is *monotone
+//! as computed*. Rounded operations are monotone in each argument, hence so is a sequence whose every step is monotone in the
+//! argument: a polynomial with positive coefficients of a positive argument, say. Reductions are chosen for that: by floors
+//! rather than to the nearest integer, to 1 − |x| rather than |x|. Where it cannot be had, one leading term that is exact is added
+//! last, next to which the rounding of the rest is small. `TABLE.md` in this folder says for each function what errors, ranges and
+//! violations of monotonicity there are over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
+//!
+//! Products that underflow are avoided for usual arguments, as some processors take a hundred cycles for one.
 
 pub mod exponential;
 pub mod integer;

@@ -1,7 +1,7 @@
 //! sin, cos and tan.
 //!
-//! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and Waite 1980), all products but the last being exact for
-//! |a| ≤ 2¹³. Beyond, what is left is clamped, so that results stay within [−1, 1].
+//! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and Waite 1980), all products but the last
+//! being exact for |a| ≤ 2¹³. Beyond, what is left is ever less exact; sines and cosines are clamped, so that they stay within [−1, 1].
 
 use super::{SIGN, Steps};
 use crate::ir::Emit;
@@ -16,7 +16,7 @@ const HALF_PI: [f32; 4] = [1.5703125, 0.0004837512969970703, 7.549533620476723e-
 /// (sin x − x) ÷ x³ in x², on [0, π/2].
 const SIN: [f32; 4] = [-0.166666597, 0.00833306834, -0.000198097288, 2.60601587e-06];
 
-/// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, whose lowest bit shows in the sum.
+/// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, and its lowest bit shows in the sum.
 const MAGIC: f32 = 12582912.0;
 
 /// sin a
@@ -81,8 +81,8 @@ fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value) -> (E::Value, E
     (x, e.clamp(p, -1.0, 1.0))
 }
 
-/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this leads to: it is below 2⁻²⁶ for |a| ≤ 2¹³, so
-/// that the slope of a function hardly matters where it is not 1, and there is one rounding less.
+/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this leads to: that is one rounding less,
+/// and it is below 2⁻²⁶ for |a| ≤ 2¹³, so that the slope of the function, where it is not 1, hardly matters.
 #[inline(always)]
 fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E::Value, E::Value) {
     let [parts @ .., last] = parts;
@@ -97,14 +97,7 @@ fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E:
 }
 
 /// (tan x − x) ÷ x³ in x², on [0, π/4].
-const TAN: [f32; 6] = [
-    0.33333155512809753,
-    0.13338835537433624,
-    0.05340820178389549,
-    0.024441391229629517,
-    0.0031014822889119387,
-    0.009396526031196117,
-];
+const TAN: [f32; 6] = [0.333331555, 0.133388355, 0.0534082018, 0.0244413912, 0.00310148229, 0.00939652603];
 
 /// tan a
 pub fn tan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {

@@ -106,6 +106,8 @@ pub struct Findings {
     pub error: f64,
     /// Where.
     pub error_at: f32,
+    /// Floats between the result and the correctly rounded one, that one counted, at most.
+    pub distance: u32,
     /// Largest absolute error as a part of |x|, where errors are absolute.
     pub part: f64,
     /// Inputs whose result is below one of a smaller input, on a piece that rises, or above on one that falls.
@@ -191,6 +193,7 @@ impl Scan<'_> {
         let findings = Findings {
             error: 0.0,
             error_at: 0.0,
+            distance: 0,
             part: 0.0,
             violations: 0,
             violation: 0,
@@ -228,8 +231,11 @@ impl Scan<'_> {
         if x.abs() > self.function.within {
             let part = (y as f64 - (self.function.real)(x as f64)).abs() / x.abs() as f64;
             found.part = found.part.max(part);
-        } else if distance + 0.5 > found.error {
-            // Only then can it be the largest.
+            return;
+        }
+        found.distance = found.distance.max(distance as u32);
+        // Only then can it be the largest.
+        if distance + 0.5 > found.error {
             let error = error(y, (self.function.real)(x as f64));
             if error > found.error {
                 (found.error, found.error_at) = (error, x);

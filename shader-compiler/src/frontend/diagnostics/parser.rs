@@ -109,9 +109,7 @@ impl Rejected<'_> {
                 &format!("the type follows the name: `{found}: {}`", names::wgsl(word_before))
             }
             _ if global && c_type(found) => "write `fn f(x: f32) -> f32 { … }` for a function, `const c = …;` for a constant",
-            _ if c_type(word_before) || c_type(found) => {
-                "write `let c = …;` for a value and `var c: f32 = …;` for a variable"
-            }
+            _ if c_type(word_before) || c_type(found) => "write `let c = …;` for a value and `var c: f32 = …;` for a variable",
             _ => return Some(error),
         };
         Some(error.help(help))

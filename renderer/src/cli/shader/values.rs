@@ -152,11 +152,16 @@ pub fn range(parameter: &Parameter) -> Option<String> {
 }
 
 /// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the author left out is its neighbour
-/// `outwards` here; as the shorter number of the two it is told again.
+/// `outwards` here; as a much shorter number than this it is told again. Either way the range is the same.
 fn end(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
-    let closed = number(scalar, x);
-    let open = number(scalar, f64::from(outwards(x as f32)));
-    if scalar == Scalar::F32 && x.is_finite() && open.len() < closed.len() { Ok(open) } else { Err(closed) }
+    let neighbour = outwards(x as f32);
+    let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
+    let open = neighbour == 0.0 || digits(neighbour) + 3 <= digits(x as f32);
+    if scalar == Scalar::F32 && x.is_finite() && open {
+        Ok(number(scalar, f64::from(neighbour)))
+    } else {
+        Err(number(scalar, x))
+    }
 }
 
 /// The default, if there is one: one number where all components are equal.
@@ -269,7 +274,9 @@ mod tests {
         wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
         assert_eq!(range(&wide), Some("(0, 1)".into()));
         wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
-        assert_eq!(range(&wide), Some("[1.1754944e-38, 3.4028235e38]".into()));
+        assert_eq!(range(&wide), Some("[1.1754944e-38, ∞)".into()));
+        wide.range = [-std::f32::consts::PI, 1e6f32.next_down()].map(f64::from);
+        assert_eq!(range(&wide), Some("[-3.1415927, 1000000)".into()));
         wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
         assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
         wide.default = Some(vec![0.5, 0.5]);

@@ -41,6 +41,7 @@ fn the_table_holds_over_a_sample() {
         assert!(found.violation <= violation, "{name}: {found:?}");
         assert!(found.low as f64 >= low && found.high as f64 <= high, "{name}: {found:?}");
         assert_eq!(found.faults, 0, "{name}: {found:?}");
+        assert_eq!(row[1], function.pieces, "{name}");
     }
 }
 

@@ -7,14 +7,14 @@ use super::{FRACTION, Steps, with_sign};
 use crate::ir::Emit;
 
 /// 2ˣ on [0, 1).
-const EXP2: [f32; 7] = [1.0, 0.693147063, 0.240229085, 0.0554861836, 0.00967377517, 0.00124822883, 0.000215659849];
+const EXP2: [f32; 7] = [1.0, 0.69314706, 0.24022909, 0.055486184, 0.009673775, 0.0012482288, 0.00021565985];
 
 /// eˣ ÷ 2 on [0, ln 2).
 const HALF_EXP: [f32; 7] =
-    [0.5, 0.5, 0.500002265 / 2.0, 0.166632101 / 2.0, 0.0418543704 / 2.0, 0.00786927342 / 2.0, 0.00191206485 / 2.0];
+    [0.5, 0.5, 0.50000226 / 2.0, 0.1666321 / 2.0, 0.04185437 / 2.0, 0.007869273 / 2.0, 0.0019120649 / 2.0];
 
 /// ln 2 in two parts; products of the first and integers up to 2⁸ are exact.
-pub(super) const LN_2: [f32; 2] = [0.693145751953125, 1.428606765330187e-06];
+pub(super) const LN_2: [f32; 2] = [0.69314575, 1.4286068e-6];
 
 /// 2ᵃ
 pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -90,7 +90,7 @@ fn half_exp_of_positive<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 }
 
 /// (sinh a − a) ÷ a³ in a², on [0, 1].
-const SINH: [f32; 3] = [0.166667163, 0.00833027065, 0.000203733405];
+const SINH: [f32; 3] = [0.16666716, 0.008330271, 0.0002037334];
 
 /// sinh a
 pub fn sinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -129,7 +129,7 @@ fn halves<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
 }
 
 /// (tanh a − a) ÷ a³ in a², on [0, 0.55].
-const TANH: [f32; 4] = [-0.333329469, 0.133207291, -0.0526720099, 0.0164378788];
+const TANH: [f32; 4] = [-0.33332947, 0.13320729, -0.05267201, 0.016437879];
 
 /// tanh a
 pub fn tanh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {

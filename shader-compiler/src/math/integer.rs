@@ -46,10 +46,10 @@ pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // Both halves are exact, so the sum is rounded once.
     let up = e.i32(16);
     let high = e.lshr(a, up);
-    let high = e.from_s32(high);
+    let high = e.convert(high);
     let mask = e.i32(0xffff);
     let low = e.and(a, mask);
-    let low = e.from_s32(low);
+    let low = e.convert(low);
     let unit = e.f32(65536.0);
     let high = e.mul(high, unit);
     e.add(high, low)
@@ -154,7 +154,7 @@ pub fn count_ones<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// Exponent, with its bias, of an integer as a float; 0 for 0.
 #[inline(always)]
 fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let x = e.from_s32(a);
+    let x = e.convert(a);
     let x = e.bits(x);
     let by = e.i32(FRACTION);
     let x = e.lshr(x, by);

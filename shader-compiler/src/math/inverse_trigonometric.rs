@@ -5,7 +5,7 @@ use crate::ir::Emit;
 use std::f32::consts::{FRAC_PI_2, PI};
 
 /// (asin x − x) ÷ x³ in x², on [0, ½].
-const ASIN: [f32; 5] = [0.166667521, 0.0749530941, 0.0454691537, 0.0241847429, 0.0421583876];
+const ASIN: [f32; 5] = [0.16666752, 0.074953094, 0.045469154, 0.024184743, 0.042158388];
 
 /// arcsin a, in [−π/2, π/2]
 pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -34,8 +34,7 @@ pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 }
 
 /// (acos(1 − w/2) − √w) ÷ √w³ in w, on [0, 2].
-const ACOS: [f32; 7] =
-    [0.041667264, 0.0046800673, 0.000727411883, 6.28493872e-05, 7.60378316e-05, -2.29316829e-05, 6.8397253e-06];
+const ACOS: [f32; 7] = [0.041667264, 0.0046800673, 0.0007274119, 0.00006284939, 0.00007603783, -2.2931683e-5, 6.8397253e-6];
 
 /// arccos a, in [0, π]
 pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -58,7 +57,7 @@ pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor is one that makes for the fewest violations
 /// of monotonicity.
-const ATAN: [[f32; 3]; 2] = [[0.233332038, 0.130331561, 0.0020442137], [0.700000048, 0.810916781, 0.19320555]];
+const ATAN: [[f32; 3]; 2] = [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
 
 /// arctan a, in [−π/2, π/2]
 pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {

@@ -9,7 +9,7 @@ use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
 /// (log((1 + s) ÷ (1 − s)) ÷ s − 2) ÷ s² in s², where |s| < 3 − 2√2.
-const LOG: [f32; 3] = [0.666667759, 0.399775833, 0.298707962];
+const LOG: [f32; 3] = [0.66666776, 0.39977583, 0.29870796];
 
 /// 2⁻²³, by which an exponent in its place in the bits, as a number, is more than the exponent.
 const UNIT: f32 = 1.0 / (1 << FRACTION) as f32;
@@ -65,7 +65,7 @@ pub(super) fn split<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     let m = e.float(m);
     let factor = e.bits(factor);
     let n = e.isub(exponent, factor);
-    (m, e.from_s32(n))
+    (m, e.convert(n))
 }
 
 /// The logarithm l where a is positive and finite; −∞ at 0, ∞ at ∞, NaN elsewhere.
@@ -127,7 +127,7 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let m = e.float(m);
     let bias = e.i32(0.5f32.to_bits() as i32);
     let n = e.isub(exponent, bias);
-    let n = e.from_s32(n);
+    let n = e.convert(n);
     // 2⁻ⁿ, which turns `low` into a part of f. Where it does not count, it may be NaN.
     let top = e.i32(1.0f32.to_bits() as i32 * 2);
     let down = e.isub(top, exponent);

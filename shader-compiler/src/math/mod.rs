@@ -93,7 +93,7 @@ steps! {
     select = Select(c, t, e);
     bits = Bits(a);
     float = Float(a);
-    from_s32 = FromS32(a);
+    convert = FromS32(a);
     chop = Chop(a);
 }
 

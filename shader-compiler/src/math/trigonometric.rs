@@ -8,13 +8,13 @@ use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_PI, FRAC_2_PI};
 
 /// π in parts of 11 bits, but the last; all are positive, so that −0 stays.
-const PI: [f32; 4] = [3.140625, 0.0009675025939941406, 1.5099067240953445e-07, 5.126688136514179e-12];
+const PI: [f32; 4] = [3.140625, 0.0009675026, 1.5099067e-7, 5.126688e-12];
 
 /// Half of π in parts of 11 bits, but the last.
-const HALF_PI: [f32; 4] = [1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12];
+const HALF_PI: [f32; 4] = [1.5703125, 0.0004837513, 7.5495336e-8, 2.563344e-12];
 
 /// (sin x − x) ÷ x³ in x², on [0, π/2].
-const SIN: [f32; 4] = [-0.166666597, 0.00833306834, -0.000198097288, 2.60601587e-06];
+const SIN: [f32; 4] = [-0.1666666, 0.008333068, -0.00019809729, 2.6060159e-6];
 
 /// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, and its lowest bit shows in the sum.
 const MAGIC: f32 = 12582912.0;
@@ -97,7 +97,7 @@ fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E:
 }
 
 /// (tan x − x) ÷ x³ in x², on [0, π/4].
-const TAN: [f32; 6] = [0.333331555, 0.133388355, 0.0534082018, 0.0244413912, 0.00310148229, 0.00939652603];
+const TAN: [f32; 6] = [0.33333156, 0.13338836, 0.0534082, 0.024441391, 0.0031014823, 0.009396526];
 
 /// tan a
 pub fn tan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {

@@ -19,7 +19,7 @@ const INV_PI = 0.3183098861837907;
 const FAINT = -80.0;
 
 /// Rounds of the iteration, at most.
-const ROUNDS = 64u;
+const ROUNDS = 64;
 
 /// Square of the radius beyond which an orbit has escaped.
 const ESCAPED = 256.0;
@@ -47,11 +47,11 @@ struct Material {
 fn escape_time(uv: vec2f, c: vec2f) -> f32 {
     var z = 3.0 * uv - 1.5;
     var r2 = dot(z, z);
-    var rounds = 0u;
+    var rounds = 0;
     while rounds < ROUNDS && r2 < ESCAPED {
         z = vec2f(z.x * z.x - z.y * z.y, 2.0 * z.x * z.y) + c;
         r2 = dot(z, z);
-        rounds += 1u;
+        rounds += 1;
     }
     // Orbits that escape grow to the square in each round: the fraction of a round by which they overshot.
     let overshot = log2(log2(max(r2, ESCAPED)) / log2(ESCAPED));

@@ -75,7 +75,7 @@ struct Figures {
 fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rounds: usize) -> Result<Vec<f64>, String> {
     let shader = materials::parse(name, source);
     let function = passes::lower(&materials::point_shader(&shader));
-    let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1));
+    let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1, 1));
     let kernel = Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
     let text = c::emit(&function, target);
     let foreign: Vec<Foreign> = compilers

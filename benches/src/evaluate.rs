@@ -14,6 +14,9 @@ pub struct Args {
     /// Rounds, of which the fastest counts
     #[arg(long, default_value_t = 2000)]
     rounds: usize,
+    /// Neighbouring rows with one surface point, as when a point meets many lights; lanes then loop equally long
+    #[arg(long, default_value_t = 1)]
+    alike: usize,
 }
 
 /// Evaluations in a round: few enough for their inputs to stay in the cache.
@@ -22,7 +25,8 @@ const ROWS: usize = 1024;
 /// Prints the table.
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
-    println!("Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.\n", args.rounds);
+    println!("Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.", args.rounds);
+    println!("Neighbours with one surface point: {}.\n", args.alike);
     let targets = targets();
     let mut titles = vec!["material".to_owned(), "scalar Rust".to_owned()];
     titles.extend(targets.iter().map(|target| format!("{target} ×{}", target.lanes())));
@@ -31,7 +35,7 @@ pub fn run(args: &Args) -> ExitCode {
     print_head(&titles);
     let mut ratios = vec![];
     for (name, source) in materials::ALL {
-        let rates = measure(name, source, &targets, args.rounds);
+        let rates = measure(name, source, &targets, args);
         let mut row: Vec<f64> = rates[1..].iter().map(|rate| rate / rates[0]).collect();
         let rate = |target| targets.iter().position(|&t| t == target).map_or(f64::NAN, |at| rates[at + 1]);
         row.push(rate(Target::Avx2) / rate(Target::Sse));
@@ -55,10 +59,10 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// Evaluations per second: scalar Rust, then each target.
-fn measure(name: &str, source: &str, targets: &[Target], rounds: usize) -> Vec<f64> {
+fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64> {
     let shader = materials::parse(name, source);
     let lowered = passes::lower(&materials::point_shader(&shader));
-    let rows = materials::rows(&shader, ROWS, 1);
+    let rows = materials::rows(&shader, ROWS, args.alike, 1);
     let samples = scalar::samples(name, &rows);
     let mut colours = vec![Vec3::ZERO; ROWS];
     let mut kernels: Vec<(Kernel, Batch, Batch)> = targets
@@ -69,7 +73,7 @@ fn measure(name: &str, source: &str, targets: &[Target], rounds: usize) -> Vec<f
         })
         .collect();
     let mut best = vec![f64::INFINITY; targets.len() + 1];
-    for round in 0..rounds {
+    for round in 0..args.rounds {
         let start = Instant::now();
         samples.run(std::hint::black_box(&mut colours));
         best[0] = best[0].min(start.elapsed().as_secs_f64());

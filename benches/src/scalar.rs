@@ -1,5 +1,6 @@
 //! The six materials in scalar Rust, as one writes them by hand with `glam` and the standard library's `exp` and `powf`: what a
-//! compiled shader has to beat. Below the horizon they return at once, and lobes of no weight are skipped.
+//! compiled shader has to beat. Below the horizon they return at once, lobes of no weight are skipped, and exponents end where
+//! subnormal numbers would slow them down.
 
 use glam::{Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, PI};
@@ -101,7 +102,7 @@ impl Brdf for IsoWard {
         let h = wi + wo;
         let alpha2 = self.alpha * self.alpha;
         let slope2 = (h.x * h.x + h.y * h.y) / (alpha2 * h.z * h.z);
-        let lobe = (-slope2).exp() / (4.0 * alpha2 * (wi.z * wo.z).max(1e-8).sqrt());
+        let lobe = (-slope2).max(-80.0).exp() / (4.0 * alpha2 * (wi.z * wo.z).max(1e-8).sqrt());
         (self.kd + self.ks * lobe) * FRAC_1_PI
     }
 }
@@ -125,7 +126,7 @@ impl Brdf for Ward {
         let alpha = self.alpha_x * self.alpha_y;
         let z = h.z * alpha;
         let slope2 = (x * x + y * y) / (z * z);
-        let lobe = (-slope2).exp() / (4.0 * alpha * (wi.z * wo.z).max(1e-8).sqrt());
+        let lobe = (-slope2).max(-80.0).exp() / (4.0 * alpha * (wi.z * wo.z).max(1e-8).sqrt());
         (self.kd + self.ks * lobe) * FRAC_1_PI
     }
 }
@@ -179,7 +180,7 @@ impl Metal {
 
     fn lobe(&self, tan2: f32, c: f32) -> Vec3 {
         let a = 1.0 / (self.m * self.m);
-        self.fresnel(c) * (a * (-tan2 * a).exp())
+        self.fresnel(c) * (a * (-tan2 * a).max(-80.0).exp())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `lightbound shader` as a user calls it: the program is started, and judged by exit code, messages and files.
 
 use assert_cmd::Command;
+use lightbound_shader::{Entry, Parameter, Settings, Shader, Target, interpreter, passes};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,6 @@ fn rows(csv: &str) -> Vec<Vec<u32>> {
 
 /// Targets that this machine runs.
 fn targets() -> impl Iterator<Item = &'static str> {
-    use lightbound_shader::Target;
     Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
 }
 
@@ -200,8 +200,11 @@ fn broken_shaders_show_where() {
 fn files_that_cannot_be_read_are_named() {
     lightbound(&["shader", "check", "no-such.wgsl"]).assert().code(2).stderr(contains("no-such.wgsl"));
     let place = Place::new();
-    std::fs::write(place.path("a.wgsl"), b"\xff\xfe").unwrap();
-    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl").and(contains("UTF-8")));
+    std::fs::write(place.path("a.wgsl"), b"// \n\xff\xfe").unwrap();
+    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl:2:").and(contains("UTF-8")));
+    // Where there is no excerpt to show it.
+    place.write("a.wgsl", "");
+    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl: there is no `fn brdf`"));
     lightbound(&["shader", "check"]).arg(place.folder.path()).assert().code(2);
 }
 
@@ -229,6 +232,20 @@ fn show_prints_every_stage() {
     }
     place.shader("show", &["--stage", "ir", "-o", "a.ir"]).assert().success().stdout("");
     assert_eq!(std::fs::read_to_string(place.path("a.ir")).unwrap(), show(&["--stage", "ir"]));
+}
+
+#[test]
+fn overrides_change_code_and_parameters_do_not() {
+    let place = Place::new();
+    let shown = |args: &[&str]| place.shader("show", &["--stage", "ir"]).args(args).output().unwrap().stdout;
+    assert_eq!(shown(&["--set", "squarings=2"]), shown(&[]));
+    assert_ne!(shown(&["--set", "squarings=3"]), shown(&[]));
+    place.shader("check", &["--set", "squarings=3"]).assert().success();
+    for (set, said) in
+        [("kd=1", "is a parameter"), ("squaring=1", "did you mean \"squarings\""), ("squarings=-1", "whole number")]
+    {
+        place.shader("check", &["--set", set]).assert().code(2).stderr(contains(said));
+    }
 }
 
 #[test]
@@ -268,6 +285,7 @@ fn values_may_be_given_in_many_ways() {
     assert_eq!(eval(&["kd.r=0.1", "kd.g=0.2", "kd.b=0.3"]), expected);
     assert_eq!(eval(&["kd.x=0.1", "kd.y=0.2", "kd.z=0.3"]), expected);
     assert_eq!(eval(&["kd=0.3", "kd.r=0.1", "kd.g=0.9", "kd.g=0.2"]), expected);
+    assert_eq!(eval(&["kd=0.1,0.2,0.3", "squarings=5", "squarings=2"]), expected);
     assert_eq!(eval(&["kd = 0.1, 0.2, 0.3", "ks=0.5", "rounds=1", "shift=0", "lobe=true"]), expected);
     for other in ["ks=0.25", "rounds=2", "shift=-1", "lobe=false", "squarings=3"] {
         assert_ne!(eval(&["kd=0.1,0.2,0.3", other]), expected, "{other}");
@@ -406,11 +424,13 @@ fn what_is_not_finite_is_printed_so() {
 fn wrong_tables_name_line_column_and_remedy() {
     let place = Place::new();
     let row = "0,0,1,0,0,1,0.5";
-    let cases: [(String, &[&str]); 13] = [
+    let cases: [(String, &[&str]); 15] = [
         (String::new(), &["in.csv:1:", "no header"]),
         ("# nothing\n\n".into(), &["in.csv:3:", "no header"]),
         ("wi.x,wi.y,wi.z,wo.x,wo.y,kd\n".into(), &["in.csv:1:", "`wo.z`"]),
         (format!("{DIRECTIONS},kt\n"), &["in.csv:1:", "unknown column `kt`", "did you mean \"kd\""]),
+        (DIRECTIONS.replace(',', ";") + "\n", &["in.csv:1:", "commas"]),
+        (format!("{row}\n"), &["in.csv:1:", "first line names the columns"]),
         (format!("{DIRECTIONS},kd,kd.r\n"), &["in.csv:1:", "`kd.r`", "earlier column"]),
         (format!("{DIRECTIONS},kd,wi.x\n"), &["in.csv:1:", "`wi.x`", "earlier column"]),
         (format!("{DIRECTIONS}\n"), &["in.csv:1:", "`kd` has no value", "--set kd="]),
@@ -494,17 +514,77 @@ fn a_reader_who_has_enough_is_no_failure() {
     assert!(child.wait().unwrap().success());
 }
 
+/// Files of the material library.
+fn library() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 6, "only {} shaders", files.len());
+    files
+}
+
 #[test]
 fn the_material_library_is_sound() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
-    let mut checked = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        lightbound(&["shader", "check"]).arg(&path).assert().success().stderr("");
+    for path in library() {
+        let check = lightbound(&["shader", "check"]).arg(&path).assert().success().stderr("");
+        check.stdout(contains("may reach the cap").not());
         // Every parameter has a default.
-        let eval = lightbound(&["shader", "eval", "--wi", "0,0.6,0.8", "--wo", "0.6,0,0.8"]).arg(&path).output().unwrap();
-        assert!(eval.status.success() && !eval.stdout.is_empty(), "{}", path.display());
-        checked += 1;
+        let eval = lightbound(&["shader", "eval", "--wi", "0,0.6,0.8", "--wo", "0.6,0,0.8"]).arg(&path).assert().success();
+        eval.stderr("").stdout(contains("NaN").not());
     }
-    assert!(checked >= 6, "only {checked} shaders");
+}
+
+#[test]
+fn s_is_what_integrators_will_get() {
+    let place = Place::new();
+    let rows = some_rows(200).into_iter().map(|row| row.split(',').take(6).collect::<Vec<_>>().join(",")).collect::<Vec<_>>();
+    for path in library() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        place.write("a.wgsl", &text);
+        let table = place.table(&format!("{DIRECTIONS}\n{}\n", rows.join("\n")), &[]);
+        let shader = Shader::parse("a", &text).unwrap();
+        let point = passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap());
+        let defaults: Vec<u32> = shader.parameters().iter().flat_map(default_words).collect();
+        for (row, values) in rows.iter().zip(&table) {
+            let directions: Vec<f32> = row.split(',').map(|x| x.parse().unwrap()).collect();
+            if directions[5] > 0.0 {
+                let words: Vec<u32> = directions.iter().map(|x| x.to_bits()).chain(defaults.iter().copied()).collect();
+                let s = interpreter::run(&point, &words, 1 << 20).unwrap();
+                let equal = |a: u32, b: u32| a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
+                assert!((0..3).all(|k| equal(s[k], values[3 + k])), "{} at {row}", path.display());
+            }
+        }
+    }
+}
+
+fn default_words(parameter: &Parameter) -> Vec<u32> {
+    parameter.default.as_ref().unwrap().iter().map(|&x| parameter.scalar.bits(x)).collect()
+}
+
+/// Commands of the README with the output that it shows.
+#[test]
+fn the_readme_is_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let mut lines = text.lines().peekable();
+    let mut tried = 0;
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("    $ lightbound ") else { continue };
+        let mut shown = String::new();
+        while let Some(line) = lines.next_if(|line| !line.contains('$') && (line.is_empty() || line.starts_with("    "))) {
+            shown += &format!("{}\n", line.strip_prefix("    ").unwrap_or(line));
+        }
+        let args: Vec<&str> = command.split_whitespace().collect();
+        let output = lightbound(&args).current_dir(&root).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{command}");
+        // Times are the machine's, and counts are the code generator's; all else is the shader's.
+        let kept = |text: &str| -> Vec<String> {
+            let changing = |line: &&str| ["sse", "avx", "compiling"].iter().any(|word| line.starts_with(word));
+            text.trim_end().lines().filter(|line| !changing(line)).map(str::to_owned).collect()
+        };
+        assert_eq!(kept(&printed), kept(&shown), "{command}");
+        tried += 1;
+    }
+    assert!(tried >= 2, "{tried} commands");
 }

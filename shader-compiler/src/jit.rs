@@ -28,6 +28,9 @@ mod native {
     /// Bytes mapped at a time; more for code that is larger.
     const CHUNK: usize = 4 << 20;
 
+    /// Greatest use of the stack, of which threads have two megabytes or less.
+    pub(super) const MAX_FRAME: usize = 256 << 10;
+
     /// Size of a page on x86-64.
     const PAGE: usize = 4096;
 
@@ -91,6 +94,9 @@ mod native {
             if !code.target().is_available() {
                 return Err(CompileError::Unavailable(code.target()));
             }
+            if code.frame() > MAX_FRAME {
+                return Err(CompileError::Stack(code.frame()));
+            }
             let start = self.seal(code.bytes()).map_err(|errno| CompileError::Memory(errno.into()))?;
             let lanes = code.target().lanes();
             // SAFETY: the entry is within the code, and the bytes there are a function of this type.
@@ -132,7 +138,7 @@ mod native {
         inputs: usize,
         outputs: usize,
         counters: usize,
-        /// Bytes that inputs and outputs are aligned to.
+        /// Bytes that inputs and outputs are aligned to, a power of two.
         alignment: usize,
         /// Keeps the code.
         #[allow(dead_code, reason = "it is held, not used")]
@@ -147,8 +153,8 @@ mod native {
             assert!(groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()), "inputs for all groups");
             assert!(groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()), "outputs for all groups");
             assert!(self.counters <= counters.len(), "a counter for each block");
-            assert!(inputs.as_ptr().addr().is_multiple_of(self.alignment), "inputs are aligned");
-            assert!(outputs.as_ptr().addr().is_multiple_of(self.alignment), "outputs are aligned");
+            let misaligned = (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
+            assert!(misaligned == 0, "inputs and outputs are aligned");
             let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
             for _ in 0..groups {
                 // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters` counters, which the slices have, as
@@ -191,14 +197,61 @@ mod foreign {
         }
     }
 
-    /// Code that can be called: there is none.
+    /// Code that can be called, of which there is none.
     #[derive(Clone, Debug)]
-    pub enum Routine {}
+    pub struct Routine(());
 
     impl Routine {
         /// Never called.
         pub fn run(&self, _groups: usize, _inputs: &[u32], _outputs: &mut [u32], _counters: &mut [u64]) {
-            match *self {}
+            unreachable!("no code is loaded")
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Emit, Op, Rules, Type};
+    use crate::target::Target;
+
+    /// Mappings of this process, of which the system allows a limited number.
+    fn mappings() -> usize {
+        std::fs::read_to_string("/proc/self/maps").expect("Linux lists mappings").lines().count()
+    }
+
+    #[test]
+    fn thousands_of_functions_take_few_mappings() {
+        if !Target::Sse.is_available() {
+            return;
+        }
+        let mut b = Builder::new("square", Rules::Exact);
+        let x = b.input("x", Type::F32);
+        let square = b.op(Op::Mul, &[x, x]);
+        let code = Code::compile(&b.finish([("square".to_owned(), square)]), Target::Sse);
+        let before = mappings();
+        let arena = Arena::new();
+        let routines: Vec<_> = (0..10_000).map(|_| arena.load(&code).expect("there is memory")).collect();
+        // Other tests map memory meanwhile, but not as much.
+        assert!(mappings() < before + 1000, "{before} mappings became {}", mappings());
+        let mut outputs = crate::Batch::new(Target::Sse, 1, 4);
+        let mut inputs = crate::Batch::new(Target::Sse, 1, 4);
+        inputs.set(3, 0, 3.0);
+        for routine in &routines {
+            outputs.set(3, 0, 0.0);
+            routine.run(1, inputs.words(), outputs.words_mut(), &mut []);
+            assert_eq!(outputs.get(3, 0), 9.0);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "outputs for all groups")]
+    fn slices_must_be_long_enough() {
+        let mut b = Builder::new("copy", Rules::Exact);
+        let x = b.input("x", Type::F32);
+        let code = Code::compile(&b.finish([("x".to_owned(), x)]), Target::Sse);
+        let inputs = crate::Batch::new(Target::Sse, 1, 4);
+        let routine = Arena::new().load(&code).expect("there is memory");
+        routine.run(1, inputs.words(), &mut [], &mut []);
     }
 }

@@ -94,6 +94,9 @@ pub enum CompileError {
     /// The target needs what this machine lacks.
     #[error("this machine does not run code for `{0}`")]
     Unavailable(Target),
+    /// The code keeps more at a time than the stack of a thread should be asked to hold.
+    #[error("the function keeps {0} bytes at a time, more than fit on the stack: use fewer or smaller arrays")]
+    Stack(usize),
     /// The system gives no memory for code.
     #[error("no memory for machine code")]
     Memory(#[source] std::io::Error),
@@ -118,7 +121,7 @@ enum Engine {
 const ROUNDS: u64 = 1 << 40;
 
 impl Kernel {
-    /// Compiles a lowered function for a target; machine code goes to the arena, which the kernel keeps alive.
+    /// Compiles a lowered function (for the interpreter, any) for a target; machine code goes to the arena, which the kernel keeps alive.
     pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Kernel, CompileError> {
         if !target.is_available() {
             return Err(CompileError::Unavailable(target));
@@ -198,5 +201,75 @@ impl Twin {
         let mut counters = vec![0; self.sizes.len()];
         self.routine.run(inputs.groups(), inputs.words(), outputs.words_mut(), &mut counters);
         std::iter::zip(counters, &self.sizes).map(|(count, &size)| count * size as u64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::random::{self, Options, rows};
+
+    fn function(seed: u64) -> Function {
+        random::function(seed, &Options { ops: 200, composite: false, ifs: true, loops: true, lowered: true })
+    }
+
+    fn batch(function: &Function, target: Target) -> Batch {
+        let mut batch = Batch::new(target, function.inputs.len(), 40);
+        for (row, words) in rows(&function.inputs, 40, 1).iter().enumerate() {
+            words.iter().enumerate().for_each(|(port, &bits)| batch.set_bits(row, port, bits));
+        }
+        batch
+    }
+
+    fn outputs(kernel: &Kernel, inputs: &Batch) -> Batch {
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
+        kernel.run(inputs, &mut outputs);
+        outputs
+    }
+
+    #[test]
+    fn kernels_run_while_others_are_compiled() {
+        let target = Target::best();
+        let arena = Arena::new();
+        let function = function(1);
+        let kernel = Kernel::compile(&arena, &function, target).expect("the target is available");
+        let inputs = batch(&function, target);
+        let expected = outputs(&kernel, &inputs);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        assert_eq!(outputs(&kernel, &inputs).words(), expected.words());
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let other = Kernel::compile(&arena, &function, target).expect("the target is available");
+                assert_eq!(outputs(&other, &inputs).words(), expected.words());
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn kernels_keep_their_code() {
+        let target = Target::best();
+        let function = function(2);
+        let inputs = batch(&function, target);
+        let kernel = Kernel::compile(&Arena::new(), &function, target).expect("the target is available");
+        let copy = kernel.clone();
+        let before = outputs(&kernel, &inputs);
+        drop(kernel);
+        assert_eq!(outputs(&copy, &inputs).words(), before.words());
+    }
+
+    #[test]
+    #[should_panic(expected = "batches have the function's ports")]
+    fn batches_must_fit() {
+        let function = function(3);
+        let kernel = Kernel::compile(&Arena::new(), &function, Target::best()).expect("the target is available");
+        let inputs = Batch::new(kernel.target(), kernel.inputs().len() + 1, 8);
+        outputs(&kernel, &inputs);
     }
 }

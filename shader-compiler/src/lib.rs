@@ -57,16 +57,16 @@
 //! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
 //! depends on it, never the reverse.
 
+pub mod backend;
 #[doc(hidden)]
 pub mod differential;
+pub mod frontend;
 pub mod interpreter;
 pub mod ir;
 pub mod jit;
+pub mod kernel;
 pub mod math;
 pub mod passes;
-pub mod backend;
-pub mod frontend;
-pub mod kernel;
 pub mod target;
 
 pub use frontend::{Entry, Parameter, Settings, Shader, ShaderError, Sides};

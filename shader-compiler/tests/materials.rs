@@ -4,6 +4,7 @@
 //! How far the float result may lie off is no guess: it must be as good as the exact result for inputs some roundings away
 //! (a backward error), plus some roundings of the result. See [`tolerance`].
 
+use lightbound_shader::backend::x86::Code;
 use lightbound_shader::interpreter;
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Target, passes};
@@ -516,4 +517,12 @@ fn the_fractal_iterates_as_long_as_its_orbit() {
         counts.insert(rounds);
     }
     assert!(counts.len() >= 5 && counts.contains(&64), "the points differ: {counts:?}");
+}
+
+#[test]
+fn the_fractal_is_as_large_as_its_model() {
+    let lowered = passes::lower(&passes::optimize(&MATERIALS[5].function(Entry::Shaded)));
+    // Clarberg et al. 2010, table 1, has 447 instructions.
+    let instructions = Code::compile(&lowered, Target::Sse).counts().total;
+    assert!((300..=700).contains(&instructions), "{instructions} instructions");
 }

@@ -42,7 +42,7 @@ pub enum Error {
     /// A shader cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Shader(#[from] ShaderError),
+    Shader(ShaderError),
     /// Data do not fit.
     #[error("{message}")]
     Data {
@@ -78,6 +78,16 @@ pub enum Error {
     #[error("{0}")]
     #[diagnostic(help("the picture is written all the same; warnings are errors here because of --strict"))]
     Strict(String),
+}
+
+impl From<ShaderError> for Error {
+    /// Names the file where no excerpt does.
+    fn from(mut error: ShaderError) -> Error {
+        if error.labels.is_empty() {
+            error.message = format!("{}: {}", error.source_code.name(), error.message);
+        }
+        Error::Shader(error)
+    }
 }
 
 impl Error {

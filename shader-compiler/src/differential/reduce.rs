@@ -1,7 +1,7 @@
 //! Makes functions that show a fault small enough to be read.
 
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::liveness;
+use crate::ir::rewrite::{liveness, sweep};
 use crate::ir::{Block, Def, Function, Stmt, Type, Value};
 
 /// The smallest function that is found for which `wrong` still holds, as it does for this one: greedily, outputs are left out, and
@@ -46,8 +46,7 @@ enum Replacement {
 }
 
 fn accept(best: &mut Function, mut next: Function, wrong: &impl Fn(&Function) -> bool) -> bool {
-    let live = liveness(&next);
-    prune(&mut next.body, &live);
+    sweep(&mut next);
     let better = wrong(&next);
     if better {
         *best = next;
@@ -103,43 +102,6 @@ fn replace_in(block: &mut Block, old: Value, new: Value) {
             }
         }
     }
-}
-
-/// Takes out what is not live.
-fn prune(block: &mut Block, live: &[bool]) {
-    let is_live = |value: &Value| live[value.index()];
-    block.stmts.retain(|stmt| match stmt {
-        Stmt::Op(value) => is_live(value),
-        Stmt::If(i) => i.results.iter().any(is_live),
-        Stmt::Loop(l) => l.results.iter().any(is_live),
-    });
-    for stmt in &mut block.stmts {
-        match stmt {
-            Stmt::Op(_) => {}
-            Stmt::If(i) => {
-                for arm in [&mut i.then, &mut i.otherwise] {
-                    keep(&mut arm.yields, &i.results, live);
-                    prune(arm, live);
-                }
-                i.results.retain(is_live);
-            }
-            Stmt::Loop(l) => {
-                keep(&mut l.head.yields, &l.results, live);
-                keep(&mut l.init, &l.params, live);
-                keep(&mut l.body.yields, &l.params, live);
-                prune(&mut l.head, live);
-                prune(&mut l.body, live);
-                l.results.retain(is_live);
-                l.params.retain(is_live);
-            }
-        }
-    }
-}
-
-/// Keeps of `values` those that stand beside live ones.
-fn keep(values: &mut Vec<Value>, beside: &[Value], live: &[bool]) {
-    let mut beside = beside.iter();
-    values.retain(|_| beside.next().is_some_and(|value| live[value.index()]));
 }
 
 #[cfg(test)]

@@ -270,7 +270,7 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
     let mut overrides = vec![];
     for (_, declared) in module.overrides.iter() {
         let name = declared.name.as_deref().unwrap_or("");
-        let Some(outline) = source.outline.overrides.iter().find(|o| &source.text()[o.name.clone()] == name) else { continue };
+        let Some(outline) = source.outline.override_(source.text(), name) else { continue };
         let TypeInner::Scalar(scalar) = module.types[declared.ty].inner else { continue };
         let Some(scalar) = scalar_type(scalar) else { continue };
         range::reject_default(source, &outline.docs)?;
@@ -285,6 +285,11 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
         overrides.push(Parameter { default: default.map(|x| vec![x]), ..parameter });
     }
     Ok(overrides)
+}
+
+/// Whether this is what textures are read with.
+fn is_texture(ty: &TypeInner) -> bool {
+    matches!(ty, TypeInner::Image { .. } | TypeInner::Sampler { .. })
 }
 
 /// Rejects what WGSL has for graphics pipelines and for other precisions.
@@ -302,7 +307,11 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
     for (handle, variable) in module.global_variables.iter() {
         let (message, help) = match variable.space {
             AddressSpace::Private => continue,
-            AddressSpace::Handle => ("textures are not supported yet", None),
+            AddressSpace::Handle if is_texture(&module.types[variable.ty].inner) => ("textures are not supported yet", None),
+            AddressSpace::Handle => (
+                "a variable outside of functions needs an address space",
+                Some("write `const` for what does not change, `var<private>` for what does"),
+            ),
             AddressSpace::WorkGroup => ("workgroup variables are not supported", Some("use `var<private>`")),
             AddressSpace::Uniform | AddressSpace::Storage { .. } => (
                 "buffers are not supported",
@@ -312,6 +321,22 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
         };
         let error = source.error(message).at_span(module.global_variables.get_span(handle), "declared here");
         return Err(ShaderError { help: help.map(str::to_owned), ..error });
+    }
+    for (handle, ty) in module.types.iter() {
+        let (message, name) = match ty.inner {
+            TypeInner::Image { .. } => ("textures are not supported yet", "texture_"),
+            TypeInner::Sampler { .. } => ("textures are not supported yet", "sampler"),
+            TypeInner::Atomic(_) => ("atomics are not supported", "atomic"),
+            TypeInner::AccelerationStructure { .. } => ("ray queries are not supported", "acceleration_structure"),
+            TypeInner::RayQuery { .. } => ("ray queries are not supported", "ray_query"),
+            TypeInner::BindingArray { .. } => ("arrays of resources are not supported", "binding_array"),
+            _ => continue,
+        };
+        // naga keeps no place of most types.
+        let span = module.types.get_span(handle).to_range();
+        let named = || outline.tokens.iter().find(|token| source.text()[token.place.clone()].starts_with(name));
+        let place = span.or_else(|| named().map(|token| token.place.clone())).unwrap_or(0..0);
+        return Err(source.error(message).at(place, "this type"));
     }
     module.functions.iter().try_for_each(|(_, function)| check_function(source, module, function))
 }

@@ -108,7 +108,7 @@ impl<'m> Translator<'m> {
                     let params: Vec<_> = effects.params.iter().map(|&param| arguments[param as usize]).collect();
                     let globals = effects.globals.clone();
                     slots.extend(params.into_iter().filter_map(|pointer| self.reach(frame, pointer)));
-                    slots.extend(globals.into_iter().filter_map(|global| self.globals[global.index()]));
+                    slots.extend(globals.into_iter().filter_map(|global| self.globals[global.index()].as_ref().ok().copied()));
                 }
                 Statement::Loop { .. } => loops = true,
                 _ => {}
@@ -142,7 +142,7 @@ impl<'m> Translator<'m> {
         }
         let mut slots = match frame.expressions[root] {
             Expression::LocalVariable(variable) => frame.locals[variable.index()],
-            Expression::GlobalVariable(variable) => self.globals[variable.index()]?,
+            Expression::GlobalVariable(variable) => *self.globals[variable.index()].as_ref().ok()?,
             Expression::FunctionArgument(index) => match frame.args[index as usize] {
                 Item::Place(place) if place.indices.1 == 0 => place.slots,
                 Item::Place(place) => return Some(self.hull(place)),

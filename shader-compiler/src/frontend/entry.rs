@@ -5,7 +5,7 @@ use super::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides, Sour
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use naga::Handle;
 
-/// Inputs of three words.
+/// Inputs for the components of a vector.
 fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> {
     components.iter().map(|component| builder.input(&format!("{name}.{component}"), Type::F32)).collect()
 }
@@ -87,6 +87,7 @@ fn refused(source: &Source, fault: Fault) -> ShaderError {
 /// Holds the values of overrides against their declarations.
 fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
     let declared = &shader.contract.overrides;
+    let place = |name: &str| source.outline.override_(source.text(), name).map_or(0..0, |declared| declared.name.clone());
     for (name, x) in &settings.overrides {
         let Some(parameter) = declared.iter().find(|parameter| parameter.name == *name) else {
             let names: Vec<_> = declared.iter().map(|parameter| parameter.name.as_str()).collect();
@@ -104,9 +105,7 @@ fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Res
             Scalar::Bool if *x == 0.0 || *x == 1.0 => None,
             Scalar::Bool => Some("0 or 1"),
         };
-        let place =
-            source.outline.overrides.iter().find(|o| source.text()[o.name.clone()] == *name).map_or(0..0, |o| o.name.clone());
-        let error = |message: String| source.error(message).at(place.clone(), "declared here");
+        let error = |message: String| source.error(message).at(place(name), "declared here");
         if let Some(wanted) = wrong {
             return Err(error(format!("the override `{name}` must be {wanted}, but is given {x}")));
         }
@@ -118,15 +117,112 @@ fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Res
     for (_, declaration) in shader.module.overrides.iter() {
         let name = declaration.name.as_deref().unwrap_or("");
         if declaration.init.is_none() && !settings.overrides.iter().any(|(given, _)| given == name) {
-            let place = source
-                .outline
-                .overrides
-                .iter()
-                .find(|o| source.text()[o.name.clone()] == *name)
-                .map_or(0..0, |o| o.name.clone());
-            let error = source.error(format!("the override `{name}` has no value")).at(place, "declared here without one");
+            let error =
+                source.error(format!("the override `{name}` has no value")).at(place(name), "declared here without one");
             return Err(error.help("add one to the declaration, `= …`, or set it where the shader is used"));
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+
+    const SHADER: &str = "
+        struct Material {
+            kd: vec3f,
+            n: i32,
+            thin: bool,
+        }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+            return select(m.kd * wi.x + wo, vec3f(f32(m.n)), m.thin);
+        }
+        fn sample(u: vec2f, wo: vec3f) -> vec3f { return vec3f(u, wo.y); }
+        fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return wi.y * wo.z + m.kd.y; }
+    ";
+
+    fn evaluate(text: &str, entry: Entry, inputs: &[(&str, u32)]) -> Vec<(String, u32)> {
+        let shader = Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}"));
+        let function = shader.function(entry, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
+        assert_eq!(names, inputs.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
+        let results = interpreter::run(&function, &words, 1000).expect("loops end");
+        function.outputs.iter().map(|port| port.name.clone()).zip(results).collect()
+    }
+
+    fn floats(outputs: &[(String, u32)]) -> Vec<(&str, f32)> {
+        outputs.iter().map(|(name, bits)| (name.as_str(), f32::from_bits(*bits))).collect()
+    }
+
+    const WI: [(&str, u32); 3] = [("wi.x", 0x3f00_0000), ("wi.y", 0x3e80_0000), ("wi.z", 0x4000_0000)];
+    const WO: [(&str, u32); 3] = [("wo.x", 0x3f80_0000), ("wo.y", 0x4000_0000), ("wo.z", 0x4040_0000)];
+    const MATERIAL: [(&str, u32); 5] =
+        [("kd.x", 0x3f80_0000), ("kd.y", 0x4000_0000), ("kd.z", 0x4080_0000), ("n", 7), ("thin", 0)];
+
+    #[test]
+    fn ports() {
+        let inputs = [&WI[..], &WO, &MATERIAL].concat();
+        let brdf = [("brdf.r", 1.5), ("brdf.g", 3.0), ("brdf.b", 5.0)];
+        let shaded = [("s.r", 3.0), ("s.g", 6.0), ("s.b", 10.0)];
+        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &inputs)), shaded);
+        assert_eq!(floats(&evaluate(SHADER, Entry::Brdf, &inputs)), [brdf, shaded].concat());
+        assert_eq!(floats(&evaluate(SHADER, Entry::Pdf, &inputs)), [("pdf", 2.75)]);
+        let u = [("u.x", 0x3f00_0000), ("u.y", 0x3e80_0000)];
+        let inputs = [&u[..], &WO, &MATERIAL].concat();
+        assert_eq!(floats(&evaluate(SHADER, Entry::Sample, &inputs)), [("wi.x", 0.5), ("wi.y", 0.25), ("wi.z", 2.0)]);
+        let mut thin = [&WI[..], &WO, &MATERIAL].concat();
+        thin[10].1 = !0;
+        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &thin))[0], ("s.r", 14.0));
+    }
+
+    #[test]
+    fn the_cosine_depends_on_the_sides() {
+        let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(1, 2, 3); }";
+        let mut inputs = [WI, WO].concat();
+        inputs[2].1 = (-0.5_f32).to_bits();
+        assert_eq!(floats(&evaluate(text, Entry::Shaded, &inputs)), [("s.r", 0.0), ("s.g", 0.0), ("s.b", 0.0)]);
+        let both = format!("//! sides: both\n{text}");
+        assert_eq!(floats(&evaluate(&both, Entry::Shaded, &inputs)), [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]);
+    }
+
+    #[test]
+    fn materials_of_the_surface_are_composed_in() {
+        let text = "
+            struct Material { kd: vec3f }
+            fn material(p: SurfacePoint) -> Material { return Material(p.normal + vec3f(p.uv, p.position.x * p.object_position.y)); }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }";
+        let one = 1_f32.to_bits();
+        let words = ["position.x", "position.y", "position.z", "object_position.x", "object_position.y", "object_position.z"];
+        let words = [&words[..], &["normal.x", "normal.y", "normal.z", "uv.x", "uv.y"]].concat();
+        let inputs: Vec<_> = WI.into_iter().chain(WO).chain(words.into_iter().map(|name| (name, one))).collect();
+        assert_eq!(floats(&evaluate(text, Entry::Shaded, &inputs)), [("s.r", 4.0), ("s.g", 4.0), ("s.b", 4.0)]);
+        let shader = Shader::parse("test.wgsl", text).expect("it is valid");
+        let defaults: Vec<_> =
+            shader.parameters().iter().map(|p| (p.name.as_str(), p.default.clone().unwrap_or_default())).collect();
+        let expected = [
+            ("position", vec![0.0; 3]),
+            ("object_position", vec![0.0; 3]),
+            ("normal", vec![0.0, 0.0, 1.0]),
+            ("uv", vec![0.0; 2]),
+        ];
+        assert_eq!(defaults, expected);
+    }
+
+    #[test]
+    fn capped_loops_are_reported() {
+        let text =
+            "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = wi; loop { if x.x > wo.x { break; } x *= 2.0; } return x; }";
+        let outputs = evaluate(text, Entry::Shaded, &[WI, WO].concat());
+        assert_eq!(outputs.last(), Some(&("capped".to_owned(), 0)));
+        let mut inputs = [WI, WO].concat();
+        inputs[0].1 = 0;
+        let shader = Shader::parse("test.wgsl", text).expect("it is valid");
+        let function =
+            shader.function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() }).expect("it is supported");
+        let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
+        assert_eq!(interpreter::run(&function, &words, 1000).expect("loops end").last(), Some(&!0));
+    }
 }

@@ -11,16 +11,6 @@ use std::borrow::Cow;
 /// Leaves of a variable beyond which it is refused: each is a value in a register, and those that loops assign are parameters.
 pub(crate) const MAX_LEAVES: u32 = 4096;
 
-/// Types of the leaves of a type, in order.
-pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type>, Fault> {
-    let layout = Layout::new(module);
-    let inner = &module.types[ty].inner;
-    if layout.size(inner).is_none() {
-        return Err(layout.fault(inner, module.types.get_span(ty)));
-    }
-    Ok(layout.leaves(inner))
-}
-
 /// Numbers of leaves of all types of a module.
 pub(crate) struct Layout<'m> {
     module: &'m Module,
@@ -178,8 +168,7 @@ pub(crate) fn narrow(scalar: naga::Scalar, span: Span) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::leaves;
-    use crate::frontend::testing::module;
+    use crate::frontend::testing::{leaves, module};
     use crate::ir::Type::{self, Bool, F32, I32};
 
     fn leaves_of(declarations: &str, name: &str) -> Result<Vec<Type>, String> {
@@ -198,7 +187,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_translated_is_named() {
-        let part = |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
+        let part =
+            |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
         assert_eq!(part("f16").unwrap_err(), "`f16` is not supported");
         assert_eq!(part("vec2<u64>").unwrap_err(), "`u64` is not supported");
         assert_eq!(part("mat2x2<f64>").unwrap_err(), "`f64` is not supported");

@@ -8,11 +8,14 @@ mod control;
 mod diagnostics;
 mod effects;
 mod entry;
+mod expressions;
 mod layout;
 mod locate;
+mod loops;
 mod names;
 mod operators;
 mod outline;
+mod overrides;
 mod parse;
 mod places;
 #[cfg(test)]
@@ -217,12 +220,16 @@ pub struct ShaderError {
 const MAX_COLUMN: usize = 1 << 13;
 
 impl ShaderError {
-    /// Adds a place.
+    /// Adds a place; 0..0, as in naga, is none.
     fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
+        if place == (0..0) {
+            return self;
+        }
         // What was appended to the text stands at its end.
         let text = self.source_code.inner();
-        let start = text.floor_char_boundary(place.start);
-        let end = text.ceil_char_boundary(place.end.clamp(start, text.len()));
+        let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0);
+        let start = boundary(place.start);
+        let end = boundary(place.end).max(start);
         let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
         if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
             if self.labels.is_empty() {
@@ -258,7 +265,8 @@ impl ShaderError {
 impl Shader {
     /// Reads a shader; `name` is the file's, for messages.
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
-        let mut source = Source::new(name, source);
+        // Without the mark that some editors put before UTF-8.
+        let mut source = Source::new(name, source.strip_prefix('\u{feff}').unwrap_or(source));
         parse::complete(&mut source)?;
         let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;

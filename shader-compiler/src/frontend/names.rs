@@ -55,6 +55,9 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
     match name {
         "PI" | "M_PI" | "pi" => return Some("declare it: `const PI = 3.14159265358979;`".to_owned()),
         "mod" | "fmod" => return Some("the remainder is written `a % b`".to_owned()),
+        "mul" => return Some("the product is written `a * b`, of matrices too".to_owned()),
+        "rcp" => return Some("the reciprocal is written `1.0 / x`".to_owned()),
+        "Material" => return Some("declare it, `struct Material { … }`, or leave the argument out".to_owned()),
         _ => {}
     }
     let foreign = FOREIGN.iter().map(|(foreign, _)| *foreign);
@@ -65,9 +68,20 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
     }
 }
 
-/// The name most like another, if one is like it at all.
+/// What WGSL calls a type of another shading language.
+pub(super) fn wgsl(name: &str) -> &str {
+    match name {
+        "vec2" => "vec2f",
+        "vec3" => "vec3f",
+        "vec4" => "vec4f",
+        _ => FOREIGN.iter().find(|(foreign, _)| *foreign == name).map_or(name, |(_, known)| known),
+    }
+}
+
+/// The name most like another, if one is like it at all: of a single letter, none is.
 pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = name.chars().count().div_ceil(3).min(3);
+    let letters = name.chars().count();
+    let limit = letters.div_ceil(3).min(3).min(letters.saturating_sub(1));
     let near = known.filter(|known| *known != name).map(|known| (distance(name, known, limit), known));
     near.filter(|&(distance, _)| distance <= limit).min_by_key(|&(distance, _)| distance).map(|(_, known)| known)
 }
@@ -79,7 +93,7 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
     if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }
-    let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect(), vec![0; b.len() + 1]];
+    let mut rows = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         rows.rotate_left(1);
         let [before, last, row] = &mut rows;
@@ -93,7 +107,7 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
             row[j + 1] = best;
         }
     }
-    rows[if a.is_empty() { 1 } else { 2 }][b.len()]
+    rows[2][b.len()]
 }
 
 #[cfg(test)]
@@ -117,6 +131,6 @@ mod tests {
         assert_eq!(remedy("Normalise").as_deref(), Some("is `normalize` meant?"));
         assert_eq!(remedy("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
         assert_eq!(remedy("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
-        assert_eq!(remedy("unheard_of"), None);
+        assert_eq!((remedy("unheard_of"), remedy("t")), (None, None));
     }
 }

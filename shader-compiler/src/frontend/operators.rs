@@ -150,27 +150,16 @@ pub(crate) fn select(b: &mut Builder, cond: &[Value], accept: &[Value], reject: 
     }
 }
 
-/// `all`, `any`, `isNan`, `isInf`. `isNan(x)` is `x ≠ x`.
-pub(crate) fn relational(b: &mut Builder, fun: RelationalFunction, a: &[Value], out: &mut Vec<Value>) {
-    match fun {
-        RelationalFunction::All | RelationalFunction::Any => {
-            let op = if fun == RelationalFunction::All { Op::BAnd } else { Op::BOr };
-            let all = a.iter().copied().reduce(|x, y| b.op(op, &[x, y]));
-            out.push(all.expect("vectors have components"));
-        }
-        RelationalFunction::IsNan => {
-            for &a in a {
-                let number = b.op(Op::Eq, &[a, a]);
-                out.push(not(b, number));
-            }
-        }
-        RelationalFunction::IsInf => {
-            for &a in a {
-                let (size, infinite) = (b.op(Op::Abs, &[a]), b.f32(f32::INFINITY));
-                out.push(b.op(Op::Eq, &[size, infinite]));
-            }
-        }
-    }
+/// `all` and `any` of bools. The error is what is wrong.
+pub(crate) fn relational(b: &mut Builder, fun: RelationalFunction, a: &[Value], out: &mut Vec<Value>) -> Result<(), String> {
+    let op = match fun {
+        RelationalFunction::All => Op::BAnd,
+        RelationalFunction::Any => Op::BOr,
+        _ => return Err(format!("`{fun:?}` is not a function of WGSL")),
+    };
+    let joined = a.iter().copied().reduce(|x, y| b.op(op, &[x, y]));
+    out.push(joined.expect("vectors have components"));
+    Ok(())
 }
 
 /// Value conversion, or the same bits in another type.
@@ -261,7 +250,8 @@ mod tests {
         for _ in 0..2000 {
             let (x, y, n) = (numbers.int(), if numbers.below(8) == 0 { 7 } else { numbers.int() }, numbers.int());
             let common = |div, rem| {
-                [x.wrapping_add(y), x.wrapping_sub(y), x.wrapping_mul(y), div, rem, !x, x & y, x | y, x ^ y, x << (n & 31)].to_vec()
+                [x.wrapping_add(y), x.wrapping_sub(y), x.wrapping_mul(y), div, rem, !x, x & y, x | y, x ^ y, x << (n & 31)]
+                    .to_vec()
             };
             let mut expected = common(op(Op::UDiv, &[x, y]), op(Op::URem, &[x, y]));
             expected.push(x >> (n & 31));

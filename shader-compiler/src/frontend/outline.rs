@@ -128,6 +128,10 @@ impl Outline {
         self.structs.iter().find(|s| &text[s.name.clone()] == name)
     }
 
+    pub fn override_(&self, text: &str, name: &str) -> Option<&Member> {
+        self.overrides.iter().find(|declared| &text[declared.name.clone()] == name)
+    }
+
     /// Names that the text declares, in any scope.
     pub fn names<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         const KEYWORDS: [&str; 8] = ["let", "var", "const", "fn", "struct", "alias", "override", ">"];
@@ -477,4 +481,47 @@ fn tokens(text: &str) -> Vec<Token> {
         at += length;
     }
     tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations() {
+        let text = "//! head\n/// a\n/** b */ @align(16)\nstruct S { /* /// no */\n  /// c\n  @size(32) x: array<vec2<f32>, (1 + 2)>, y: f32 }\n\
+                    override o: f32 = 1; @id(2) override p = 2;\n\
+                    @must_use fn f(a: S, @builtin(position) b: ptr<function, i32>) -> @location(0) vec3<f32> { if a { } else { ; } }\n\
+                    enable f16; @compute @workgroup_size(1) fn g() { }";
+        let outline = Outline::new(text);
+        let spell = |place: &Place| &text[place.clone()];
+        let members: Vec<_> = outline.structs[0].members.iter().map(|m| (spell(&m.name), spell(&m.ty), m.docs.len())).collect();
+        assert_eq!(members, [("x", "array<vec2<f32>, (1 + 2)>", 1), ("y", "f32", 0)]);
+        let overrides: Vec<_> = outline.overrides.iter().map(|o| (spell(&o.name), spell(&o.ty))).collect();
+        assert_eq!(overrides, [("o", "f32"), ("p", "")]);
+        let f = outline.function(text, "f").expect("it is there");
+        let parameters: Vec<_> = f.parameters.iter().map(|p| (spell(&p.name), spell(&p.ty))).collect();
+        assert_eq!(parameters, [("a", "S"), ("b", "ptr<function, i32>")]);
+        assert!(spell(&f.signature).starts_with("fn f(") && spell(&f.signature).ends_with("vec3<f32>"));
+        assert_eq!(spell(&f.body), "{ if a { } else { ; } }");
+        assert_eq!((outline.enables.len(), outline.stages.len(), outline.docs.len(), outline.declarations), (1, 1, 1, 6));
+    }
+
+    #[test]
+    fn depths() {
+        for (text, brackets, operators) in [
+            ("", 0, 0),
+            ("f(a, b, c, d)", 1, 1),
+            ("((a))", 2, 2),
+            ("a + b + c, d + e", 0, 2),
+            ("a = (b + c) * d;", 1, 3),
+            ("if a { } else if b { } else { } if c { }", 3, 1),
+            ("x[1][2].y", 1, 4),
+            ("{ { } } { }", 2, 2),
+            (")) ((", 2, 0),
+        ] {
+            let depth = Outline::new(text).depth(text);
+            assert_eq!((depth.brackets, depth.operators), (brackets, operators), "{text}");
+        }
+    }
 }

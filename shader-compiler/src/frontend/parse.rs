@@ -71,14 +71,31 @@ fn check_depth(source: &Source) -> Result<(), ShaderError> {
     Err(source.error(message).at(depth.place, "deepest here").help(help))
 }
 
+fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, ShaderError> {
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
+    validator.validate(module).map_err(|error| diagnostics::validation_error(source, module, &error))
+}
+
+/// Checks the types in expressions of overrides. naga's validator takes them on trust in the module (`override x = 1.0 << 2;`), but not
+/// in a function.
+fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
+    let mut module = module.clone();
+    let function = naga::Function { expressions: module.global_expressions.clone(), ..naga::Function::default() };
+    module.functions.append(function, naga::Span::UNDEFINED);
+    validate(source, &module)?;
+    Ok(())
+}
+
 /// Reads the text.
 pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
     check_depth(source)?;
     let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
         let module = naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
         contract::check_language(source, &module)?;
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
-        let info = validator.validate(&module).map_err(|error| diagnostics::validation_error(source, &module, &error))?;
+        let info = validate(source, &module)?;
+        if !module.overrides.is_empty() {
+            check_overrides(source, &module)?;
+        }
         Ok((module, info))
     };
     let caught = thread::scope(|scope| {
@@ -93,4 +110,23 @@ pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), Shade
         }
     });
     caught.unwrap_or_else(|message| Err(source.error(message).help("simplify the shader until it is read, to find the place")))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Shader;
+
+    #[test]
+    fn expressions_of_overrides_are_checked() {
+        let shader = |case: &str| {
+            let overrides = format!("override a = 1.5; override n = 3; override b = {case};");
+            Shader::parse("case", &format!("{overrides} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ return vec3f(f32(b)); }}"))
+        };
+        for wrong in ["a << 2u", "a & 1.5", "-(a > 1.0)", "~a", "select(a, 2.0, n)", "vec2f(a)[n] + n"] {
+            assert!(shader(wrong).is_err(), "{wrong}");
+        }
+        for right in ["a * 2.0", "-n", "select(a, 2.0, n > 1)", "vec2f(a)[n] + 1"] {
+            shader(right).unwrap_or_else(|error| panic!("{right}: {error}"));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Random programs: what translation makes of control flow, against running the statements as they stand.
 
 use super::testing::{CAP, Numbers, run, translate};
+use crate::{differential, passes};
 use std::fmt::Write;
 
 /// `a`, `b`, `c`, the private `p`, the argument `x`.
@@ -31,7 +32,13 @@ enum Stmt {
     Use(usize, u32),
     If(Cond, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
-    Loop { counter: u32, limit: i32, body: Vec<Stmt>, continuing: Vec<Stmt>, break_if: Option<Cond> },
+    Loop {
+        counter: u32,
+        limit: i32,
+        body: Vec<Stmt>,
+        continuing: Vec<Stmt>,
+        break_if: Option<Cond>,
+    },
     While(u32, i32, Cond, Vec<Stmt>),
     For(u32, i32, Vec<Stmt>),
     Break,
@@ -147,7 +154,11 @@ impl Maker {
             12..=13 if place.breaks => Stmt::Break,
             14 if place.continues => Stmt::Continue,
             20..=22 => {
-                let exits = [(place.breaks, Stmt::Break), (place.continues, Stmt::Continue), (place.returns, Stmt::Return(self.expr(1)))];
+                let exits = [
+                    (place.breaks, Stmt::Break),
+                    (place.continues, Stmt::Continue),
+                    (place.returns, Stmt::Return(self.expr(1))),
+                ];
                 let mut exits: Vec<_> = exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
                 let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
                 Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
@@ -404,7 +415,8 @@ fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
         }
     }
     // In the callee, `a` is what the pointer points at.
-    let mut text = "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
+    let mut text =
+        "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
     // Writing through the pointer at every return would hide nothing: the caller's variable is `*q` all along.
     let mut body = String::new();
     callee.iter().for_each(|stmt| write_stmt(&mut body, stmt));
@@ -430,28 +442,55 @@ fn in_terms_of_pointer(body: &str) -> String {
     out
 }
 
-#[test]
-fn random_programs_compute_what_they_say() {
-    let mut inputs = Numbers::new(99);
-    for seed in 0..2000 {
-        let (text, [callee, main], names) = program(seed);
+/// What a program's plain evaluation gives: two calls, of which the second sees what the first left in the private variable.
+fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Vec<u32> {
+    let mut private = y;
+    let mut call = |x: i32| {
+        let mut values = [0; 5];
+        (values[PRIVATE], values[ARGUMENT]) = (private, x);
+        let mut machine = Machine { callee, values, names: vec![0; names as usize + 1] };
+        let Left::Returns(value) = machine.block(main) else { unreachable!("functions return") };
+        private = machine.values[PRIVATE];
+        (value, private)
+    };
+    let (r, q) = call(x);
+    let (s, _) = call(r);
+    [r, q, s, 0].map(|x| x as u32).to_vec()
+}
+
+/// Programs of integers alone, which no pass may change, in the interpreter and as machine code. Rows differ, so that the lanes of a
+/// group part.
+fn check_programs(seeds: std::ops::Range<u64>) {
+    let targets = differential::targets();
+    for seed in seeds {
+        let mut inputs = Numbers::new(seed ^ 99);
+        let (text, blocks, names) = program(seed);
         let function = translate(&text);
-        for _ in 0..6 {
-            let (x, y) = (inputs.below(16) as i32 - 8, inputs.below(16) as i32 - 8);
-            let mut private = y;
-            let mut call = |x: i32| {
-                let mut values = [0; 5];
-                (values[PRIVATE], values[ARGUMENT]) = (private, x);
-                let mut machine = Machine { callee: &callee, values, names: vec![0; names as usize + 1] };
-                let Left::Returns(value) = machine.block(&main) else { unreachable!("functions return") };
-                private = machine.values[PRIVATE];
-                (value, private)
-            };
-            let (r, q) = call(x);
-            let (s, _) = call(r);
-            let expected = [r, q, s, 0].map(|x| x as u32);
-            let out = run(&function, &[x as u32, y as u32]);
-            assert_eq!(out, expected, "seed {seed}, x = {x}, y = {y}, at most {CAP} rounds\n{text}");
+        let optimized = passes::optimize(&function);
+        let lowered = passes::lower(&optimized);
+        let rows: Vec<_> = (0..16).map(|_| [(); 2].map(|()| inputs.below(16) as i32 - 8)).collect();
+        let expected: Vec<_> = rows.iter().map(|&row| evaluate(&blocks, names, row)).collect();
+        for (row, expected) in std::iter::zip(&rows, &expected) {
+            for function in [&function, &optimized, &lowered] {
+                let out = run(function, &row.map(|x| x as u32));
+                assert_eq!(&out, expected, "seed {seed}, {row:?}, at most {CAP} rounds\n{text}\n{function}");
+            }
+        }
+        let rows: Vec<_> = rows.iter().map(|row| row.map(|x| x as u32).to_vec()).collect();
+        for &target in &targets {
+            let result = differential::check(&function, &lowered, target, &rows);
+            result.unwrap_or_else(|mismatch| panic!("seed {seed}: {mismatch}\n{text}\n{lowered}"));
         }
     }
+}
+
+#[test]
+fn random_programs_compute_what_they_say() {
+    check_programs(0..600);
+}
+
+#[test]
+#[ignore = "minutes; for changes of translation and passes"]
+fn many_random_programs_compute_what_they_say_slow() {
+    check_programs(10_000..60_000);
 }

@@ -133,7 +133,8 @@ impl<'a> Cursor<'a> {
             })
             .unwrap_or(rest.len());
         // The full stop of a sentence is not part of the number.
-        let digits = rest[..length].trim_end_matches('.');
+        let within = rest[length..].starts_with([']', ')', ',']);
+        let digits = if within { &rest[..length] } else { rest[..length].trim_end_matches('.') };
         let value = digits.parse().ok()?;
         self.at += digits.len();
         Some(value)
@@ -350,7 +351,8 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
     if !(lo..=hi).contains(&x) {
         let help = match clause {
             Clause::Range => "write `inf` or `-inf` where there is no limit".to_owned(),
-            Clause::Default => format!("the type goes from {lo:e} to {hi:e}"),
+            Clause::Default if scalar == Scalar::F32 => format!("`f32` goes from {lo:e} to {hi:e}"),
+            Clause::Default => format!("`{}` goes from {lo} to {hi}", scalar.name()),
         };
         return Err(error(format!("`{}` is beyond the type", &source.text()[literal.place.clone()])).help(help));
     }
@@ -501,4 +503,121 @@ pub(super) fn module(source: &Source, docs: &[Place]) -> Result<(Sides, String),
     }
     let description = description.join("\n").trim().to_owned();
     Ok((sides.map_or(Sides::One, |(sides, _)| sides), description))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::Shader;
+
+    /// The parameter of a shader with this comment before a member of this type.
+    fn read(comment: &str, ty: &str) -> Result<Parameter, ShaderError> {
+        let text = format!(
+            "struct Material {{\n{comment}\n    k: {ty},\n}}\nfn brdf(i: vec3f, o: vec3f, m: Material) -> vec3f {{ return i; }}"
+        );
+        Ok(Shader::parse("test.wgsl", &text)?.parameters()[0].clone())
+    }
+
+    #[test]
+    fn ranges() {
+        let (least, inf) = (f64::from(f32::from_bits(1)), f64::INFINITY);
+        let (pi, tenth) = (f64::from(std::f32::consts::PI), f64::from(0.1_f32));
+        let below_one = f64::from(1_f32.next_down());
+        for (text, lo, hi) in [
+            ("[0, 1]", 0.0, 1.0),
+            ("[ 0 ,1 ].", 0.0, 1.0),
+            ("(0, 1]", least, 1.0),
+            ("[0, 1)", 0.0, below_one),
+            ("(-1, 0)", -below_one, -least),
+            ("[1e-3, 1.5E+3]", f64::from(1e-3_f32), 1500.0),
+            ("[.5, 1.]", 0.5, 1.0),
+            ("[0, 0.1]", 0.0, tenth),
+            ("[-inf, inf]", -inf, inf),
+            ("[0, ∞)", 0.0, f64::from(f32::MAX)),
+            ("[−π, 2 pi]", -pi, f64::from(std::f32::consts::TAU)),
+            ("[0, pi/2];", 0.0, f64::from(std::f32::consts::FRAC_PI_2)),
+            ("[3, 3]", 3.0, 3.0),
+        ] {
+            let parameter =
+                read(&format!("/// Some words. range: {text}"), "vec2f").unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(parameter.range, [lo, hi], "{text}");
+            assert_eq!((parameter.doc.as_str(), parameter.size, parameter.default), ("Some words.", 2, None));
+        }
+        for (text, ty, lo, hi) in [
+            ("(0, 10)", "i32", 1.0, 9.0),
+            ("[-inf, 3]", "i32", f64::from(i32::MIN), 3.0),
+            ("[2, inf)", "u32", 2.0, f64::from(u32::MAX)),
+        ] {
+            assert_eq!(read(&format!("/// range: {text}"), ty).expect(text).range, [lo, hi], "{text}");
+        }
+        assert_eq!(read("", "u32").expect("no comment").range, [0.0, f64::from(u32::MAX)]);
+        assert_eq!(read("", "f32").expect("no comment").range, [-inf, inf]);
+        assert_eq!(read("", "bool").expect("no comment").range, [0.0, 1.0]);
+        for text in [
+            "[0,1",
+            "0, 1",
+            "[0 1]",
+            "[0, 1, 2]",
+            "[]",
+            "[0, 1] or so",
+            "[1, 0]",
+            "(1, 1]",
+            "[0, 1e39]",
+            "[nan, 1]",
+            "[0x1, 2]",
+            "[0, 1]]",
+        ] {
+            assert!(read(&format!("/// range: {text}"), "f32").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults() {
+        for (text, ty, values) in [
+            ("0.5", "f32", &[0.5][..]),
+            ("0.5.", "f32", &[0.5]),
+            ("-2", "vec3<i32>", &[-2.0, -2.0, -2.0]),
+            ("(1, 0.5, 0.25)", "vec3f", &[1.0, 0.5, 0.25]),
+            ("[1, 2]", "vec2u", &[1.0, 2.0]),
+            ("true", "bool", &[1.0]),
+            ("(true, false)", "vec2<bool>", &[1.0, 0.0]),
+        ] {
+            let parameter = read(&format!("/// default: {text}"), ty).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(parameter.default.as_deref(), Some(values), "{text}");
+        }
+        for (text, ty) in [("inf", "f32"), ("(1, 2)", "f32"), ("true", "f32"), ("-1", "u32"), ("1e10", "i32"), ("", "f32")] {
+            assert!(read(&format!("/// default: {text}"), ty).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_of_several_lines() {
+        let block = "/** First line.\n     * Second line, range: [0, 2], which default: 1\n     */";
+        let lines = "/// First line.\n///\n/// Second line.\n/// range: [0, 2], default: 1";
+        for (comment, doc) in [(lines, "First line.\n\nSecond line."), ("/// Range: [0, 2]; Default: 1", "")] {
+            let parameter = read(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
+            assert_eq!(
+                (parameter.range, parameter.default, parameter.doc.as_str()),
+                ([0.0, 2.0], Some(vec![1.0]), doc),
+                "{comment}"
+            );
+        }
+        let parameter = read(&block.replace(", which", ","), "f32");
+        let parameter = parameter.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((parameter.range, parameter.doc.as_str()), ([0.0, 2.0], "First line.\nSecond line"));
+        assert_eq!(read("/// Arranged in a ranger's default order, within range.", "f32").expect("prose").default, None);
+    }
+
+    #[test]
+    fn module_comments() {
+        let read =
+            |text: &str| Shader::parse("test.wgsl", &format!("{text}\nfn brdf(i: vec3f, o: vec3f) -> vec3f {{ return i; }}"));
+        let shader = read("//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\n").expect("it is valid");
+        assert_eq!((shader.sides(), shader.description()), (Sides::Both, "Glass.\n\nSides are many."));
+        let shader = read("/*!\n * Metal.\n * sides: one\n */").expect("it is valid");
+        assert_eq!((shader.sides(), shader.description()), (Sides::One, "Metal."));
+        for text in ["//! sides: two", "//! sides:", "//! sides = both", "//! sides both"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 }

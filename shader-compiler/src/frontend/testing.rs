@@ -1,10 +1,15 @@
 //! For tests of translation: WGSL in, words out.
 
+use super::layout::Layout;
 use super::translate::{Fault, Translator};
+use crate::differential::same;
 use crate::interpreter;
-use crate::ir::{Block, Builder, Def, Function, Rules, Stmt, Type, Value};
+use crate::ir::function::for_each_stmt;
+use crate::ir::random::Random;
+use crate::ir::verify::verify;
+use crate::ir::{Builder, Function, Rules, Stmt, Type};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::Module;
+use naga::{Handle, Module};
 
 /// Loops are left after this many rounds.
 pub(crate) const CAP: u32 = 1000;
@@ -17,14 +22,24 @@ pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
     (module, info)
 }
 
+/// Types of the leaves of a type, in order.
+pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type>, Fault> {
+    let layout = Layout::new(module);
+    let inner = &module.types[ty].inner;
+    if layout.size(inner).is_none() {
+        return Err(layout.fault(inner, module.types.get_span(ty)));
+    }
+    Ok(layout.leaves(inner))
+}
+
 /// Translates `f`; the outputs are its leaves, and `capped`.
 pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
     let (module, info) = module(source);
     let (handle, function) = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some("f")).expect("there is an `f`");
-    let mut builder = Builder::new("f", Rules::Relaxed);
+    let mut builder = Builder::new("f", Rules::Exact);
     let mut args = vec![];
     for (k, argument) in function.arguments.iter().enumerate() {
-        let leaves = super::layout::leaves(&module, argument.ty)?;
+        let leaves = leaves(&module, argument.ty)?;
         let inputs = leaves.into_iter().enumerate().map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
         args.push(inputs.collect::<Vec<_>>());
     }
@@ -32,11 +47,12 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let results = translator.call(handle, &args)?;
     let capped = translator.capped();
     let result = function.result.as_ref().expect("`f` has a result");
-    let types: Vec<_> = results.iter().map(|&value| translator.builder().ty(value)).collect();
-    assert_eq!(types, super::layout::leaves(&module, result.ty)?, "leaves have the types of the layout");
-    let outputs = results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
+    let types: Vec<_> = results.iter().map(|&value| translator.builder.ty(value)).collect();
+    assert_eq!(types, leaves(&module, result.ty)?, "leaves have the types of the layout");
+    let outputs =
+        results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
     let function = translator.into_builder().finish(outputs);
-    check_scopes(&function);
+    assert_eq!(verify(&function), Ok(()));
     Ok(function)
 }
 
@@ -61,9 +77,8 @@ pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
 #[track_caller]
 pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     let out = run(function, inputs);
-    let same = |a: u32, b: u32, ty| a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
     let fits = expected.len() + 1 == out.len()
-        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(a, b, port.ty));
+        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(port.ty, a, b));
     let floats = |words: &[u32]| words.iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>();
     assert!(
         fits,
@@ -74,66 +89,38 @@ pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     );
 }
 
-/// Values are used where they are in scope.
-fn check_scopes(function: &Function) {
-    let mut seen = function.values.iter().map(|data| matches!(data.def, Def::Input(_) | Def::Const(_))).collect::<Vec<_>>();
-    check_block(function, &function.body, None, &mut seen);
-}
-
-fn check_uses(seen: &[bool], values: &[Value]) {
-    values.iter().for_each(|value| assert!(seen[value.index()], "{value:?} is in scope"));
-}
-
-/// Checks a block, and one that stands at its end within its scope.
-fn check_block(f: &Function, block: &Block, inner: Option<&Block>, seen: &mut Vec<bool>) {
-    let before = seen.clone();
-    for stmt in &block.stmts {
-        let defined = match stmt {
-            Stmt::Op(value) => {
-                check_uses(seen, f.operation(*value).expect("an operation").1);
-                std::slice::from_ref(value)
-            }
-            Stmt::If(i) => {
-                check_uses(seen, &[i.cond]);
-                check_block(f, &i.then, None, seen);
-                check_block(f, &i.otherwise, None, seen);
-                &i.results
-            }
-            Stmt::Loop(l) => {
-                check_uses(seen, &l.init);
-                let outside = seen.clone();
-                l.params.iter().for_each(|param| seen[param.index()] = true);
-                check_block(f, &l.head, Some(&l.body), seen);
-                *seen = outside;
-                &l.results
-            }
-        };
-        for value in defined {
-            assert!(!std::mem::replace(&mut seen[value.index()], true), "{value:?} is defined once");
+/// Numbers of ifs and loops, and of parameters of all loops.
+pub(crate) fn shape(f: &Function) -> [usize; 3] {
+    let mut shape = [0; 3];
+    for_each_stmt(&f.body, &mut |stmt| match stmt {
+        Stmt::Op(_) => {}
+        Stmt::If(_) => shape[0] += 1,
+        Stmt::Loop(l) => {
+            shape[1] += 1;
+            shape[2] += l.params.len();
         }
+    });
+    shape
+}
+
+#[track_caller]
+pub(crate) fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, expected: impl Fn(i32) -> i32) {
+    let f = translate(source);
+    for x in inputs {
+        check(&f, &[x as u32], &[expected(x) as u32]);
     }
-    check_uses(seen, &block.yields);
-    if let Some(inner) = inner {
-        check_block(f, inner, None, seen);
-    }
-    *seen = before;
 }
 
 /// Numbers to try: all special ones, and others from a fixed seed.
-pub(crate) struct Numbers(u64);
+pub(crate) struct Numbers(Random);
 
 impl Numbers {
     pub fn new(seed: u64) -> Numbers {
-        Numbers(seed)
+        Numbers(Random::new(seed))
     }
 
     pub fn bits(&mut self) -> u32 {
-        // splitmix64 (Steele et al. 2014)
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 32) as u32
+        (self.0.bits() >> 32) as u32
     }
 
     pub fn below(&mut self, count: u32) -> u32 {

@@ -111,6 +111,13 @@ impl Builder {
         self.function.ty(value)
     }
 
+    /// Makes room for about so many values.
+    pub(crate) fn reserve(&mut self, values: usize) {
+        self.function.values.reserve(values);
+        self.levels.reserve(values);
+        self.known.reserve(values);
+    }
+
     /// Number of open blocks.
     pub(crate) fn depth(&self) -> usize {
         self.scopes.len()
@@ -175,7 +182,10 @@ impl Builder {
 
     fn learn(&mut self, level: usize, key: Key, value: Value) {
         self.known.insert(key, value);
-        self.scopes[level].known.push(key);
+        // The function's body closes last of all.
+        if level > 0 {
+            self.scopes[level].known.push(key);
+        }
     }
 
     fn fold(&self, op: Op, args: &[Value]) -> Option<u32> {

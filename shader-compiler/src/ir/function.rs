@@ -127,7 +127,17 @@ pub struct Function {
 impl Op {
     /// Number of arguments.
     pub const fn arity(self) -> usize {
-        self.signature().args.len()
+        // Asked for at every turn, so looked up.
+        const ARITIES: [u8; Op::ALL.len()] = {
+            let mut arities = [0; Op::ALL.len()];
+            let mut k = 0;
+            while k < arities.len() {
+                arities[k] = Op::ALL[k].signature().args.len() as u8;
+                k += 1;
+            }
+            arities
+        };
+        ARITIES[self as usize] as usize
     }
 }
 

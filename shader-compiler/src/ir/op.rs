@@ -236,7 +236,7 @@ ops! {
     /// The float next to a signed integer
     FromS32 "from_s32" (a: i32) -> f32, { a as f32 };
     /// The signed integer next to a towards zero; 0x80000000 for what does not fit and for NaN
-    Chop "chop" (a: f32) -> i32, { if a >= -2147483648.0 && a < 2147483648.0 { a as i32 } else { i32::MIN } };
+    Chop "chop" (a: f32) -> i32, { if (-2147483648.0..2147483648.0).contains(&a) { a as i32 } else { i32::MIN } };
 
     // Composite operations on floats.
     /// a − b·trunc(a ÷ b), the sign that of a: WGSL's `%`

@@ -14,6 +14,7 @@
 //! violations of monotonicity there are over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
 //!
 //! Products that underflow are avoided for usual arguments, as some processors take a hundred cycles for one.
+#![allow(clippy::excessive_precision, reason = "coefficients stand here with the nine digits that tell floats apart")]
 
 pub mod exponential;
 pub mod integer;
@@ -28,6 +29,7 @@ use crate::ir::{Emit, Op};
 macro_rules! steps {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
         /// Basic operations, as methods.
+        #[allow(clippy::wrong_self_convention, reason = "they are called as the operations are")]
         trait Steps: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {

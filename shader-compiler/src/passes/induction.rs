@@ -75,7 +75,7 @@ impl Induction<'_> {
                 let [low, high] = self.signed(node.init[k]);
                 let [least, most] = steps.map(|step| step.saturating_mul(rounds));
                 let (low, high) = (low.saturating_add(least.min(0)), high.saturating_add(most.max(0)));
-                if i64::from(i32::MIN) <= low && high <= i64::from(i32::MAX) {
+                if ENDS[0] <= low && high <= ENDS[1] {
                     self.ranges.insert(param, [low, high]);
                 }
             }
@@ -84,10 +84,6 @@ impl Induction<'_> {
 
     fn signed(&self, value: Value) -> [i64; 2] {
         range::signed(self.function, value, &|value| self.ranges.get(&value).copied())
-    }
-
-    fn unsigned(&self, value: Value) -> [i64; 2] {
-        range::unsigned(self.function, value, &|value| self.ranges.get(&value).copied())
     }
 
     /// Everything that follows from a fact.
@@ -146,15 +142,24 @@ impl Induction<'_> {
     /// Bounds on the number of rounds of a loop in which a fact holds.
     fn rounds(&self, node: &Loop, (value, truth): Fact, onward: &[Fact]) -> Vec<i64> {
         let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value) else { return vec![] };
-        let side = |param: Value, limit: Value, is_left: bool| {
+        let side = |counter: Value, limit: Value, is_left: bool| {
+            // A parameter plus a constant counts like the parameter, from elsewhere.
+            let (param, offset) = match self.function.operation(counter) {
+                Some((Op::IAdd, &[of, offset])) => (of, i64::from(self.function.constant(offset)? as i32)),
+                _ => (counter, 0),
+            };
             let k = node.params.iter().position(|&p| p == param)?;
             let steps = self.steps(node.body.yields[k], param, onward)?;
-            if op == Op::IEq {
-                return (!truth).then(|| self.rounds_until(node.init[k], steps, limit))?;
+            let init = self.signed(node.init[k]).map(|init| init + offset);
+            if init[0] < ENDS[0] || init[1] > ENDS[1] {
+                return None;
             }
+            let limit = self.signed(limit);
             let (init, limit, ends) = match op {
-                Op::SLt => (self.signed(node.init[k]), self.signed(limit), [i64::from(i32::MIN), i64::from(i32::MAX)]),
-                _ => (self.unsigned(node.init[k]), self.unsigned(limit), [0, i64::from(u32::MAX)]),
+                Op::IEq if truth => return None,
+                Op::IEq => return rounds_until(init, steps, limit),
+                Op::SLt => (init, limit, ENDS),
+                _ => (range::as_unsigned(init), range::as_unsigned(limit), [0, i64::from(u32::MAX)]),
             };
             // param < limit, limit < param, or with ≤ where the fact is that a comparison is false.
             let slack = i64::from(!truth);
@@ -167,22 +172,24 @@ impl Induction<'_> {
         };
         [side(a, b, true), side(b, a, false)].into_iter().flatten().collect()
     }
+}
 
-    /// Rounds of a loop that is left where a counter equals `limit`.
-    fn rounds_until(&self, init: Value, [step, most]: [i64; 2], limit: Value) -> Option<i64> {
-        let ([low, high], [limit, end]) = (self.signed(init), self.signed(limit));
-        if step != most || limit != end || step == 0 {
-            return None;
-        }
-        // As if counting up.
-        let (low, high, limit) = if step > 0 { (low, high, limit) } else { (-high, -low, -limit) };
-        let step = step.abs();
-        if low == high {
-            let distance = (limit - low).rem_euclid(1 << 32);
-            return (distance % step == 0).then_some(distance / step);
-        }
-        (step == 1 && high <= limit).then_some(limit - low)
+/// Least and greatest signed integer.
+const ENDS: [i64; 2] = [i32::MIN as i64, i32::MAX as i64];
+
+/// Rounds of a loop that is left where a counter equals `limit`.
+fn rounds_until([low, high]: [i64; 2], [step, most]: [i64; 2], [limit, end]: [i64; 2]) -> Option<i64> {
+    if step != most || limit != end || step == 0 {
+        return None;
     }
+    // As if counting up.
+    let (low, high, limit) = if step > 0 { (low, high, limit) } else { (-high, -low, -limit) };
+    let step = step.abs();
+    if low == high {
+        let distance = (limit - low).rem_euclid(1 << 32);
+        return (distance % step == 0).then_some(distance / step);
+    }
+    (step == 1 && high <= limit).then_some(limit - low)
 }
 
 /// Rounds of a loop in which a counter is below `limit`, if it grows and does not wrap.
@@ -250,6 +257,8 @@ mod tests {
             ("%init = and n, 255", "%d = ieq %i, 0 %c = bnot %d", down),
             ("%init = and n, 255", "%a = slt %i, 100 %b = lt x, %s %c = band %a, %b", up),
             ("%init = and n, 255", "%a = slt 99, %i %b = lt x, %s %d = bor %a, %b %c = bnot %d", up),
+            // Counted before it is compared.
+            ("%init = and n, 7", "%j = iadd %i, 1 %d = slt 10, %j %c = bnot %d", "%i2 = iadd %i, 1"),
             // Steps that differ, but never stand still.
             ("%init = and n, 7", "%c = slt %i, 100", "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b"),
             // Frozen only where the loop is left.
@@ -377,10 +386,10 @@ mod tests {
             ])
             .clone();
         let limit = &*random.pick(&[format!("{limit}"), "%m".to_owned()]).clone();
-        let (left, right) = *random.pick(&[("%i", limit), (limit, "%i")]);
+        let (left, right) = *random.pick(&[("%i", limit), (limit, "%i"), ("%j", limit)]);
         let op = *random.pick(&["slt", "ult", "ieq"]);
         let not = *random.pick(&["%c = bnot %b", "%c = bor %b, false"]);
-        let cond = format!("%m = and n, 31 %b = {op} {left}, {right} {not}");
+        let cond = format!("%m = and n, 31 %j = iadd %i, {other} %b = {op} {left}, {right} {not}");
         let next = format!("%p = iadd %i, {step} %q = iadd %i, {other} %e = lt %s, 0.01 %i2 = select %e, %p, %q");
         let next = if random.once_in(2) { format!("%i2 = iadd %i, {step}") } else { next };
         is_proved(&capped(&init, &cond, &next, 1 + random.below(60) as u32));

@@ -6,7 +6,7 @@
 //!
 //! Up to the point shader, values may change: by rounding, in the sign of a zero, where they are not finite. What
 //! [`optimize`] returns *is* the point shader, to the bit, and everything after it computes exactly that, in the interpreter and on all
-//! targets. Passes rebuild the function through a [`Builder`](crate::ir::Builder), so each of them also folds, simplifies, numbers
+//! targets. Passes rebuild the function through a [`Builder`], so each of them also folds, simplifies, numbers
 //! and hoists, and removes dead code.
 
 pub mod expand;
@@ -28,7 +28,7 @@ pub fn optimize(function: &Function) -> Function {
 
 fn optimize_by(function: &Function, rules: Rules) -> Function {
     let mut function = checked(unroll::run(function, rules));
-    if !is_straight(&function) {
+    if has_loops(&function) {
         function = checked(induction::run(&function, rules));
         // Parameters that turn out not to vary may be what others, of loops around or within, depend on.
         let mut params = usize::MAX;
@@ -45,10 +45,7 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
 pub fn lower(function: &Function) -> Function {
     let mut function = checked(expand::run(function));
     if !is_straight(&function) {
-        function = checked(lanes::run(&function));
-        let mut builder = Builder::new(&function.name, Rules::Exact);
-        builder.set_speculation(None);
-        function = checked(clean(&function, builder));
+        function = lanes::run(&function);
     }
     debug_assert_eq!(verify::verify_lowered(&function), Ok(()), "{function}");
     function
@@ -64,6 +61,12 @@ fn is_straight(function: &Function) -> bool {
     function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_)))
 }
 
+fn has_loops(function: &Function) -> bool {
+    let mut found = false;
+    for_each_stmt(&function.body, &mut |stmt| found |= matches!(stmt, Stmt::Loop(_)));
+    found
+}
+
 /// Number of parameters of loops.
 fn params_of(function: &Function) -> usize {
     let mut params = 0;
@@ -76,35 +79,30 @@ fn params_of(function: &Function) -> usize {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::differential::same;
     use crate::interpreter;
     use crate::ir::random::{self, Options};
-    use crate::ir::{Port, Type};
 
     /// Asserts that two functions have the same bits, NaN aside, for random inputs.
-    fn same(before: &Function, after: &Function, rows: usize, seed: u64) {
+    fn equals(before: &Function, after: &Function, rows: usize, seed: u64) {
         for row in random::special_rows(&before.inputs, rows, seed) {
             let run = |function| interpreter::run(function, &row, 1 << 22).expect("loops end");
             let (a, b) = (run(before), run(after));
-            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b)).all(|(port, (&a, &b))| equal(port, a, b));
+            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b)).all(|(port, (&a, &b))| same(port.ty, a, b));
             assert!(equal, "seed {seed}, {row:x?}: {a:x?} became {b:x?}\n{before}\n{after}");
         }
     }
 
-    pub(crate) fn equal(port: &Port, a: u32, b: u32) -> bool {
-        let nan = |bits| f32::from_bits(bits).is_nan();
-        a == b || port.ty == Type::F32 && nan(a) && nan(b)
-    }
-
     fn check(seeds: std::ops::Range<u64>) {
         for seed in seeds {
-            let options = Options { composite: false, ..Options::any(seed, false) };
+            let options = Options::any(seed, false);
             let before = random::function(seed, &options);
             let optimized = optimize_by(&before, Rules::Exact);
-            same(&before, &optimized, 8, seed);
+            equals(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);
-            same(&before, &lowered, 8, seed);
+            equals(&before, &lowered, 8, seed);
             // Relaxed rules, whose values may differ, must still make functions that are well formed.
             lower(&optimize(&before));
         }

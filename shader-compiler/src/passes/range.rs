@@ -81,7 +81,11 @@ pub fn signed(function: &Function, value: Value, known: Known) -> [i64; 2] {
 
 /// Least and greatest integer that a value can be, read as unsigned.
 pub fn unsigned(function: &Function, value: Value, known: Known) -> [i64; 2] {
-    let [low, high] = signed(function, value, known);
+    as_unsigned(signed(function, value, known))
+}
+
+/// What a range of signed integers is when they are read as unsigned.
+pub fn as_unsigned([low, high]: [i64; 2]) -> [i64; 2] {
     if low >= 0 {
         [low, high]
     } else if high < 0 {
@@ -153,11 +157,7 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
 
 /// What a comparison of integers comes to, where their ranges tell.
 pub fn compare(function: &Function, op: Op, args: &[Value], known: Known) -> Option<bool> {
-    let less = |[a, b]: [i64; 2], [c, d]: [i64; 2]| match () {
-        () if b < c => Some(true),
-        () if a >= d => Some(false),
-        () => None,
-    };
+    let less = |[a, b]: [i64; 2], [c, d]: [i64; 2]| (b < c || a >= d).then_some(b < c);
     match op {
         Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),
         Op::ULt => less(unsigned(function, args[0], known), unsigned(function, args[1], known)),

@@ -243,11 +243,11 @@ fn div(b: &mut Builder, relaxed: bool, x: Value, y: Value) -> Option<Value> {
             let (c, inverse) = (f32::from_bits(bits), 1.0 / f32::from_bits(bits));
             // Multiplication by the inverse of a power of two, a denormal even, rounds the very same number.
             let exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
-            if !exact && !(relaxed && c.is_normal() && inverse.is_normal()) {
-                return None;
+            if exact || relaxed && c.is_normal() && inverse.is_normal() {
+                let inverse = b.f32(inverse);
+                return Some(b.op(Mul, &[x, inverse]));
             }
-            let inverse = b.f32(inverse);
-            b.op(Mul, &[x, inverse])
+            return None;
         }
         (Const(_), Do(Neg, [y, ..])) => {
             let c = b.op(Neg, &[x]);
@@ -816,7 +816,7 @@ fn product(b: &mut Builder, x: Value, n: u32) -> Option<Value> {
     }
     let half = product(b, x, n / 2)?;
     let square = b.op(Mul, &[half, half]);
-    Some(if n % 2 == 0 { square } else { b.op(Mul, &[square, x]) })
+    Some(if n.is_multiple_of(2) { square } else { b.op(Mul, &[square, x]) })
 }
 
 /// Relaxed: functions of their inverses, and symmetries.
@@ -848,6 +848,7 @@ fn elementary(b: &mut Builder, op: Op, x: Value) -> Option<Value> {
 mod tests {
     use super::*;
     use crate::ir::op::Words;
+    use crate::ir::random::Random;
 
     /// Variables of the rules: x y z are floats, i j k integers, p q r bools.
     const VARIABLES: &str = "xyzijkpqr";
@@ -890,50 +891,41 @@ mod tests {
 
     /// Checks that both sides have the same bits.
     fn equals(left: &str, right: &str, rows: usize) {
-        let mut random = Random(0x51ed_270b);
+        let mut random = Random::new(1);
         for row in 0..rows {
-            let words: Vec<_> = (0..VARIABLES.len()).map(|k| random.word(type_of(k), row)).collect();
+            let words: Vec<_> = (0..VARIABLES.len()).map(|k| word(&mut random, type_of(k), row)).collect();
             let (a, b) = (write(&mut Words, &words, left).0, write(&mut Words, &words, right).0);
             let nan = |bits| f32::from_bits(bits).is_nan();
             assert!(a == b || nan(a) && nan(b), "{left} = {a:#x}, {right} = {b:#x} for {words:x?}");
         }
     }
 
-    struct Random(u64);
-
-    impl Random {
-        fn bits(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            self.0 ^ self.0 >> 33
-        }
-
-        /// Special words and random bits.
-        fn word(&mut self, ty: Type, row: usize) -> u32 {
-            const FLOATS: [f32; 14] = [
-                0.0,
-                1.0,
-                f32::INFINITY,
-                f32::NAN,
-                1e-45,
-                f32::MIN_POSITIVE,
-                1.5e-38,
-                f32::MAX,
-                0.5,
-                2.5,
-                8388607.5,
-                1e30,
-                3.0,
-                1.0000001,
-            ];
-            const INTEGERS: [u32; 10] = [0, 1, 2, 31, 32, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x8000_0001, 7];
-            let bits = self.bits();
-            let special = row % 4 != 3;
-            match ty {
-                Type::F32 if special => FLOATS[(bits >> 8) as usize % FLOATS.len()].to_bits() ^ ((bits as u32 & 1) << 31),
-                Type::I32 if special => INTEGERS[(bits >> 8) as usize % INTEGERS.len()],
-                Type::F32 | Type::I32 => (bits >> 16) as u32,
-                Type::Bool => ((bits >> 20 & 1) as u32).wrapping_neg(),
-            }
+    /// Special words and random bits.
+    fn word(random: &mut Random, ty: Type, row: usize) -> u32 {
+        const FLOATS: [f32; 14] = [
+            0.0,
+            1.0,
+            f32::INFINITY,
+            f32::NAN,
+            1e-45,
+            f32::MIN_POSITIVE,
+            1.5e-38,
+            f32::MAX,
+            0.5,
+            2.5,
+            8388607.5,
+            1e30,
+            3.0,
+            1.0000001,
+        ];
+        const INTEGERS: [u32; 10] = [0, 1, 2, 31, 32, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x8000_0001, 7];
+        let bits = random.bits();
+        let special = row % 4 != 3;
+        match ty {
+            Type::F32 if special => FLOATS[(bits >> 8) as usize % FLOATS.len()].to_bits() ^ ((bits as u32 & 1) << 31),
+            Type::I32 if special => INTEGERS[(bits >> 8) as usize % INTEGERS.len()],
+            Type::F32 | Type::I32 => (bits >> 16) as u32,
+            Type::Bool => ((bits >> 20 & 1) as u32).wrapping_neg(),
         }
     }
 

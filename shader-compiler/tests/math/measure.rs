@@ -17,6 +17,7 @@ pub struct Unary {
     /// Number of the monotone piece.
     pub piece: fn(f64) -> i64,
     /// The pieces, in words.
+    #[allow(dead_code, reason = "the test has no use for it, the table of the benches has")]
     pub pieces: &'static str,
     /// Whether the function falls on a piece.
     pub falls: fn(i64) -> bool,

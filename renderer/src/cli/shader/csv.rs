@@ -12,6 +12,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+/// What a table begins with.
+const HEADER: &str = "the first line names the columns: wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,…";
+
 /// A CSV file, read row by row.
 pub struct Rows<'a> {
     lines: Lines,
@@ -34,7 +37,7 @@ impl<'a> Rows<'a> {
     pub fn open(path: &Path, parameters: &'a [Parameter], words: &[Option<u32>]) -> Result<Rows<'a>, Error> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
-            return Err(lines.wrong("there is no header", "the first line names the columns: wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,…"));
+            return Err(lines.wrong("there is no header", HEADER));
         }
         let mut words = words.to_vec();
         let (mut columns, mut taken) = (Vec::new(), vec![false; DIRECTIONS.len() + words.len()]);
@@ -119,8 +122,16 @@ fn column<'a>(name: &str, parameters: &'a [Parameter]) -> Result<Column<'a>, Str
     if let Some(word) = DIRECTIONS.iter().position(|direction| *direction == name) {
         return Ok(Column::Direction(word));
     }
-    let place = values::find(parameters, name).map(Column::Parameter);
-    place.ok_or_else(|| values::unknown("column", parameters, &DIRECTIONS, name).help)
+    if let Some(place) = values::find(parameters, name) {
+        return Ok(Column::Parameter(place));
+    }
+    Err(if name.contains(|c: char| c == ';' || c.is_whitespace()) {
+        "part columns by commas".into()
+    } else if name.parse::<f32>().is_ok() {
+        HEADER.into()
+    } else {
+        values::unknown("column", parameters, &DIRECTIONS, name).help
+    })
 }
 
 /// Lines that hold something.

@@ -15,6 +15,10 @@ use lightbound_shader::{Entry, Shader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+const USAGE: &str = "\
+lightbound shader eval [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
+       lightbound shader eval [OPTIONS] --csv <FILE> <FILE>";
+
 const EXAMPLES: &str = "\
 Examples:
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1
@@ -28,7 +32,7 @@ the cosine of wi, with as many digits as give the same float when read.";
 
 /// Options of `shader eval`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Args {
     #[command(flatten)]
     source: Source,

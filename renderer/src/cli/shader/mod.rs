@@ -76,7 +76,12 @@ impl Source {
         for assignment in &self.set {
             let (name, text) = assignment;
             match shader.overrides().iter().find(|declared| declared.name == *name) {
-                Some(declared) => settings.overrides.push((name.clone(), values::read(declared, text)?.1)),
+                Some(declared) => {
+                    let value = values::read(declared, text)?.1;
+                    // The last one counts, as for parameters.
+                    settings.overrides.retain(|(earlier, _)| earlier != name);
+                    settings.overrides.push((name.clone(), value));
+                }
                 None => rest.push(assignment),
             }
         }
@@ -113,9 +118,13 @@ impl Source {
             message: format!("{}: cannot be read ({cause})", self.name()),
             help: "check that the file exists and is readable".into(),
         })?;
-        String::from_utf8(bytes).map_err(|cause| Error::Data {
-            message: format!("{}: not text in UTF-8 (byte {})", self.name(), cause.utf8_error().valid_up_to()),
-            help: "shaders are WGSL text; save the file as UTF-8".into(),
+        String::from_utf8(bytes).map_err(|cause| {
+            let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Error::Data {
+                message: format!("{}:{line}: not text in UTF-8", self.name()),
+                help: "shaders are WGSL text; save the file as UTF-8".into(),
+            }
         })
     }
 }

@@ -143,7 +143,25 @@ pub fn range(parameter: &Parameter) -> Option<String> {
         Scalar::U32 => parameter.range == [u32::MIN, u32::MAX].map(f64::from),
         Scalar::Bool => true,
     };
-    (!unlimited).then(|| format!("[{}, {}]", number(parameter.scalar, low), number(parameter.scalar, high)))
+    (!unlimited).then(|| {
+        let [low_end, high_end] = [end(parameter.scalar, low, f32::next_down), end(parameter.scalar, high, f32::next_up)];
+        let (open, low) = low_end.map_or_else(|closed| ('[', closed), |open| ('(', open));
+        let (close, high) = high_end.map_or_else(|closed| (']', closed), |open| (')', open));
+        format!("{open}{low}, {high}{close}")
+    })
+}
+
+/// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the author left out is its neighbour
+/// `outwards` here; as a much shorter number than this it is told again. Either way the range is the same.
+fn end(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
+    let neighbour = outwards(x as f32);
+    let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
+    let open = neighbour == 0.0 || digits(neighbour) + 3 <= digits(x as f32);
+    if scalar == Scalar::F32 && x.is_finite() && open {
+        Ok(number(scalar, f64::from(neighbour)))
+    } else {
+        Err(number(scalar, x))
+    }
 }
 
 /// The default, if there is one: one number where all components are equal.
@@ -151,7 +169,7 @@ pub fn default(parameter: &Parameter) -> Option<String> {
     let numbers = parameter.default.as_ref()?;
     let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
     let equal = texts.iter().all(|text| *text == texts[0]);
-    Some(if equal { texts[0].clone() } else { format!("[{}]", texts.join(", ")) })
+    Some(if equal { texts[0].clone() } else { format!("({})", texts.join(", ")) })
 }
 
 /// What a parameter takes, in words.
@@ -253,8 +271,14 @@ mod tests {
         assert_eq!(takes(&wide), "numbers in [0, 1e38]");
         wide.range[1] = f64::INFINITY;
         assert_eq!(takes(&wide), "numbers in [0, ∞]");
+        wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
+        assert_eq!(range(&wide), Some("(0, 1)".into()));
+        wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
+        assert_eq!(range(&wide), Some("[1.1754944e-38, ∞)".into()));
+        wide.range = [-std::f32::consts::PI, 1e6f32.next_down()].map(f64::from);
+        assert_eq!(range(&wide), Some("[-3.1415927, 1000000)".into()));
         wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
-        assert_eq!(default(&wide), Some("[0.1, 1e-5]".into()));
+        assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
         wide.default = Some(vec![0.5, 0.5]);
         assert_eq!(default(&wide), Some("0.5".into()));
     }

@@ -6,14 +6,18 @@
 //! they fit.
 
 use super::Code;
-use super::allocate::{Allocated, Asm, Label, Mem, Place, Register};
+use super::asm::{Allocated, Asm, Label, Mem, Place, Register};
 use super::machine::{Any, Form, Opcode};
 use crate::target::Target;
-use iced_x86::{Code as Encoding, Encoder, Instruction, MemoryOperand, Register as Name};
+use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register as Name};
 use rustc_hash::FxHashMap;
 
 /// Bytes below the stack pointer that are a function's own.
 const RED_ZONE: u32 = 128;
+/// Aligns an address to the 32 bytes of a slot.
+const ALIGN: i32 = -32;
+/// Size of a page of memory.
+const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
@@ -44,6 +48,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
     writer.enter();
     allocated.code.iter().for_each(|asm| writer.asm(asm));
     writer.leave();
+    let frame = writer.frame.size as usize;
     let mut bytes = Vec::with_capacity(writer.at as usize);
     for bits in &pool {
         (0..target.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
@@ -59,10 +64,10 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
         target,
         bytes,
         entry: entry as u32,
-        pool,
         blocks: writer.blocks,
         inputs: ports.0,
         outputs: ports.1,
+        frame,
         instrumented: instrument,
     }
 }
@@ -153,51 +158,59 @@ const STORE: [Encoding; 3] =
     [Encoding::Movaps_xmmm128_xmm, Encoding::VEX_Vmovaps_xmmm128_xmm, Encoding::VEX_Vmovaps_ymmm256_ymm];
 const TEST: [Encoding; 3] = [Encoding::Ptest_xmm_xmmm128, Encoding::VEX_Vptest_xmm_xmmm128, Encoding::VEX_Vptest_ymm_ymmm256];
 
-/// An operand.
+/// An operand of an instruction.
 #[derive(Clone, Copy)]
 enum Operand {
     Reg(Name),
-    Mem(MemoryOperand),
-    Imm(u32),
+    /// Base and displacement; of rip, the address itself.
+    Mem(Name, i64),
+    Imm8(u8),
+    Imm32(i32),
 }
 
 impl Writer {
-    fn write(&mut self, instruction: Instruction) {
+    fn write(&mut self, instruction: &Instruction) {
         if std::mem::take(&mut self.starts_block) {
             self.blocks.push(self.at as u32);
             if self.instrument {
-                let counter = MemoryOperand::with_base_displ(Name::RDX, 8 * (self.blocks.len() as i64 - 1));
-                self.write(checked(Instruction::with1(Encoding::Inc_rm64, counter)));
+                let counter = Operand::Mem(Name::RDX, 8 * (self.blocks.len() as i64 - 1));
+                self.write_with(Encoding::Inc_rm64, &[counter]);
             }
         }
-        self.at += self.encoder.encode(&instruction, self.at).expect("instructions have encodings") as u64;
+        self.at += self.encoder.encode(instruction, self.at).expect("instructions have encodings") as u64;
     }
 
     fn write_with(&mut self, code: Encoding, operands: &[Operand]) {
-        use Operand::{Imm, Mem, Reg};
-        let instruction = match *operands {
-            [Reg(a), Reg(b)] => Instruction::with2(code, a, b),
-            [Reg(a), Mem(b)] => Instruction::with2(code, a, b),
-            [Mem(a), Reg(b)] => Instruction::with2(code, a, b),
-            [Reg(a), Imm(i)] => Instruction::with2(code, a, i),
-            [Reg(a), Reg(b), Reg(c)] => Instruction::with3(code, a, b, c),
-            [Reg(a), Reg(b), Mem(c)] => Instruction::with3(code, a, b, c),
-            [Reg(a), Reg(b), Imm(i)] => Instruction::with3(code, a, b, i),
-            [Reg(a), Mem(b), Imm(i)] => Instruction::with3(code, a, b, i),
-            [Reg(a), Reg(b), Reg(c), Imm(i)] => Instruction::with4(code, a, b, c, i),
-            [Reg(a), Reg(b), Mem(c), Imm(i)] => Instruction::with4(code, a, b, c, i),
-            [Reg(a), Reg(b), Reg(c), Reg(d)] => Instruction::with4(code, a, b, c, d),
-            [Reg(a), Reg(b), Mem(c), Reg(d)] => Instruction::with4(code, a, b, c, d),
-            _ => unreachable!("operands of {code:?}"),
-        };
-        self.write(checked(instruction));
+        let mut instruction = Instruction::default();
+        instruction.set_code(code);
+        for (&operand, k) in operands.iter().zip(0..) {
+            match operand {
+                Operand::Reg(register) => instruction.set_op_register(k, register),
+                Operand::Mem(base, displacement) => {
+                    instruction.set_op_kind(k, OpKind::Memory);
+                    instruction.set_memory_base(base);
+                    instruction.set_memory_displacement64(displacement as u64);
+                    // The encoder finds the least that does.
+                    instruction.set_memory_displ_size(1);
+                }
+                Operand::Imm8(bits) => {
+                    instruction.set_op_kind(k, OpKind::Immediate8);
+                    instruction.set_immediate8(bits);
+                }
+                Operand::Imm32(bits) => {
+                    instruction.set_op_kind(k, OpKind::Immediate32to64);
+                    instruction.set_immediate32to64(bits.into());
+                }
+            }
+        }
+        self.write(&instruction);
     }
 
     fn register(&self, register: Register) -> Name {
         (if self.column == 2 { Name::YMM0 } else { Name::XMM0 }) + u32::from(register)
     }
 
-    fn memory(&self, mem: Mem) -> MemoryOperand {
+    fn memory(&self, mem: Mem) -> Operand {
         let (base, displacement) = match mem {
             Mem::Input(port) => (Name::RDI, i64::from(port) * self.width),
             Mem::Output(port) => (Name::RSI, i64::from(port) * self.width),
@@ -205,47 +218,60 @@ impl Writer {
             Mem::Slot(slot) => (self.frame.base, self.frame.offset + i64::from(slot) * self.width),
             Mem::Scratch => unreachable!("it has become a slot"),
         };
-        MemoryOperand::with_base_displ(base, displacement)
+        Operand::Mem(base, displacement)
     }
 
     fn operand(&self, place: Place) -> Operand {
         match place {
             Place::Reg(register) => Operand::Reg(self.register(register)),
-            Place::Mem(mem) => Operand::Mem(self.memory(mem)),
+            Place::Mem(mem) => self.memory(mem),
         }
     }
 
     fn enter(&mut self) {
+        use Operand::{Imm32, Mem, Reg};
         let size = self.frame.size as i32;
         match self.frame.kind {
             FrameKind::Bare => {}
             FrameKind::Pointer => {
-                let below = MemoryOperand::with_base_displ(Name::RSP, -i64::from(size));
-                self.write(checked(Instruction::with2(Encoding::Lea_r64_m, Name::RAX, below)));
-                self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RAX, -32)));
+                self.write_with(Encoding::Lea_r64_m, &[Reg(Name::RAX), Mem(Name::RSP, -i64::from(size))]);
+                self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RAX), Imm32(ALIGN)]);
             }
-            FrameKind::Lowered => self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size))),
+            FrameKind::Lowered => {
+                self.probe();
+                self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
+            }
             FrameKind::Aligned => {
-                self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::RCX, Name::RSP)));
-                self.write(checked(Instruction::with2(Encoding::Sub_rm64_imm32, Name::RSP, size)));
-                self.write(checked(Instruction::with2(Encoding::And_rm64_imm8, Name::RSP, -32)));
+                self.probe();
+                self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RCX), Reg(Name::RSP)]);
+                self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
+                self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RSP), Imm32(ALIGN)]);
             }
         }
     }
 
+    /// Touches every page of the frame, so that a stack that is too small ends at the page that guards it, and not beyond.
+    fn probe(&mut self) {
+        use Operand::{Mem, Reg};
+        for page in 1..=self.frame.size / PAGE {
+            self.write_with(Encoding::Test_rm32_r32, &[Mem(Name::RSP, -i64::from(page * PAGE)), Reg(Name::EAX)]);
+        }
+    }
+
     fn leave(&mut self) {
+        use Operand::{Imm32, Reg};
         match self.frame.kind {
             FrameKind::Bare | FrameKind::Pointer => {}
             FrameKind::Lowered => {
-                self.write(checked(Instruction::with2(Encoding::Add_rm64_imm32, Name::RSP, self.frame.size as i32)));
+                self.write_with(Encoding::Add_rm64_imm32, &[Reg(Name::RSP), Imm32(self.frame.size as i32)]);
             }
-            FrameKind::Aligned => self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::RSP, Name::RCX))),
+            FrameKind::Aligned => self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RCX)]),
         }
         if self.column == 2 {
             // Else code of the SSE kind that runs next would wait for the upper halves.
-            self.write(Instruction::with(Encoding::VEX_Vzeroupper));
+            self.write_with(Encoding::VEX_Vzeroupper, &[]);
         }
-        self.write(Instruction::with(Encoding::Retnq));
+        self.write_with(Encoding::Retnq, &[]);
     }
 
     fn asm(&mut self, asm: &Asm) {
@@ -253,7 +279,7 @@ impl Writer {
             Asm::Op { op, dst, a, b, c, imm } => self.op(op, dst, a, b, c, imm),
             Asm::Load { dst, from } => self.load(dst, from),
             Asm::Store { src, to } => {
-                let operands = [Operand::Mem(self.memory(to)), Operand::Reg(self.register(src))];
+                let operands = [self.memory(to), Operand::Reg(self.register(src))];
                 self.write_with(STORE[self.column], &operands);
             }
             Asm::Move { dst, src } => {
@@ -283,15 +309,15 @@ impl Writer {
     }
 
     fn jump(&mut self, code: Encoding, to: Label) {
-        self.write(checked(Instruction::with_branch(code, self.at)));
+        let branch = Instruction::with_branch(code, self.at).expect("it is a jump");
+        self.write(&branch);
         self.jumps.push((self.at, to));
         self.starts_block = true;
     }
 
     fn op(&mut self, op: Opcode, dst: Register, a: Register, b: Place, c: Register, imm: u32) {
         let code = op.codes()[self.column];
-        let [dst, a, c] = [dst, a, c].map(|register| Operand::Reg(self.register(register)));
-        let b = self.operand(b);
+        let dst = Operand::Reg(self.register(dst));
         let mut operands = [dst; 4];
         let mut count = 1;
         let mut push = |operand| {
@@ -299,16 +325,16 @@ impl Writer {
             count += 1;
         };
         if op.form() != Form::Unary && self.column > 0 {
-            push(a);
+            push(Operand::Reg(self.register(a)));
         }
         if op.form() != Form::Shift {
-            push(b);
+            push(self.operand(b));
         }
         if op.form() == Form::Blend && self.column > 0 {
-            push(c);
+            push(Operand::Reg(self.register(c)));
         }
         if op.has_immediate() {
-            push(Operand::Imm(imm));
+            push(Operand::Imm8(imm as u8));
         }
         self.write_with(code, &operands[..count]);
     }
@@ -322,7 +348,7 @@ impl Writer {
                 self.write_with(op.codes()[self.column], &operands[usize::from(self.column == 0)..]);
             }
             _ => {
-                let memory = Operand::Mem(self.memory(from));
+                let memory = self.memory(from);
                 self.write_with(MOVE[self.column], &[register, memory]);
             }
         }
@@ -330,18 +356,13 @@ impl Writer {
 
     /// Copies memory by way of r8.
     fn copy(&mut self, from: Mem, to: Mem) {
+        let (Operand::Mem(from, from_offset), Operand::Mem(to, to_offset)) = (self.memory(from), self.memory(to)) else {
+            unreachable!("both are memory")
+        };
+        let word = Operand::Reg(Name::R8);
         for offset in (0..self.width).step_by(8) {
-            let [from, to] = [from, to].map(|mem| {
-                let mut operand = self.memory(mem);
-                operand.displacement += offset;
-                operand
-            });
-            self.write(checked(Instruction::with2(Encoding::Mov_r64_rm64, Name::R8, from)));
-            self.write(checked(Instruction::with2(Encoding::Mov_rm64_r64, to, Name::R8)));
+            self.write_with(Encoding::Mov_r64_rm64, &[word, Operand::Mem(from, from_offset + offset)]);
+            self.write_with(Encoding::Mov_rm64_r64, &[Operand::Mem(to, to_offset + offset), word]);
         }
     }
-}
-
-fn checked(instruction: Result<Instruction, iced_x86::IcedError>) -> Instruction {
-    instruction.expect("operands fit the encoding")
 }

@@ -121,13 +121,15 @@ pub(super) struct Inst {
 }
 
 impl Inst {
-    /// The variables that are read, those of one operand each.
+    /// The variables that are read, each once.
     pub fn args(&self) -> impl Iterator<Item = Var> + use<> {
+        let (a, b, c) = (self.a, self.b, self.c);
         let (args, count) = match self.op.form() {
-            Form::Binary => ([self.a, self.b, self.b], 2),
-            Form::Unary => ([self.b; 3], 1),
-            Form::Shift | Form::Store => ([self.a; 3], 1),
-            Form::Blend => ([self.a, self.b, self.c], 3),
+            Form::Unary => ([b, b, b], 1),
+            Form::Shift | Form::Store => ([a, a, a], 1),
+            Form::Binary => ([a, b, b], if a == b { 1 } else { 2 }),
+            Form::Blend if a == b => ([a, c, c], if a == c { 1 } else { 2 }),
+            Form::Blend => ([a, b, c], if c == a || c == b { 2 } else { 3 }),
         };
         args.into_iter().take(count)
     }

@@ -9,6 +9,7 @@
 //! targets give the bits of the [interpreter](crate::interpreter).
 
 mod allocate;
+mod asm;
 mod count;
 mod encode;
 mod listing;
@@ -30,11 +31,12 @@ pub struct Code {
     bytes: Vec<u8>,
     /// Offset of the first instruction.
     entry: u32,
-    pool: Vec<u32>,
     /// Offsets at which basic blocks start.
     blocks: Vec<u32>,
     inputs: usize,
     outputs: usize,
+    /// Bytes of the stack that are used.
+    frame: usize,
     instrumented: bool,
 }
 
@@ -82,6 +84,11 @@ impl Code {
     /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    /// Bytes of the stack that it uses.
+    pub fn frame(&self) -> usize {
+        self.frame
     }
 
     /// Number of counters that the code increments.

@@ -1,6 +1,6 @@
 //! Parallel moves: carries values to their places at once, where places that are written may also be read.
 
-use super::allocate::{Asm, Mem, Place, Register};
+use super::asm::{Asm, Mem, Place, Register};
 
 /// Appends code that carries out all `moves`, from first to second, as if at the same time.
 ///

@@ -1,137 +1,33 @@
-//! Machine code against the interpreter, bit for bit.
+//! Machine code against the interpreter, bit for bit, where registers and operands are at their trickiest; and listings.
+//! `tests/differential.rs` does the same for all operations, for random functions and for shaders.
 
+use super::Code;
+use crate::Arena;
+use crate::differential::check;
+use crate::ir::random::{self, Random, rows, special_rows, word};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
-use crate::kernel::{Batch, Kernel};
+use crate::kernel::{Batch, CompileError, Kernel, Twin};
 use crate::target::Target;
-use crate::{Arena, interpreter};
 
 const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
 
-/// Random numbers, the same in every run.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn bits(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32 ^ (self.0 >> 17) as u32
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.bits() >> 4) as usize % end
-    }
-
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
-
-/// Words at which something changes.
-const SPECIAL: [u32; 30] = [
-    0,
-    1,
-    2,
-    31,
-    32,
-    0x7f,
-    0x7fff_ffff,
-    0x8000_0000,
-    0x8000_0001,
-    0xffff_ffff,
-    0xffff_fffe,
-    0x0080_0000,
-    0x007f_ffff,
-    0x807f_ffff,
-    0x3f80_0000,
-    0xbf80_0000,
-    0x3f00_0000,
-    0xbf00_0000,
-    0x3fc0_0000,
-    0x4020_0000,
-    0x7f80_0000,
-    0xff80_0000,
-    0x7fc0_0000,
-    0x7f7f_ffff,
-    0xff7f_ffff,
-    0x4f00_0000,
-    0xcf00_0000,
-    0x4eff_ffff,
-    0x4b00_0001,
-    0x3f7f_ffff,
-];
-
-fn word(random: &mut Random, ty: Type) -> u32 {
-    match ty {
-        Type::Bool => [0, !0][random.below(2)],
-        _ => match random.below(4) {
-            0 => random.pick(&SPECIAL),
-            1 => random.bits(),
-            2 => ((random.bits() as i32 as f32) * 2f32.powi(-30)).to_bits(),
-            _ => random.bits() & 0xff,
-        },
-    }
-}
-
-/// Whether two words are the same value: NaNs of a float are.
-fn same(ty: Type, a: u32, b: u32) -> bool {
-    a == b || (ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan())
-}
-
-/// Holds all targets against the interpreter, for these rows of inputs.
-pub(super) fn check(function: &Function, rows: &[Vec<u32>], context: &str) {
-    let arena = Arena::new();
-    let expected: Vec<_> = rows.iter().map(|row| interpreter::run(function, row, 1 << 30).expect("loops end")).collect();
+fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
-        let kernel = Kernel::compile(&arena, function, target).expect("the target is available");
-        let mut inputs = Batch::new(target, function.inputs.len(), rows.len());
-        for (row, words) in rows.iter().enumerate() {
-            words.iter().enumerate().for_each(|(port, &bits)| inputs.set_bits(row, port, bits));
-        }
-        let mut outputs = Batch::new(target, function.outputs.len(), rows.len());
-        kernel.run(&inputs, &mut outputs);
-        for (row, expected) in expected.iter().enumerate() {
-            for (port, (&expected, output)) in expected.iter().zip(&function.outputs).enumerate() {
-                let found = outputs.bits(row, port);
-                assert!(
-                    same(output.ty, found, expected),
-                    "{context}, {target}: `{}` is {found:#x}, not {expected:#x}, for {:x?}",
-                    output.name,
-                    rows[row]
-                );
-            }
-        }
+        check(function, function, target, rows).unwrap_or_else(|error| panic!("{context}: {error}\n{function}"));
     }
-}
-
-/// Random rows for the inputs of a function.
-fn rows(function: &Function, count: usize, random: &mut Random) -> Vec<Vec<u32>> {
-    (0..count).map(|_| function.inputs.iter().map(|port| word(random, port.ty)).collect()).collect()
-}
-
-fn is_native(op: Op) -> bool {
-    !op.is_composite() && op != Op::Any
-}
-
-fn is_shift(op: Op) -> bool {
-    matches!(op, Op::Shl | Op::LShr | Op::AShr)
 }
 
 #[test]
-fn operations_are_those_of_the_interpreter() {
+fn operations_take_constants_on_any_side() {
     let mut random = Random::new(1);
-    for &op in Op::ALL.iter().filter(|&&op| is_native(op)) {
+    let is_shift = |op| matches!(op, Op::Shl | Op::LShr | Op::AShr);
+    for &op in Op::ALL.iter().filter(|op| !op.is_composite()) {
         for any in [Type::F32, Type::I32, Type::Bool] {
             // Which arguments are constants.
             for constants in 0..1u32 << op.arity() {
                 let mut b = Builder::new(op.name(), Rules::Exact);
-                let args: Vec<_> = op
-                    .signature()
-                    .args
-                    .iter()
-                    .enumerate()
+                let types = op.signature().args.iter().enumerate();
+                let args: Vec<_> = types
                     .map(|(k, ty)| {
                         let ty = ty.unwrap_or(any);
                         if constants & 1 << k != 0 || (is_shift(op) && k == 1) {
@@ -144,124 +40,15 @@ fn operations_are_those_of_the_interpreter() {
                     .collect();
                 let value = b.op(op, &args);
                 let function = b.finish([("out".to_owned(), value)]);
-                let mut rows = rows(&function, 100, &mut random);
-                for x in SPECIAL {
-                    for y in SPECIAL {
-                        let mut words = [x, y, x ^ y].into_iter().cycle();
-                        let row = function.inputs.iter().map(|port| {
-                            let bits = words.next().expect("there are more");
-                            if port.ty == Type::Bool { 0u32.wrapping_sub(bits & 1) } else { bits }
-                        });
-                        rows.push(row.collect());
-                    }
-                }
-                check(&function, &rows, &format!("{} of {any} with constants {constants:b}", op.name()));
+                let rows = special_rows(&function.inputs, 1200, u64::from(constants));
+                check_native(&function, &rows, &format!("{} of {any} with constants {constants:b}", op.name()));
             }
         }
     }
 }
 
-/// Writes random operations into a builder.
-struct Grower<'a> {
-    random: &'a mut Random,
-    builder: Builder,
-    /// Values in scope, by type.
-    pools: [Vec<Value>; 3],
-    /// How far back arguments are looked for.
-    reach: usize,
-    /// Operations to be written.
-    left: usize,
-}
-
-const TYPES: [Type; 3] = [Type::F32, Type::I32, Type::Bool];
-
-impl Grower<'_> {
-    fn pool(&mut self, ty: Type) -> &mut Vec<Value> {
-        &mut self.pools[TYPES.iter().position(|&t| t == ty).expect("it is a type")]
-    }
-
-    fn value(&mut self, ty: Type) -> Value {
-        if self.random.below(8) == 0 || self.pool(ty).is_empty() {
-            let bits = word(self.random, ty);
-            return self.builder.constant(ty, bits);
-        }
-        let (reach, count) = (self.reach, self.pool(ty).len());
-        let back = self.random.below(reach.min(count));
-        self.pool(ty)[count - 1 - back]
-    }
-
-    fn add(&mut self, value: Value) {
-        let ty = self.builder.ty(value);
-        self.pool(ty).push(value);
-    }
-
-    fn op(&mut self) {
-        let ops: Vec<_> = Op::ALL.iter().copied().filter(|&op| is_native(op)).collect();
-        let op = self.random.pick(&ops);
-        let any = self.random.pick(&TYPES);
-        let mut args = vec![];
-        for (k, ty) in op.signature().args.iter().enumerate() {
-            let ty = ty.unwrap_or(any);
-            args.push(if is_shift(op) && k == 1 {
-                let bits = self.random.bits() & 31;
-                self.builder.constant(ty, bits)
-            } else {
-                self.value(ty)
-            });
-        }
-        let mut value = self.builder.op(op, &args);
-        if op == Op::Bits {
-            // Which NaN it is must not matter.
-            let number = self.builder.op(Op::Eq, &[args[0], args[0]]);
-            let zero = self.builder.constant(Type::I32, 0);
-            value = self.builder.op(Op::Select, &[number, value, zero]);
-        }
-        self.add(value);
-        self.left = self.left.saturating_sub(1);
-    }
-
-    fn ops(&mut self, count: usize) {
-        (0..count).for_each(|_| self.op());
-    }
-}
-
-fn grow(random: &mut Random, inputs: usize, left: usize, reach: usize, grow: impl FnOnce(&mut Grower)) -> Function {
-    let mut builder = Builder::new("random", Rules::Exact);
-    let mut pools = [vec![], vec![], vec![]];
-    for k in 0..inputs {
-        let which = random.below(5).saturating_sub(2);
-        pools[which].push(builder.input(&k.to_string(), TYPES[which]));
-    }
-    let mut grower = Grower { random, builder, pools, reach, left };
-    grow(&mut grower);
-    let count = 1 + grower.random.below(12);
-    let outputs: Vec<_> = (0..count)
-        .map(|k| {
-            let ty = grower.random.pick(&TYPES);
-            (k.to_string(), grower.value(ty))
-        })
-        .collect();
-    grower.builder.finish(outputs)
-}
-
-/// Seeds of random functions: a few, or as many as the environment asks for.
-fn seeds(few: u64) -> std::ops::Range<u64> {
-    0..std::env::var("LIGHTBOUND_FUNCTIONS").map_or(few, |count| count.parse().expect("LIGHTBOUND_FUNCTIONS is a number"))
-}
-
 #[test]
-fn straight_lines_are_those_of_the_interpreter() {
-    for seed in seeds(400) {
-        let mut random = Random::new(seed);
-        let (inputs, count, reach) = (1 + random.below(40), 1 + random.below(300), random.pick(&[3, 10, 30, 100]));
-        let function = grow(&mut random, inputs, count, reach, |grower| grower.ops(count));
-        let rows = rows(&function, 16, &mut random);
-        check(&function, &rows, &format!("seed {seed}"));
-    }
-}
-
-#[test]
-fn many_live_values_are_kept() {
+fn more_values_live_than_there_are_registers() {
     for count in [15, 16, 17, 40, 200] {
         let mut b = Builder::new("sums", Rules::Exact);
         let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
@@ -272,129 +59,77 @@ fn many_live_values_are_kept() {
             sum = b.op(Op::Sub, &[sum, root]);
         }
         let function = b.finish([("sum".to_owned(), sum)]);
-        let mut random = Random::new(count);
-        let rows = rows(&function, 9, &mut random);
-        check(&function, &rows, &format!("{count} values"));
+        check_native(&function, &rows(&function.inputs, 9, count), &format!("{count} values"));
     }
 }
 
-impl Grower<'_> {
-    /// A bool that is the same in all lanes.
-    fn condition(&mut self) -> Value {
-        let mask = self.value(Type::Bool);
-        self.builder.op(Op::Any, &[mask])
-    }
+/// A loop of five rounds over `count` parameters; `next` says what becomes of them.
+fn rounds(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Function {
+    let mut b = Builder::new("rounds", Rules::Exact);
+    let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
+    let (zero, one, five) = (b.i32(0), b.i32(1), b.i32(5));
+    let init: Vec<_> = inputs.into_iter().chain([zero]).collect();
+    let params = b.open_loop(&init);
+    let counter = params[count];
+    let below = b.op(Op::ULt, &[counter, five]);
+    let cond = b.op(Op::Any, &[below]);
+    b.open_body(cond, &params);
+    let mut yields = next(&mut b, &params[..count]);
+    yields.push(b.op(Op::IAdd, &[counter, one]));
+    let results = b.close_loop(&yields);
+    b.finish(results.into_iter().enumerate().map(|(k, result)| (format!("r{k}"), result)))
+}
 
-    /// Operations, ifs and loops, as long as some are left.
-    fn stmts(&mut self, depth: usize) {
-        for _ in 0..1 + self.random.below(4) {
-            let count = self.random.below(1 + self.left.min(24));
-            self.ops(count);
-            if self.left == 0 {
-                return;
-            }
-            match self.random.below(5) {
-                0 | 1 if depth < 4 => self.if_(depth),
-                2 | 3 if depth < 3 => self.loop_(depth),
-                _ => {}
-            }
-        }
-    }
-
-    fn types(&mut self, end: usize) -> Vec<Type> {
-        (0..self.random.below(end)).map(|_| self.random.pick(&TYPES)).collect()
-    }
-
-    fn values(&mut self, types: &[Type]) -> Vec<Value> {
-        types.iter().map(|&ty| self.value(ty)).collect()
-    }
-
-    fn if_(&mut self, depth: usize) {
-        let cond = self.condition();
-        if self.builder.known_bool(cond).is_some() {
-            return;
-        }
-        let types = self.types(8);
-        let before = self.pools.clone();
-        let [then, otherwise] = [(); 2].map(|()| {
-            self.builder.open_arm();
-            if self.random.below(4) > 0 {
-                self.stmts(depth + 1);
-            }
-            let yields = self.values(&types);
-            self.pools = before.clone();
-            self.builder.close_arm(&yields)
+#[test]
+fn parameters_change_places() {
+    for count in [2, 3, 8, 14, 15, 16, 17, 30] {
+        let turned = rounds(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
+        let reversed = rounds(count, |_, params| params.iter().rev().copied().collect());
+        let summed =
+            rounds(count, |b, params| (0..count).map(|k| b.op(Op::Add, &[params[k], params[(k + 1) % count]])).collect());
+        // Arms leave the results where the other has something else.
+        let crossed = rounds(count, |b, params| {
+            b.set_speculation(None);
+            let less = b.op(Op::Lt, &[params[0], params[1]]);
+            let cond = b.op(Op::Any, &[less]);
+            b.open_arm();
+            let roots: Vec<_> = params.iter().map(|&param| b.op(Op::Sqrt, &[param])).collect();
+            let kept: Vec<_> = roots.iter().zip(params).map(|(&root, &param)| b.op(Op::Select, &[less, root, param])).collect();
+            let then = b.close_arm(&kept);
+            b.open_arm();
+            let otherwise = b.close_arm(params);
+            let results = b.push_if(cond, then, otherwise);
+            results.iter().rev().copied().collect()
         });
-        for result in self.builder.push_if(cond, then, otherwise) {
-            self.add(result);
+        for function in [turned, reversed, summed, crossed] {
+            check_native(&function, &rows(&function.inputs, 33, count as u64), &format!("{count} parameters"));
         }
-    }
-
-    fn loop_(&mut self, depth: usize) {
-        let types = if self.random.below(4) == 0 { self.types(30) } else { self.types(6) };
-        let mut init = self.values(&types);
-        let rounds = 1 + self.random.below(6) as u32;
-        init.push(self.builder.constant(Type::I32, 0));
-        let before = self.pools.clone();
-        let params = self.builder.open_loop(&init);
-        let counter = *params.last().expect("there is a counter");
-        params.iter().for_each(|&param| self.add(param));
-        if self.random.below(2) == 0 {
-            self.stmts(depth + 2);
-        }
-        let limit = self.builder.constant(Type::I32, rounds);
-        let below = self.builder.op(Op::ULt, &[counter, limit]);
-        let other = self.value(Type::Bool);
-        let both = if self.random.below(2) == 0 { below } else { self.builder.op(Op::BAnd, &[below, other]) };
-        // The builder may know the one, but not that nothing is below the limit.
-        let both = if self.builder.known_bool(both).is_some() { below } else { both };
-        let cond = self.builder.op(Op::Any, &[both]);
-        let exit_types = self.types(8);
-        let exits = self.values(&exit_types);
-        let in_head = self.pools.clone();
-        self.builder.open_body(cond, &exits);
-        self.stmts(depth + 1);
-        let mut next = match self.random.below(3) {
-            // Parameters that change places.
-            0 => types
-                .iter()
-                .map(|&ty| {
-                    let same: Vec<_> = (0..types.len()).filter(|&k| types[k] == ty).collect();
-                    params[self.random.pick(&same)]
-                })
-                .collect(),
-            _ => self.values(&types),
-        };
-        let one = self.builder.constant(Type::I32, 1);
-        next.push(self.builder.op(Op::IAdd, &[counter, one]));
-        let results = self.builder.close_loop(&next);
-        self.pools = before;
-        drop(in_head);
-        results.into_iter().for_each(|result| self.add(result));
-    }
-}
-
-/// Runs each row in all lanes, so that conditions are the same in them.
-fn check_uniform(function: &Function, rows: &[Vec<u32>], context: &str) {
-    for row in rows {
-        check(function, &vec![row.clone(); 8], context);
     }
 }
 
 #[test]
-fn control_flow_is_that_of_the_interpreter() {
-    for seed in seeds(600) {
-        let mut random = Random::new(seed);
-        let (inputs, count, reach) = (1 + random.below(30), 1 + random.below(200), random.pick(&[3, 10, 30, 100]));
-        let function = grow(&mut random, inputs, count, reach, |grower| {
-            grower.builder.set_speculation(None);
-            while grower.left > 0 {
-                grower.stmts(0);
-                grower.ops(1);
-            }
-        });
-        let rows = rows(&function, 4, &mut random);
-        check_uniform(&function, &rows, &format!("seed {seed}"));
+fn random_functions_under_pressure() {
+    for seed in 0..200 {
+        let options = random::Options { ops: 400, composite: false, ifs: seed % 2 == 0, loops: seed % 3 == 0, lowered: true };
+        let function = random::function(seed, &options);
+        check_native(&function, &rows(&function.inputs, 9, seed), &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn executed_instructions_are_counted() {
+    let arena = Arena::new();
+    for target in NATIVE.into_iter().filter(|target| target.is_available()) {
+        let executed = |function: &Function, groups: usize| {
+            let inputs = Batch::new(target, function.inputs.len(), groups * target.lanes());
+            Twin::compile(&arena, function, target).expect("the target is available").executed(&inputs)
+        };
+        let line = small();
+        assert_eq!(executed(&line, 3), 3 * Code::compile(&line, target).counts().total as u64);
+        // From zero, z stays within the circle in all rounds: 64 times body and head.
+        let code = Code::compile(&escape_time(), target);
+        let [before, body, head, after] = code.block_sizes()[..] else { panic!("a loop has four blocks") };
+        assert_eq!(executed(&escape_time(), 1), (before + head + after + 64 * (body + head)) as u64);
     }
 }
 
@@ -460,12 +195,55 @@ fn escape_time() -> Function {
 #[test]
 fn listings_are_as_accepted() {
     for function in [small(), branching(), escape_time()] {
-        let mut random = Random::new(7);
-        let rows = rows(&function, 100, &mut random);
-        check(&function, &rows, &function.name);
+        check_native(&function, &rows(&function.inputs, 100, 7), &function.name);
         for target in NATIVE {
             let name = format!("{}_{target}", function.name);
-            insta::assert_snapshot!(name, super::Code::compile(&function, target).listing(&function));
+            insta::assert_snapshot!(name, Code::compile(&function, target).listing(&function));
         }
     }
+}
+
+/// Has `count` values that live at the same time.
+fn sums(count: u32) -> Function {
+    let mut b = Builder::new("sums", Rules::Exact);
+    let x = b.input("x", Type::F32);
+    let one = |b: &mut Builder, k| {
+        let k = b.f32(k as f32);
+        let sum = b.op(Op::Add, &[x, k]);
+        b.op(Op::Sqrt, &[sum])
+    };
+    let roots: Vec<_> = (0..count).map(|k| one(&mut b, k)).collect();
+    let mut sum = x;
+    for &root in roots.iter().chain(roots.iter().rev()) {
+        sum = b.op(Op::Sub, &[sum, root]);
+    }
+    b.finish([("sum".to_owned(), sum)])
+}
+
+#[test]
+fn stacks_are_not_overrun() {
+    for target in NATIVE.into_iter().filter(|target| target.is_available()) {
+        let large = Kernel::compile(&Arena::new(), &sums(20_000), target);
+        assert!(matches!(large, Err(CompileError::Stack(300_000..))), "{target}: {large:?}");
+        // Some pages, which are touched one after another.
+        let function = sums(2000);
+        assert!(Code::compile(&function, target).frame() > 20_000);
+        check(&function, &function, target, &rows(&function.inputs, 9, 1)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+#[should_panic(expected = "the function has the inputs that it reads")]
+fn inputs_that_are_gone_are_not_read() {
+    let mut function = sums(3);
+    function.inputs.clear();
+    Code::compile(&function, Target::Sse);
+}
+
+#[test]
+#[should_panic(expected = "the function has the outputs that it writes")]
+fn outputs_that_are_gone_are_not_written() {
+    let mut function = sums(3);
+    function.outputs.clear();
+    Code::compile(&function, Target::Sse);
 }

@@ -34,7 +34,7 @@ fn plain(text: &str) -> String {
             }
         }
     }
-    // `[12]` is a handle, `Some(…)` and `None` are Rust.
+    // `[12]` is a handle.
     let mut clean = String::new();
     let mut rest = text.as_str();
     while let Some(start) = rest.find('[') {
@@ -51,7 +51,7 @@ fn plain(text: &str) -> String {
     clean + rest
 }
 
-/// Words in backticks, the last after `and` or `or`.
+/// Words in backticks, the last after `last_but`, which is `and` or `or`.
 pub(super) fn list(words: &[&str], last_but: &str) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match &quoted[..] {
@@ -66,6 +66,12 @@ fn lower_first(text: &str) -> String {
         Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
         _ => text.to_owned(),
     }
+}
+
+/// A message of naga's that is not known here, unless it speaks Rust.
+fn presentable(message: &str) -> String {
+    let rust = message.contains(['{', '(']) || message.contains("::") || message.contains("naga") || message.contains("Naga");
+    if rust || message.is_empty() { "this is not valid WGSL".to_owned() } else { lower_first(message) }
 }
 
 /// How to make a value of one type one of another.

@@ -2,18 +2,21 @@
 
 use super::super::outline::Place;
 use super::super::{ShaderError, Source, locate, names};
-use super::{conversion, list, lower_first, plain};
+use super::{conversion, list, lower_first, plain, presentable};
 use naga::front::wgsl::ParseError;
 
 /// The error for a text that naga's parser rejects.
 pub(in crate::frontend) fn parse_error(source: &Source, error: &ParseError) -> ShaderError {
-    let labels: Vec<(Place, String)> =
-        error.labels().filter_map(|(span, label)| Some((span.to_range()?, plain(label)))).collect();
+    let labels = error.labels().map(|(span, label)| (span.to_range().unwrap_or(0..0), plain(label))).collect();
     let notes: Vec<String> = error.notes().map(plain).collect();
     let rejected = Rejected { source, message: plain(error.message()), labels, notes };
     let known =
         [Rejected::syntax, Rejected::name, Rejected::types, Rejected::arguments, Rejected::constants, Rejected::declarations];
     known.iter().find_map(|known| known(&rejected)).unwrap_or_else(|| rejected.otherwise(error))
+}
+
+fn unclosed_comment(source: &Source, place: &Place) -> ShaderError {
+    source.error("a comment is not closed").at(place.start..place.start + 2, "it starts here").help("close it with `*/`")
 }
 
 /// What the parser says of a text.
@@ -34,8 +37,7 @@ impl Rejected<'_> {
     }
 
     fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ShaderError {
-        let error = self.source.error(message);
-        if self.labels.is_empty() { error } else { error.at(self.place(0), label) }
+        self.source.error(message).at(self.place(0), label)
     }
 
     fn syntax(&self) -> Option<ShaderError> {
@@ -72,12 +74,7 @@ impl Rejected<'_> {
         }
         let found = self.text(0);
         if found.starts_with("/*") {
-            return Some(
-                self.source
-                    .error("a comment is not closed")
-                    .at(place.start..place.start + 2, "it starts here")
-                    .help("close it with `*/`"),
-            );
+            return Some(unclosed_comment(self.source, &place));
         }
         let error = self.source.error(format!("expected {expected}, found `{}`", found.lines().next().unwrap_or("")));
         let error = match before {
@@ -92,22 +89,40 @@ impl Rejected<'_> {
                 || word.starts_with("vec")
                 || word.starts_with("float")
         };
+        let global = expected.starts_with("a declaration");
         let help = match found {
-            "?" => Some("WGSL has no `? :`; write `select(otherwise, value, condition)`"),
-            "return" | "continue" | "break" if expected == "`{`" => Some("bodies of `if` and of loops stand in `{ }`"),
-            _ if c_type(word_before) || c_type(found) => {
-                Some("write `let c = …;` for a value and `var c: f32 = …;` for a variable")
+            "?" => "WGSL has no `? :`; write `select(otherwise, value, condition)`",
+            "and" => "in WGSL, `and` is written `&&`",
+            "or" => "in WGSL, `or` is written `||`",
+            "not" => "in WGSL, `not` is written `!`",
+            "+" if expected == "an expression" => "WGSL has no `+` in front of a value; leave it out",
+            "=" if matches!(expected, "`)`" | "`{`") => "values are compared with `==`",
+            "return" | "continue" | "break" if expected == "`{`" => "bodies of `if` and of loops stand in `{ }`",
+            "let" if global => "outside of functions, a value is declared with `const`",
+            "#" if expected != "`;`" => "WGSL has no preprocessor",
+            _ if expected == "`:`" && c_type(word_before) => {
+                &format!("the type follows the name: `{found}: {}`", names::wgsl(word_before))
             }
-            "#" if expected != "`;`" => Some("WGSL has no preprocessor"),
-            _ => None,
+            _ if global && c_type(found) => "write `fn f(x: f32) -> f32 { … }` for a function, `const c = …;` for a constant",
+            _ if c_type(word_before) || c_type(found) => "write `let c = …;` for a value and `var c: f32 = …;` for a variable",
+            _ => return Some(error),
         };
-        Some(ShaderError { help: help.map(str::to_owned), ..error })
+        Some(error.help(help))
     }
 
     fn name(&self) -> Option<ShaderError> {
         let text = self.source.text();
         if self.message.starts_with("no definition in scope") {
             let name = self.text(0);
+            // An argument is looked up before its function.
+            let before = self.source.outline.tokens.iter().take_while(|token| token.place.end <= self.place(0).start);
+            let before: Vec<Place> = before.map(|token| token.place.clone()).collect();
+            if let [.., function, bracket] = &before[..]
+                && text[function.clone()].starts_with("texture")
+                && text[bracket.clone()] == *"("
+            {
+                return Some(self.source.error("textures are not supported yet").at(function.clone(), "used here"));
+            }
             let error = self.error(format!("`{name}` is not declared"), "not known here");
             let error = ShaderError { help: names::remedy(name, self.source.outline.names(text)), ..error };
             return Some(error);
@@ -161,7 +176,17 @@ impl Rejected<'_> {
             return Some(ShaderError { help: conversion(&found, &wanted), ..error });
         }
         if message.starts_with("cannot cast a") {
-            return Some(self.error(message.replace("cannot cast a", "cannot convert"), "in this conversion"));
+            let (from, to) = message.strip_prefix("cannot cast a ")?.split_once(" to a ")?;
+            return Some(self.error(format!("`{from}` cannot be converted to `{to}`"), format!("this is `{from}`")));
+        }
+        if message.starts_with("the operand of the `*`") {
+            return Some(self.error("`*` works on pointers", "this is no pointer"));
+        }
+        if message.starts_with("the operand of the `&`") {
+            return Some(self.error("`&` works on variables", "this is a value").help("declare it with `var`"));
+        }
+        if message.starts_with("increment/decrement") {
+            return Some(self.error("`++` and `--` work on `i32` and `u32`", "of another type").help("write `x += 1`"));
         }
         if message.ends_with("is not constructible") {
             let name = self.text(0);
@@ -235,7 +260,8 @@ impl Rejected<'_> {
             let most: usize = between(self.notes.first()?, "at most ", " ")?.parse().ok()?;
             let arguments = if most == 1 { "argument" } else { "arguments" };
             let error = self.source.error(format!("`{}` takes {most} {arguments} at most", self.text(0)));
-            return Some(error.at(self.place(1), "one too many").at(self.place(0), "in this call"));
+            let error = error.at(self.place(1), "one too many").at(self.place(0), "in this call");
+            return Some(if self.text(0) == "atan" { error.help("in WGSL, `atan(y, x)` is called `atan2`") } else { error });
         }
         let (wrong, inconsistent) = (message.starts_with("wrong type passed"), message.starts_with("inconsistent type passed"));
         if !wrong && !inconsistent {
@@ -294,15 +320,31 @@ impl Rejected<'_> {
             return Some(self.error(format!("`{value}` cannot be of type `{ty}`"), format!("`{ty}` is needed here")));
         }
         if self.labels.first().is_some_and(|(_, label)| label == "see msg") {
-            let message = match message {
-                "Division by zero" | "Remainder by zero" => "this constant is a division by zero".to_owned(),
-                "Float literal is infinite" | "Float literal is NaN" => "this constant is not finite".to_owned(),
-                _ if message.ends_with("operation overflowed") => "this constant overflows".to_owned(),
-                _ if message.ends_with("argument is out of valid range") => {
-                    format!("`{}` is not defined for this constant", self.text(0))
-                }
-                _ => lower_first(message),
-            };
+            let text = self.text(0);
+            if message.contains("Constructor expects")
+                && let (Some(expected), Some(found)) = (between(message, "expects ", " "), between(message, "found ", ""))
+            {
+                let ty = text.split('(').next().unwrap_or("").trim();
+                let message = format!("`{ty}` has {expected} components, but is given {found}");
+                return Some(self.error(message, "in this constructor"));
+            }
+            let known = [
+                ("by zero", "this constant is a division by zero".to_owned()),
+                ("Float literal is", "this constant is not finite".to_owned()),
+                ("operation overflowed", "this constant overflows".to_owned()),
+                ("argument is out of valid range", format!("`{text}` is not defined for this constant")),
+                ("for clamp", "the bounds of `clamp` are exchanged".to_owned()),
+                ("RHS of shift", "a shift by 32 or more".to_owned()),
+                ("verrid", "an override is not known when the shader is compiled".to_owned()),
+                ("runtime-expression", format!("`{text}` is not known when the shader is compiled")),
+                ("Constants ", format!("`{text}` is not known when the shader is compiled")),
+                ("cast scalar components", "this constant cannot be converted".to_owned()),
+                ("annot apply", "this operation does not work on these constants".to_owned()),
+                ("xpected boolean", "the condition of `select` must be `bool`, or a vector of them".to_owned()),
+                ("accept", "the values for false and for true must be of the same type".to_owned()),
+            ];
+            let message = known.into_iter().find(|(part, _)| message.contains(part)).map(|(_, told)| told);
+            let message = message.unwrap_or_else(|| "this constant cannot be computed".to_owned());
             return Some(self.error(message, "computed when the shader is compiled"));
         }
         if message.contains("const_assert") {
@@ -313,6 +355,21 @@ impl Rejected<'_> {
 
     fn declarations(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
+        if message.starts_with("unterminated block comment") {
+            return Some(unclosed_comment(self.source, &self.place(0)));
+        }
+        if message.starts_with("invalid numeric literal") {
+            return Some(self.error(format!("`{}` is not a number", self.text(0)), "expected one as in `1`, `0.5` or `1e-3`"));
+        }
+        if message.starts_with("numeric literal not representable") {
+            return Some(self.error(format!("`{}` is beyond the numbers of its type", self.text(0)), "this constant"));
+        }
+        if message.starts_with("unexpected template") {
+            return Some(self.error(format!("`{}` is not a name", self.text(0)), "a name is expected here"));
+        }
+        if message.starts_with("unexpected components") {
+            return Some(self.error("this has no components", "used as if it had"));
+        }
         if message.starts_with("redefinition of") {
             let name = self.text(0);
             let error = self.source.error(format!("`{name}` is declared twice"));
@@ -369,20 +426,25 @@ impl Rejected<'_> {
         let message = if message.starts_with("Invalid access") || message.starts_with("Invalid sub-access") {
             "only arrays, vectors and matrices have elements".to_owned()
         } else if let Some(rest) = message.strip_prefix("Incompatible operands: ") {
-            let operation = rest.split('(').next().unwrap_or("");
-            match between(rest, "(", ")").map(|types| types.split(", ").collect::<Vec<_>>()).as_deref() {
-                Some([left, "_"]) => format!("`{}` works on `bool`, not on `{left}`", operator(operation)),
-                Some([left, right]) => format!("`{}` does not work between `{left}` and `{right}`", operator(operation)),
-                _ => "these operands do not go together".to_owned(),
+            let operation = operator(rest.split('(').next().unwrap_or(""));
+            let types: Vec<_> = between(rest, "(", ")").map_or(vec![], |types| types.split(", ").collect());
+            match types[..] {
+                // Of types that are not plain naga shows the inside.
+                _ if rest.contains(" * ") => "`*` does not work on these operands".to_owned(),
+                _ if rest.contains(" as ") => "this cannot be converted".to_owned(),
+                _ if rest.contains('{') => format!("`{operation}` does not work on these operands"),
+                [left, "_"] => format!("`{operation}` works on `bool`, not on `{left}`"),
+                [left, right] => format!("`{operation}` does not work between `{left}` and `{right}`"),
+                _ => format!("`{operation}` does not work on these operands"),
             }
         } else {
-            lower_first(message)
+            presentable(message)
         };
         let mut told = self.source.error(message);
         for (place, label) in &self.labels {
             told = told.at(place.clone(), if label.is_empty() { "here".to_owned() } else { lower_first(label) });
         }
-        if self.labels.is_empty()
+        if told.labels.is_empty()
             && let Some(place) = locate::statement(self.source, error.message())
         {
             told = told.at(place, "in this statement");

@@ -2,7 +2,7 @@
 
 use super::super::outline::{Kind, Place};
 use super::super::{ShaderError, Source, contract};
-use super::{conversion, inner_name, lower_first, plain, type_name};
+use super::{conversion, inner_name, plain, presentable, type_name};
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
 use naga::valid::{
@@ -84,8 +84,7 @@ fn fallback(source: &Source, error: &dyn Error, place: Place) -> ShaderError {
     while let Some(inner) = error.source() {
         error = inner;
     }
-    let message = format!("this is not valid WGSL: {}", lower_first(&plain(&error.to_string())));
-    source.error(message).at(place, "here")
+    source.error(presentable(&plain(&error.to_string()))).at(place, "here")
 }
 
 fn literal_error(error: &LiteralError) -> String {
@@ -178,6 +177,17 @@ impl Invalid<'_> {
         })
     }
 
+    /// Place of an expression that a statement uses; of the statement, where the expression has its place elsewhere, as parameters and
+    /// names that `let` declares have.
+    fn place_in(&self, expression: Handle<Expression>, uses: &dyn Fn(&Statement) -> bool) -> Place {
+        let place = self.place_of(expression);
+        let Some(statement) = statement_of(&self.function.body, uses) else { return place.unwrap_or_else(|| self.place()) };
+        let text = self.source.text();
+        let head = text[statement.clone()].find(['{', '\n']).map_or(statement.end, |k| statement.start + k);
+        let head = statement.start..statement.start + text[statement.start..head].trim_end().len();
+        place.filter(|place| statement.start <= place.start && place.end <= statement.end).unwrap_or(head)
+    }
+
     fn at_expression(
         &self,
         message: impl Into<String>,
@@ -224,8 +234,12 @@ impl Invalid<'_> {
             }
             FunctionError::NonConstructibleReturnType => {
                 let ty = self.function.result.as_ref().map_or(String::new(), |result| type_name(self.module, result.ty));
-                self.error_here(format!("`{name}` cannot return `{ty}`"), "this function")
-                    .help("return a value instead of a pointer to it")
+                let error = self.error_here(format!("`{name}` cannot return `{ty}`"), "this function");
+                if ty.starts_with("ptr") {
+                    error.help("return a value instead of a pointer to it")
+                } else {
+                    error.help("only types of a fixed size can be returned")
+                }
             }
             FunctionError::BreakOutsideOfLoopOrSwitch => {
                 self.error_here("`break` stands outside of loops and `switch`", "nothing to leave here")
@@ -271,18 +285,20 @@ impl Invalid<'_> {
     fn wrong_return(&self, value: Option<Handle<Expression>>) -> ShaderError {
         let name = self.name();
         let declared = self.function.result.as_ref().map(|result| type_name(self.module, result.ty));
+        let returned =
+            |value| self.place_in(value, &|statement| matches!(statement, Statement::Return { value: Some(v) } if *v == value));
         match (value, declared) {
             (Some(value), Some(declared)) => {
                 let found = self.ty(value);
                 let message = format!("`{name}` returns `{found}` here, but is declared to return `{declared}`");
-                let error = self.at_expression(message, value, format!("this is `{found}`"));
+                let error = self.source.error(message).at(returned(value), format!("this is `{found}`"));
                 ShaderError { help: conversion(&found, &declared), ..error }
             }
             (Some(value), None) => {
                 let found = self.ty(value);
                 let message = format!("`{name}` returns `{found}` here, but is declared to return nothing");
-                self.at_expression(message, value, format!("this is `{found}`"))
-                    .help(format!("declare `{name}` with `-> {found}`"))
+                let error = self.source.error(message).at(returned(value), format!("this is `{found}`"));
+                error.help(format!("declare `{name}` with `-> {found}`"))
             }
             (None, declared) => {
                 let declared = declared.unwrap_or_default();
@@ -302,9 +318,13 @@ impl Invalid<'_> {
 
     fn wrong_condition(&self, condition: Handle<Expression>) -> ShaderError {
         let found = self.ty(condition);
-        let place = self.place_of(condition).or_else(|| statement_of(&self.function.body, condition));
+        let place = self.place_in(condition, &|statement| match statement {
+            Statement::If { condition: c, .. } => *c == condition,
+            Statement::Loop { break_if, .. } => *break_if == Some(condition),
+            _ => false,
+        });
         let error = self.source.error(format!("the condition is `{found}`, but must be `bool`"));
-        let error = error.at(place.unwrap_or_else(|| self.place()), format!("this is `{found}`"));
+        let error = error.at(place, format!("this is `{found}`"));
         if found.starts_with("vec") && found.contains("bool") {
             error.help("write `all(…)` or `any(…)`")
         } else {
@@ -350,7 +370,10 @@ impl Invalid<'_> {
             _ => None,
         };
         let name = variable.and_then(|variable| self.function.local_variables[variable].name.as_deref());
-        let place = self.place_of(value).unwrap_or_else(|| self.place());
+        let place = self.place_in(
+            value,
+            &|statement| matches!(statement, Statement::Store { pointer: p, value: v } if (*p, *v) == (pointer, value)),
+        );
         let message = match name {
             Some(name) => format!("`{found}` cannot be assigned to `{name}`, which is `{wanted}`"),
             None => format!("`{found}` cannot be assigned to a place of type `{wanted}`"),
@@ -376,7 +399,8 @@ impl Invalid<'_> {
                 let parameter = callee.arguments.get(*index).and_then(|argument| argument.name.as_deref()).unwrap_or("");
                 let message =
                     format!("argument {} of `{name}`, `{parameter}`, must be `{wanted}`, but is `{found}`", index + 1);
-                let place = self.places.get(1).cloned().unwrap_or(call);
+                let argument = self.places.get(1).filter(|place| call.start <= place.start && place.end <= call.end);
+                let place = argument.unwrap_or(&call).clone();
                 (message, place, format!("this is `{found}`"), conversion(&found, &wanted))
             }
             _ => return fallback(self.source, error, call),
@@ -526,12 +550,16 @@ impl Invalid<'_> {
                     TypeInner::Matrix { rows, scalar, .. } => {
                         Some(inner_name(self.module, &TypeInner::Vector { size: *rows, scalar: *scalar }))
                     }
+                    TypeInner::Vector { scalar, .. } => Some(inner_name(self.module, &TypeInner::Scalar(*scalar))),
                     _ => None,
                 };
                 let error = self.source.error(format!("argument {} of `{name}` cannot be `{found}`", index + 1));
                 let error = error.at(place, "in this constructor");
                 match wanted {
-                    Some(wanted) => error.help(format!("it must be `{wanted}`")),
+                    Some(wanted) => match conversion(&found, &wanted) {
+                        Some(help) => error.help(format!("it must be `{wanted}`: {help}")),
+                        None => error.help(format!("it must be `{wanted}`")),
+                    },
                     None => error,
                 }
             }
@@ -542,24 +570,14 @@ impl Invalid<'_> {
     }
 }
 
-/// Place of the statement that decides by a value.
-fn statement_of(block: &naga::Block, condition: Handle<Expression>) -> Option<Place> {
+/// Place of the innermost statement that a test holds for.
+fn statement_of(block: &naga::Block, wanted: &dyn Fn(&Statement) -> bool) -> Option<Place> {
     block.span_iter().find_map(|(statement, span)| {
-        let decides = match statement {
-            Statement::If { condition: c, .. } => *c == condition,
-            Statement::Loop { break_if, .. } => *break_if == Some(condition),
-            _ => false,
-        };
-        let inner = contract::inner_blocks(statement).into_iter().find_map(|block| statement_of(block, condition));
-        inner.or_else(|| span.to_range().filter(|_| decides || contains(statement, condition)))
-    })
-}
-
-fn contains(statement: &Statement, condition: Handle<Expression>) -> bool {
-    contract::inner_blocks(statement).into_iter().any(|block| {
-        block
-            .iter()
-            .any(|inner| matches!(inner, Statement::If { condition: c, .. } if *c == condition) || contains(inner, condition))
+        let inside = |block: &naga::Block| block.iter().any(wanted);
+        let blocks = contract::inner_blocks(statement);
+        let found = wanted(statement) || blocks.iter().any(|block| inside(block));
+        let inner = blocks.into_iter().find_map(|block| statement_of(block, wanted));
+        inner.or_else(|| span.to_range().filter(|_| found))
     })
 }
 

@@ -1,0 +1,192 @@
+//! Registers for the operands of each operation.
+
+use super::{Allocator, NEVER, NO_VAR};
+use crate::backend::x86::asm::{Asm, Mem, Place};
+use crate::backend::x86::machine::{Any, Form, Inst, Test, Var};
+
+impl Allocator<'_> {
+    /// Allocates for an operation.
+    pub(super) fn inst(&mut self, inst: &Inst) {
+        self.state.pos += 1;
+        match inst.op.form() {
+            Form::Store => self.store(inst),
+            Form::Unary => {
+                let b = self.place(inst.b);
+                self.release_dead([inst.b]);
+                let dst = self.take(0, Some(inst.dst));
+                self.out.push(Asm::Op { op: inst.op, dst, a: dst, b, c: 0, imm: inst.imm });
+                self.assign(dst, inst.dst);
+            }
+            Form::Binary | Form::Shift | Form::Blend if self.vex => self.three_operands(inst),
+            Form::Binary | Form::Shift => self.two_operands(inst, 0),
+            Form::Blend => {
+                self.mask_to_xmm0(inst);
+                self.two_operands(inst, 1);
+            }
+        }
+    }
+
+    fn store(&mut self, inst: &Inst) {
+        let src = match self.reg(inst.a) {
+            Some(register) => register,
+            None => {
+                let from = self.memory(inst.a);
+                let register = self.take(0, None);
+                self.out.push(Asm::Load { dst: register, from });
+                register
+            }
+        };
+        self.out.push(Asm::Store { src, to: Mem::Output(inst.imm) });
+        self.release_dead([inst.a]);
+    }
+
+    /// Operands of a binary operation in the better order: the first in a register, of which it can be the last use.
+    fn ordered(&mut self, inst: &Inst) -> (Var, Var) {
+        let (a, b) = (inst.a, inst.b);
+        if !inst.op.is_commutative() || a == b || inst.op.form() != Form::Binary {
+            return (a, b);
+        }
+        let swap = match (self.reg(a), self.reg(b)) {
+            (None, Some(_)) => self.vex || self.dies(b),
+            (None, None) => self.uses_in_register(a) < self.uses_in_register(b),
+            (Some(_), None) => false,
+            (Some(r), Some(s)) => {
+                let hint = self.state.hints[inst.dst.index()];
+                !self.vex && self.dies(b) && (!self.dies(a) || (s == hint && r != hint))
+            }
+        };
+        if swap { (b, a) } else { (a, b) }
+    }
+
+    /// VEX encodings, with a destination of their own.
+    fn three_operands(&mut self, inst: &Inst) {
+        let (a, b) = self.ordered(inst);
+        let form = inst.op.form();
+        let c = if form == Form::Blend { inst.c } else { a };
+        let c_reg = if form == Form::Blend { self.fetch(c, self.pinned(&[a, b])) } else { 0 };
+        if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
+            self.fetch(a, self.pinned(&[b, c]));
+        }
+        let mut b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
+        let (dst, a_reg) = match self.reg(a) {
+            Some(a_reg) => {
+                self.release_dead([a, b, c]);
+                (self.take(0, Some(inst.dst)), a_reg)
+            }
+            None => {
+                let from = self.memory(a);
+                let dst = self.take(self.pinned(&[b, c]), Some(inst.dst));
+                self.out.push(Asm::Load { dst, from });
+                self.release_dead([b, c]);
+                if a == b {
+                    b_place = Place::Reg(dst);
+                }
+                (dst, dst)
+            }
+        };
+        self.out.push(Asm::Op { op: inst.op, dst, a: a_reg, b: b_place, c: c_reg, imm: inst.imm });
+        self.assign(dst, inst.dst);
+    }
+
+    /// How often, after this operation, a variable will be an operand that must be in a register.
+    fn uses_in_register(&mut self, var: Var) -> usize {
+        if self.next_use(var, self.state.pos + 1) == NEVER {
+            return 0;
+        }
+        let rest = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
+        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k]).count()
+    }
+
+    /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.
+    fn two_operands(&mut self, inst: &Inst, pinned: u16) {
+        let (mut a, mut b) = self.ordered(inst);
+        if inst.op.form() == Form::Shift {
+            b = a;
+        } else if inst.op.is_commutative() && self.reg(a).or(self.reg(b)).is_none() && self.uses_in_register(a) > 0 {
+            self.fetch(a, pinned);
+            std::mem::swap(&mut a, &mut b);
+        }
+        let b_pinned = self.pinned(&[b]);
+        let dst = match self.reg(a) {
+            Some(register) if pinned & 1 << register == 0 && self.dies(a) => {
+                let b_place = self.place(b);
+                self.release_dead([a, b]);
+                self.out.push(Asm::Op { op: inst.op, dst: register, a: register, b: b_place, c: 0, imm: inst.imm });
+                register
+            }
+            a_reg => {
+                let b_place = self.place(b);
+                let dst = self.take(b_pinned | pinned, Some(inst.dst));
+                match a_reg {
+                    Some(src) if src == dst => {}
+                    Some(src) => self.out.push(Asm::Move { dst, src }),
+                    None => {
+                        let from = self.memory(a);
+                        self.out.push(Asm::Load { dst, from });
+                    }
+                }
+                let b_place = if a == b { Place::Reg(dst) } else { b_place };
+                self.out.push(Asm::Op { op: inst.op, dst, a: dst, b: b_place, c: 0, imm: inst.imm });
+                self.release_dead([a, b]);
+                dst
+            }
+        };
+        if inst.op.form() == Form::Blend {
+            self.release_dead([inst.c]);
+        }
+        self.assign(dst, inst.dst);
+    }
+
+    /// Brings the mask of a blend to xmm0, and what was there elsewhere.
+    fn mask_to_xmm0(&mut self, inst: &Inst) {
+        if self.reg(inst.c) == Some(0) {
+            return;
+        }
+        let there = self.state.regs[0];
+        if there != NO_VAR {
+            let pinned = self.pinned(&[inst.a, inst.b, inst.c]) | 1;
+            let is_operand = there == inst.a || there == inst.b;
+            if is_operand || self.free() & !pinned != 0 {
+                let dst = self.take(pinned, None);
+                self.out.push(Asm::Move { dst, src: 0 });
+                self.release(0);
+                self.occupy(dst, there);
+            } else {
+                self.memory(there);
+                self.release(0);
+            }
+        }
+        match self.reg(inst.c) {
+            Some(src) => {
+                self.out.push(Asm::Move { dst: 0, src });
+                self.release(src);
+            }
+            None => {
+                let from = self.memory(inst.c);
+                self.out.push(Asm::Load { dst: 0, from });
+            }
+        }
+        self.occupy(0, inst.c);
+    }
+
+    /// Allocates for the test of a branch.
+    pub(super) fn test(&mut self, test: &Test) {
+        self.state.pos += 1;
+        let (mut a, mut b) = (test.a, test.b);
+        if test.any == Any::Both && self.reg(a).is_none() {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let a_reg = match self.reg(a) {
+            Some(register) => register,
+            None => {
+                let from = self.memory(a);
+                let register = self.take(self.pinned(&[b]), None);
+                self.out.push(Asm::Load { dst: register, from });
+                register
+            }
+        };
+        let b_place = if a == b { Place::Reg(a_reg) } else { self.place(b) };
+        self.out.push(Asm::Test { a: a_reg, b: b_place });
+        self.release_dead([a, b]);
+    }
+}

@@ -1,0 +1,252 @@
+//! Expressions: each becomes leaves, or a place if it is a pointer, at the point where naga emits it. Constants and the like, which
+//! are not emitted, are evaluated where they are first used; what is made of constants alone folds to constants, which are in scope
+//! everywhere.
+
+use super::builtins;
+use super::layout::{MAX_LEAVES, narrow, scalar_type};
+use super::operators;
+use super::places::{Index, Place};
+use super::translate::{Fault, Frame, Item, Leaves, Translator};
+use crate::ir::{Emit, Value};
+use naga::{Expression, Handle, Literal, Span, TypeInner};
+
+/// Operands of constants within operands.
+const MAX_CONSTANT_DEPTH: u32 = 250;
+
+impl<'m> Translator<'m> {
+    pub(super) fn ty(&self, frame: &Frame<'m>, expression: Handle<Expression>) -> &'m TypeInner {
+        let resolution = match frame.info {
+            Some(info) => &info[expression].ty,
+            None => &self.info[expression],
+        };
+        resolution.inner_with(&self.module.types)
+    }
+
+    /// A fault at an expression, or at its statement.
+    pub(super) fn fault(
+        &self,
+        frame: &Frame<'m>,
+        expression: Handle<Expression>,
+        message: impl Into<String>,
+        help: Option<&str>,
+    ) -> Fault {
+        Fault { message: message.into(), span: self.span_of(frame, expression), help: help.map(str::to_owned) }
+    }
+
+    pub(super) fn span_of(&self, frame: &Frame<'m>, expression: Handle<Expression>) -> Span {
+        let span = frame.expressions.get_span(expression);
+        if span.is_defined() { span } else { self.span }
+    }
+
+    /// What an expression is: as it was when it was emitted, or, if it is none of those that are emitted, as it always is.
+    pub(super) fn item(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Item, Fault> {
+        match frame.items[expression.index()] {
+            Item::Unknown => {
+                self.constant_depth += 1;
+                if self.constant_depth > MAX_CONSTANT_DEPTH {
+                    self.constant_depth -= 1;
+                    return Err(self.fault(frame, expression, "constants refer to each other in too long a chain", None));
+                }
+                let item = self.evaluate(frame, expression);
+                self.constant_depth -= 1;
+                item
+            }
+            item => Ok(item),
+        }
+    }
+
+    pub(super) fn value(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+        match self.item(frame, expression)? {
+            Item::Leaves(leaves) => Ok(leaves),
+            Item::Place(_) | Item::Unknown => Err(self.fault(frame, expression, "a pointer cannot be a value", None)),
+        }
+    }
+
+    /// The single leaf of a scalar.
+    pub(super) fn scalar(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Value, Fault> {
+        let leaves = self.value(frame, expression)?;
+        Ok(self.leaf(leaves, 0))
+    }
+
+    /// Value of one of the module's own expressions.
+    pub(super) fn constant(&mut self, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+        let mut frame = self.constants.take().expect("constants refer to constants within their own frame");
+        let value = self.value(&mut frame, expression);
+        self.constants = Some(frame);
+        value
+    }
+
+    /// Value of one of the module's own expressions, from an expression of any frame.
+    pub(super) fn constant_in(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+        if frame.info.is_none() { self.value(frame, expression) } else { self.constant(expression) }
+    }
+
+    /// Evaluates an expression now.
+    pub(super) fn evaluate(&mut self, frame: &mut Frame<'m>, handle: Handle<Expression>) -> Result<Item, Fault> {
+        self.charge(1)?;
+        let expressions = frame.expressions;
+        let item = match expressions[handle] {
+            Expression::Access { base, index } => self.access(frame, base, index)?,
+            Expression::AccessIndex { base, index } => {
+                // Types of what was evaluated are translatable.
+                let item = self.item(frame, base)?;
+                let part = self.layout.part(self.ty(frame, base), index);
+                match item {
+                    Item::Leaves(leaves) => Item::Leaves(self.part(leaves, part)),
+                    Item::Place(place) => Item::Place(place.part(part)),
+                    Item::Unknown => unreachable!("operands are evaluated"),
+                }
+            }
+            Expression::FunctionArgument(index) => frame.args[index as usize],
+            Expression::LocalVariable(variable) => Item::Place(Place::whole(frame.locals[variable.index()])),
+            Expression::GlobalVariable(variable) => match &self.globals[variable.index()] {
+                Ok(slots) => Item::Place(Place::whole(*slots)),
+                Err(fault) => return Err(Fault { span: self.span_of(frame, handle), ..fault.clone() }),
+            },
+            Expression::Load { pointer } => match self.item(frame, pointer)? {
+                Item::Place(place) => Item::Leaves(self.load(place)?),
+                _ => return Err(self.fault(frame, handle, "this cannot be read in a material", None)),
+            },
+            ref expression => {
+                let leaves = self.compound(frame, handle, expression)?;
+                self.charge(leaves.len())?;
+                Item::Leaves(leaves)
+            }
+        };
+        frame.items[handle.index()] = item;
+        Ok(item)
+    }
+
+    /// Evaluates an expression that is a value whatever its operands are.
+    fn compound(
+        &mut self,
+        frame: &mut Frame<'m>,
+        handle: Handle<Expression>,
+        expression: &Expression,
+    ) -> Result<Leaves, Fault> {
+        match *expression {
+            Expression::Literal(literal) => self.literal(literal, self.span_of(frame, handle)),
+            Expression::Constant(constant) => self.constant_in(frame, self.module.constants[constant].init),
+            Expression::Override(constant) => self.override_value(frame, handle, constant),
+            Expression::ZeroValue(ty) => self.zeros(&self.module.types[ty].inner, self.span_of(frame, handle)),
+            Expression::Compose { ref components, .. } => {
+                let mut parts = Vec::with_capacity(components.len());
+                for &component in components {
+                    parts.push(self.value(frame, component)?);
+                }
+                if parts.iter().map(|part| part.len()).sum::<usize>() > MAX_LEAVES as usize {
+                    return Err(self.layout.fault(self.ty(frame, handle), self.span_of(frame, handle)));
+                }
+                Ok(self.concatenate(&parts))
+            }
+            Expression::Splat { size, value } => {
+                let scalar = self.scalar(frame, value)?;
+                Ok(self.push(&[scalar; 4][..size as usize]))
+            }
+            Expression::Swizzle { size, vector, pattern } => {
+                let vector = self.value(frame, vector)?;
+                let components = pattern.map(|component| self.leaf(vector, (component as usize).min(vector.len() - 1)));
+                Ok(self.push(&components[..size as usize]))
+            }
+            Expression::Unary { op, expr } => {
+                let kind = self.ty(frame, expr).scalar_kind().expect("operands are made of scalars");
+                let args = [self.value(frame, expr)?];
+                Ok(self.compute(args, |b, [a], out| operators::unary(b, op, kind, a, out)).0)
+            }
+            Expression::Binary { op, left, right } => {
+                let (left_type, right_type) = (self.ty(frame, left), self.ty(frame, right));
+                let args = [self.value(frame, left)?, self.value(frame, right)?];
+                Ok(self.compute(args, |b, [x, y], out| operators::binary(b, op, (left_type, x), (right_type, y), out)).0)
+            }
+            Expression::Select { condition, accept, reject } => {
+                let args = [self.value(frame, condition)?, self.value(frame, accept)?, self.value(frame, reject)?];
+                Ok(self.compute(args, |b, [c, x, y], out| operators::select(b, c, x, y, out)).0)
+            }
+            Expression::Relational { fun, argument } => {
+                let args = [self.value(frame, argument)?];
+                let (leaves, checked) = self.compute(args, |b, [a], out| operators::relational(b, fun, a, out));
+                checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
+            }
+            Expression::As { expr, kind, convert } => {
+                let from = self.ty(frame, expr).scalar().expect("what is converted is made of scalars");
+                let to = naga::Scalar { kind, width: convert.unwrap_or(from.width) };
+                if scalar_type(to).is_none() {
+                    return Err(narrow(to, self.span_of(frame, handle)));
+                }
+                let args = [self.value(frame, expr)?];
+                Ok(self.compute(args, |b, [a], out| operators::convert(b, from.kind, kind, convert.is_none(), a, out)).0)
+            }
+            Expression::Math { fun, arg, arg1, arg2, arg3 } => {
+                let mut args = [Leaves::default(); 4];
+                for (leaves, arg) in args.iter_mut().zip([Some(arg), arg1, arg2, arg3]) {
+                    if let Some(arg) = arg {
+                        *leaves = self.value(frame, arg)?;
+                    }
+                }
+                let ty = self.ty(frame, arg);
+                let (leaves, checked) = self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
+                checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
+            }
+            ref other => {
+                let (message, help) = unsupported(other);
+                Err(self.fault(frame, handle, message, Some(help)))
+            }
+        }
+    }
+
+    fn access(&mut self, frame: &mut Frame<'m>, base: Handle<Expression>, index: Handle<Expression>) -> Result<Item, Fault> {
+        let item = self.item(frame, base)?;
+        let index = self.scalar(frame, index)?;
+        let (count, stride) = self.layout.parts(self.ty(frame, base));
+        // Indices out of range, negative ones among them, mean the last element.
+        let known = self.builder.function().constant(index).map(|index| (index.min(count - 1) * stride, stride));
+        Ok(match (item, known) {
+            (Item::Leaves(leaves), Some(part)) => Item::Leaves(self.part(leaves, part)),
+            (Item::Leaves(leaves), None) => Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?),
+            (Item::Place(place), Some(part)) => Item::Place(place.part(part)),
+            (Item::Place(place), None) => Item::Place(self.index(place, Index { value: index, count, stride })),
+            (Item::Unknown, _) => unreachable!("operands are evaluated"),
+        })
+    }
+
+    /// Chooses an element of a value.
+    fn pick(&mut self, leaves: Leaves, index: Index) -> Result<Leaves, Fault> {
+        self.charge(leaves.len())?;
+        let (leaves, ()) = self.compute([leaves], |b, [values], out| {
+            for k in 0..index.stride {
+                out.push(index.choose(b, |_, i| values[(i * index.stride + k) as usize]));
+            }
+        });
+        Ok(leaves)
+    }
+
+    fn literal(&mut self, literal: Literal, span: Span) -> Result<Leaves, Fault> {
+        let value = match literal {
+            Literal::F32(x) => self.builder.f32(x),
+            Literal::I32(x) => self.builder.i32(x),
+            Literal::U32(x) => self.builder.i32(x as i32),
+            Literal::Bool(x) => self.builder.bool(x),
+            other => return Err(narrow(other.scalar(), span)),
+        };
+        Ok(self.push(&[value]))
+    }
+}
+
+/// Why an expression cannot be translated, and the remedy.
+fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
+    match expression {
+        Expression::Derivative { .. } => {
+            ("derivatives have no meaning in a material", "it is evaluated at points, not on a grid of pixels")
+        }
+        Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
+            ("textures cannot be used in this function", "pass the value that was looked up as a member of `Material`")
+        }
+        Expression::ArrayLength(_) => {
+            ("arrays without a fixed size cannot be used in a material", "give the array a constant size")
+        }
+        Expression::AtomicResult { .. } | Expression::WorkGroupUniformLoadResult { .. } => {
+            ("atomics and workgroup variables cannot be used in a material", "evaluations share nothing")
+        }
+        _ => ("this cannot be used in a material", "a material depends on its arguments alone"),
+    }
+}

@@ -1,0 +1,4 @@
+fn brdf(wi: vec3f, wo: vec3f) -> vec3f {
+    let m = wi;
+    return m * t;
+}

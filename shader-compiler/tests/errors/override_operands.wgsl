@@ -1,0 +1,13 @@
+override gain: f32 = 0.75;
+override half_gain = ~gain / 2.0;
+
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+    /// Specular exponent. range: [1, 10000], default: 50
+    exponent: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return m.kd / 3.14159265;
+}

@@ -1,0 +1,3 @@
+struct Material {
+    vec3 kd;
+};

@@ -1,0 +1,3 @@
+fn brdf(wi: vec3f, wo: vec3f) -> vec3f {
+    return vec3f(atan(wi.y, wi.x));
+}

@@ -1,0 +1,14 @@
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+    /// Specular exponent. range: [1, 10000], default: 50
+    exponent: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let k = 3;
+    if k < 2.5 {
+        return wi;
+    }
+    return wo;
+}

@@ -1,0 +1,14 @@
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+    /// Specular exponent. range: [1, 10000], default: 50
+    exponent: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return wi;
+}
+
+fn f(t: texture_2d<f32>) -> f32 {
+    return 1.0;
+}

@@ -1,0 +1,4 @@
+var scale = 2.0;
+fn brdf(wi: vec3f, wo: vec3f) -> vec3f {
+    return wi * scale;
+}

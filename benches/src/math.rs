@@ -229,9 +229,9 @@ fn pow(pairs: u64) -> String {
     };
     let found = largest(Op::Pow, pairs, pair, judge);
     let mut text = format!(
-        "\n## pow\n\naᵇ takes {} operations. Errors over {pairs} random pairs with results of at least 2⁻¹²⁶, in ulp, by t = |b · log₂ a|; all are \
-         below 2.5 + {:.2} t. Smaller results have an absolute error of at most 2⁻¹²⁷. In a, for fixed b, and in b, for fixed a, pow \
-         is monotone without violations, as every step is.\n\n| t | largest error |\n|---|--:|\n",
+        "\n## pow\n\naᵇ takes {} operations. Errors over {pairs} random pairs with results of at least 2⁻¹²⁶, in ulp, by t = |b · \
+         log₂ a|;\nall are below 2.5 + {:.2} t. Smaller results have an absolute error of at most 2⁻¹²⁷. In a, for fixed b, and in b, \
+         for\nfixed a, pow is monotone without violations, as every step is.\n\n| t | largest error |\n|---|--:|\n",
         measure::cost(Op::Pow),
         (found[BINS] * 100.0).ceil() / 100.0,
     );
@@ -266,8 +266,8 @@ fn atan2(pairs: u64) -> String {
     };
     let found = largest(Op::Atan2, pairs, pair, judge);
     format!(
-        "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is {:.3} ulp, the largest result {:?}, results that are \
-         wrongly NaN or not: {}.\n",
+        "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is {:.3} ulp, the largest result {:?},\n\
+         results that are wrongly NaN or not: {}.\n",
         measure::cost(Op::Atan2),
         found[0],
         found[2] as f32,

@@ -87,7 +87,7 @@ fn angle<E: Emit>(e: &mut E, small: E::Value, large: E::Value, x: E::Value, y: E
     e.select(is_steep, rest, p)
 }
 
-/// The angle of (x, y), in [−π, π]
+/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN where both are infinite
 pub fn atan2<E: Emit>(e: &mut E, y: E::Value, x: E::Value) -> E::Value {
     let (ay, ax) = (e.abs(y), e.abs(x));
     // The order of arguments lets NaN through from either.

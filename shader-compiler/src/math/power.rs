@@ -1,4 +1,8 @@
-//! aᵇ = 2^(b · log₂ a), in single precision throughout.
+//! aᵇ = 2^(b · log₂ a), in single precision throughout, so that errors grow with |b · log₂ a|, as WGSL allows.
+//!
+//! Each step is monotone, so pow is, in either argument. Special values are those of IEEE 754, but: negative a, for which WGSL leaves
+//! it open, gives NaN whatever b is, NaN in either argument gives NaN, so does 1 to the power ±∞; results below 2⁻¹²⁶ are
+//! off by up to 2⁻¹²⁷; and 0 and ∞ are taken for 2^∓(2¹²⁶), which shows in exponents below 2⁻¹¹⁹.
 
 use super::exponential::{add_exponent, exponent};
 use super::logarithm::{is_positive_and_finite, split};
@@ -18,7 +22,7 @@ pub fn pow<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     exp2(e, t)
 }
 
-/// log₂ a; at 0 and ∞ not infinite but so large that only products with numbers below 2⁻¹²⁰ are not, NaN below 0.
+/// log₂ a; at 0 and ∞ not infinite, so that products with 0 are 0, but ∓2¹²⁶; NaN below 0.
 #[inline(always)]
 fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let (m, n) = split(e, a);

@@ -99,7 +99,7 @@ fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E:
 /// (tan x − x) ÷ x³ in x², on [0, π/4].
 const TAN: [f32; 6] = [0.33333156, 0.13338836, 0.0534082, 0.024441391, 0.0031014823, 0.009396526];
 
-/// tan a
+/// tan a; beyond |a| = 2¹³ of no accuracy
 pub fn tan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let per_turn = e.f32(FRAC_2_PI);
     let turns = e.mul(a, per_turn);

@@ -34,6 +34,8 @@ pub fn step<E: Emit>(e: &mut E, edge: E::Value, x: E::Value) -> E::Value {
 }
 
 /// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1), in [0, 1]; NaN where the quotient is
+///
+/// In t, over all of [0, 1], it falls behind a result before it by at most 1 ulp.
 pub fn smoothstep<E: Emit>(e: &mut E, low: E::Value, high: E::Value, x: E::Value) -> E::Value {
     let x = e.sub(x, low);
     let width = e.sub(high, low);

@@ -1,8 +1,9 @@
 //! aᵇ = 2^(b · log₂ a), in single precision throughout, so that errors grow with |b · log₂ a|, as WGSL allows.
 //!
-//! Each step is monotone, so pow is, in either argument. Special values are those of IEEE 754, but: negative a, for which WGSL leaves
-//! it open, gives NaN whatever b is, NaN in either argument gives NaN, so does 1 to the power ±∞; results below 2⁻¹²⁶ are
-//! off by up to 2⁻¹²⁷; and 0 and ∞ are taken for 2^∓(2¹²⁶), which shows in exponents below 2⁻¹¹⁹.
+//! Each step is monotone, so pow is, in either argument; where the mantissa jumps back from √2 to √½, that was checked for all n.
+//! Special values are those of IEEE 754, but: negative a, for which WGSL leaves it open, gives NaN whatever b is; NaN in either
+//! argument gives NaN, and so does 1 to the power ±∞; results below 2⁻¹²⁶ are off by up to 2⁻¹²⁷; and 0 and ∞ are taken for
+//! 2^∓(2¹²⁶), which shows in exponents below 2⁻¹¹⁹.
 
 use super::exponential::{add_exponent, exponent};
 use super::logarithm::{is_positive_and_finite, split};

@@ -84,7 +84,7 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
         .collect::<Result<_, _>>()?;
     let ports = (function.inputs.len(), function.outputs.len());
     let mut outputs = Batch::new(target, ports.1, inputs.rows());
-    kernel.run(&inputs, &mut outputs);
+    kernel.run(&[], &inputs, &mut outputs);
     for (other, compiler) in foreign.iter().zip(compilers) {
         let mut theirs = Batch::new(target, ports.1, inputs.rows());
         other.run(&inputs, &mut theirs, ports);
@@ -93,7 +93,7 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
     let mut least = vec![u64::MAX; foreign.len() + 1];
     for _ in 0..rounds {
         let start = ticks();
-        kernel.run(&inputs, std::hint::black_box(&mut outputs));
+        kernel.run(&[], &inputs, std::hint::black_box(&mut outputs));
         least[0] = least[0].min(ticks() - start);
         for (other, least) in foreign.iter().zip(&mut least[1..]) {
             let start = ticks();

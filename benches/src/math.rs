@@ -131,7 +131,7 @@ impl Evaluator {
                 words[at..at + values.len()].copy_from_slice(values);
             }
         }
-        self.kernel.run(&self.inputs, &mut self.outputs);
+        self.kernel.run(&[], &self.inputs, &mut self.outputs);
         results.copy_from_slice(&self.outputs.words()[..results.len()]);
     }
 }

@@ -61,7 +61,7 @@ pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Ve
             inputs.set_bits(row, port, bits);
         }
     }
-    kernel.run(&inputs, &mut outputs);
+    kernel.run(&[], &inputs, &mut outputs);
     for (row, words) in rows.iter().enumerate() {
         let expected = interpreter::run(function, words, ROUNDS).expect("loops end");
         for (k, (&expected, port)) in std::iter::zip(&expected, &function.outputs).enumerate() {

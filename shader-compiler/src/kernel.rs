@@ -5,6 +5,7 @@ use crate::interpreter;
 use crate::ir::{Function, Port};
 use crate::jit::{Arena, Routine};
 use crate::target::Target;
+use crate::texture::Texture;
 
 /// A 32-byte piece of a batch, aligned as the widest registers want it.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Zeroable, bytemuck::Pod)]
@@ -28,6 +29,29 @@ impl Batch {
         let lanes = target.lanes();
         let words = rows.div_ceil(lanes) * lanes * ports;
         Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
+    }
+
+    /// Changes the number of evaluations; what the words are then is not said.
+    pub fn resize(&mut self, rows: usize) {
+        self.rows = rows;
+        let words = self.groups() * self.lanes * self.ports;
+        self.pieces.resize(words.div_ceil(8), Piece::default());
+    }
+
+    /// Sets words of an evaluation that follow each other, from port `first` on.
+    pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
+        assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
+        let (lanes, index) = (self.lanes, self.index_of(row, first));
+        for (word, &bits) in self.words_mut()[index..].iter_mut().step_by(lanes).zip(words) {
+            *word = bits;
+        }
+    }
+
+    /// The words of an evaluation that follow each other, from port `first` on, as floats.
+    pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
+        assert!(row < self.rows && first + N <= self.ports, "row {row} of {}, port {first} and on", self.rows);
+        let (words, index) = (self.words(), self.index_of(row, first));
+        std::array::from_fn(|k| f32::from_bits(words[index + k * self.lanes]))
     }
 
     /// Number of evaluations.
@@ -63,6 +87,10 @@ impl Batch {
 
     fn index(&self, row: usize, port: usize) -> usize {
         assert!(row < self.rows && port < self.ports, "row {row}, port {port} of {} × {}", self.rows, self.ports);
+        self.index_of(row, port)
+    }
+
+    fn index_of(&self, row: usize, port: usize) -> usize {
         (row / self.lanes * self.ports + port) * self.lanes + row % self.lanes
     }
 
@@ -148,10 +176,11 @@ impl Kernel {
         &self.outputs
     }
 
-    /// Evaluates all rows of `inputs` into `outputs`.
+    /// Evaluates all rows of `inputs` into `outputs`; `textures` are those of the shader, in the order of its declarations.
     ///
     /// *Panics* if the batches do not have as many ports as the function, unequal rows, or are for another number of lanes.
-    pub fn run(&self, inputs: &Batch, outputs: &mut Batch) {
+    pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
+        let _ = textures;
         let lanes = self.target.lanes();
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
         assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
@@ -223,7 +252,7 @@ mod tests {
 
     fn outputs(kernel: &Kernel, inputs: &Batch) -> Batch {
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
-        kernel.run(inputs, &mut outputs);
+        kernel.run(&[], inputs, &mut outputs);
         outputs
     }
 

@@ -39,7 +39,7 @@
 //!         inputs.set(row, port, x);
 //!     }
 //! }
-//! kernel.run(&inputs, &mut outputs);
+//! kernel.run(&[], &inputs, &mut outputs);
 //! assert_eq!([0, 3].map(|port| outputs.get(0, port)), [0.25, 0.25]);
 //! // Every target gives the same bits.
 //! let interpreted = Kernel::compile(&arena, &point, Target::Interpreter)?;
@@ -49,7 +49,7 @@
 //! # }
 //! # let inputs = again;
 //! let mut expected = Batch::new(Target::Interpreter, kernel.outputs().len(), 2);
-//! interpreted.run(&inputs, &mut expected);
+//! interpreted.run(&[], &inputs, &mut expected);
 //! assert!((0..6).all(|port| outputs.bits(1, port) == expected.bits(1, port)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -67,9 +67,12 @@ pub mod jit;
 pub mod kernel;
 pub mod math;
 pub mod passes;
+pub mod scattering;
 pub mod target;
+pub mod texture;
 
-pub use frontend::{Entry, Parameter, Settings, Shader, ShaderError, Sides};
+pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};
 pub use jit::Arena;
 pub use kernel::{Batch, CompileError, Kernel, Twin};
 pub use target::Target;
+pub use texture::Texture;

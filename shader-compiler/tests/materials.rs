@@ -263,7 +263,7 @@ fn run(kernel: &Kernel, rows: &[Vec<f64>]) -> Vec<Vec<f32>> {
     for (r, row) in rows.iter().enumerate() {
         row.iter().enumerate().for_each(|(port, &x)| inputs.set(r, port, x as f32));
     }
-    kernel.run(&inputs, &mut outputs);
+    kernel.run(&[], &inputs, &mut outputs);
     (0..rows.len()).map(|r| (0..kernel.outputs().len()).map(|port| outputs.get(r, port)).collect()).collect()
 }
 

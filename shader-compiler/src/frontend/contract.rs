@@ -13,8 +13,15 @@ pub(super) struct Contract {
     pub sample: Option<Handle<naga::Function>>,
     pub pdf: Option<Handle<naga::Function>>,
     pub material: Option<Handle<naga::Function>>,
+    /// Members of `SurfacePoint`, where there is `fn material`.
+    pub surface: Vec<Parameter>,
+    /// Members of `Material`.
+    pub members: Vec<Parameter>,
+    /// What the author of a scene, and the surface, set: the inputs of the shader as a whole.
     pub parameters: Vec<Parameter>,
     pub overrides: Vec<Parameter>,
+    /// Names of the textures.
+    pub textures: Vec<String>,
 }
 
 /// Types of parameters and results that the contract asks for.
@@ -68,7 +75,8 @@ const SAMPLE: Signature = Signature {
 };
 const PDF: Signature =
     Signature { name: "pdf", parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)], result: Wanted::F32 };
-const SETUP: Signature = Signature { name: "material", parameters: &[("p", Wanted::Struct("SurfacePoint"))], result: MATERIAL };
+const SETUP: Signature =
+    Signature { name: "material", parameters: &[("p", Wanted::Struct("SurfacePoint")), ("m", MATERIAL)], result: MATERIAL };
 
 impl Signature {
     fn text(&self) -> String {
@@ -190,9 +198,19 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
         let error = source.error("`brdf` does not take what `material` computes").at(name("material"), "computes a `Material`");
         return Err(error.at(name("brdf"), "takes none").help(BRDF.help()));
     }
-    let parameters = parameters(source, module, "Material")?;
-    let parameters = if material.is_some() { self::parameters(source, module, "SurfacePoint")? } else { parameters };
-    Ok(Contract { brdf, sample, pdf, material, parameters, overrides: overrides(source, module)? })
+    let members = parameters(source, module, "Material")?;
+    let (surface, set) = match material {
+        Some(setup) => (parameters(source, module, "SurfacePoint")?, module.functions[setup].arguments.len() > 1),
+        None => (vec![], true),
+    };
+    let settable = if set { &members[..] } else { &[] };
+    if let Some(twice) = settable.iter().find(|member| surface.iter().any(|other| other.name == member.name)) {
+        let error = source.error(format!("`Material` and `SurfacePoint` both have a member `{}`", twice.name));
+        return Err(error.at(name("material"), "takes both").help("choose another name in `Material`"));
+    }
+    let parameters = surface.iter().chain(settable).cloned().collect();
+    let overrides = overrides(source, module)?;
+    Ok(Contract { brdf, sample, pdf, material, surface, members, parameters, overrides, textures: vec![] })
 }
 
 /// The error that there is no `brdf`.

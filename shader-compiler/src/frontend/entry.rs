@@ -1,7 +1,7 @@
 //! The functions of a shader as functions of plain words: named inputs in, named outputs out.
 
 use super::translate::{Fault, Translator};
-use super::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides, Source};
+use super::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use naga::Handle;
 
@@ -11,6 +11,7 @@ fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> 
 }
 
 const XYZ: [&str; 3] = ["x", "y", "z"];
+const RGB: [&str; 3] = ["r", "g", "b"];
 
 fn outputs(name: &str, components: [&str; 3], values: &[Value]) -> Vec<(String, Value)> {
     std::iter::zip(components, values).map(|(component, &value)| (format!("{name}.{component}"), value)).collect()
@@ -21,58 +22,97 @@ pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Re
     let source = &shader.source;
     let contract = &shader.contract;
     check_overrides(source, shader, settings)?;
-    let missing = |name: &str| {
-        let error = source.error(format!("the shader has no `fn {name}`"));
-        error.help("`sample` and `pdf` come together, and are optional")
-    };
+    let missing = |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
+    let together = "`sample` and `pdf` come together, and are optional";
     let (name, handle) = match entry {
-        Entry::Shaded => ("shaded", contract.brdf),
-        Entry::Brdf => ("brdf", contract.brdf),
-        Entry::Sample => ("sample", contract.sample.ok_or_else(|| missing("sample"))?),
-        Entry::Pdf => ("pdf", contract.pdf.ok_or_else(|| missing("pdf"))?),
+        Entry::Shaded => ("shaded", Some(contract.brdf)),
+        Entry::Brdf => ("brdf", Some(contract.brdf)),
+        Entry::Sample => ("sample", Some(contract.sample.ok_or_else(|| missing("sample", together))?)),
+        Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", together))?)),
+        Entry::Setup => ("material", None),
     };
+    let setup = contract.material.filter(|_| settings.setup == Setup::Within || entry == Entry::Setup);
+    if entry == Entry::Setup && setup.is_none() {
+        return Err(missing("material", "it is optional, and computes the members of `Material`"));
+    }
     let mut builder = Builder::new(name, Rules::Exact);
-    let first = match entry {
-        Entry::Sample => vector(&mut builder, "u", &XYZ[..2]),
-        Entry::Shaded | Entry::Brdf | Entry::Pdf => vector(&mut builder, "wi", &XYZ),
+    let directions = match entry {
+        Entry::Sample => vec![vector(&mut builder, "u", &XYZ[..2]), vector(&mut builder, "wo", &XYZ)],
+        Entry::Setup => vec![],
+        _ => vec![vector(&mut builder, "wi", &XYZ), vector(&mut builder, "wo", &XYZ)],
     };
-    let wo = vector(&mut builder, "wo", &XYZ);
-    let parameters: Vec<_> = contract.parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
-    let wi_z = first.last().copied().expect("directions have components");
+    let parameters = if setup.is_some() { &contract.parameters } else { &contract.members };
+    let parameters: Vec<_> = parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
     let mut translator = Translator::new(&shader.module, &shader.info, builder, settings.loop_cap, &settings.overrides);
-    let mut call = |handle: Handle<naga::Function>, args: &[Vec<Value>]| {
-        translator
-            .call(handle, &args[..shader.module.functions[handle].arguments.len()])
-            .map_err(|fault| refused(source, fault))
+    // Functions may leave the last of their arguments out.
+    let call = |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
+        let taken = &args[..shader.module.functions[handle].arguments.len()];
+        translator.call(handle, taken).map_err(|fault| refused(source, fault))
     };
-    let material = match contract.material {
-        Some(setup) => call(setup, &[parameters])?,
+    let material = match setup {
+        Some(setup) => {
+            let surface = contract.surface.iter().map(|parameter| parameter.size).sum();
+            let (surface, set) = parameters.split_at(surface);
+            let members = call(&mut translator, setup, &[surface.to_vec(), set.to_vec()])?;
+            limited(&mut translator.builder, &contract.members, members)
+        }
         None => parameters,
     };
-    let result = call(handle, &[first, wo, material])?;
+    let result = match handle {
+        Some(handle) => call(&mut translator, handle, &[&directions[..], &[material]].concat())?,
+        None => material,
+    };
     let capped = translator.capped();
     let mut builder = translator.into_builder();
     let mut ports = match entry {
         Entry::Sample => outputs("wi", XYZ, &result),
         Entry::Pdf => vec![("pdf".to_owned(), result[0])],
-        Entry::Shaded => vec![],
-        Entry::Brdf => outputs("brdf", ["r", "g", "b"], &result),
+        Entry::Setup => contract.members.iter().flat_map(Parameter::words).zip(result).collect(),
+        Entry::Brdf => [outputs("brdf", RGB, &result), shaded(&mut builder, shader.sides, directions[0][2], &result)].concat(),
+        Entry::Shaded => shaded(&mut builder, shader.sides, directions[0][2], &result),
     };
-    if matches!(entry, Entry::Shaded | Entry::Brdf) {
-        let cosine = match shader.sides {
-            Sides::One => {
-                let zero = builder.f32(0.0);
-                builder.op(Op::Max, &[wi_z, zero])
-            }
-            Sides::Both => builder.op(Op::Abs, &[wi_z]),
-        };
-        let shaded: Vec<_> = result.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
-        ports.extend(outputs("s", ["r", "g", "b"], &shaded));
-    }
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
     }
     Ok(builder.finish(ports))
+}
+
+/// The integrand: the BRDF with the cosine of `wi`.
+fn shaded(builder: &mut Builder, sides: Sides, wi_z: Value, brdf: &[Value]) -> Vec<(String, Value)> {
+    let cosine = match sides {
+        Sides::One => {
+            let zero = builder.f32(0.0);
+            builder.op(Op::Max, &[wi_z, zero])
+        }
+        Sides::Both => builder.op(Op::Abs, &[wi_z]),
+    };
+    let shaded: Vec<_> = brdf.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
+    outputs("s", RGB, &shaded)
+}
+
+/// Members as `fn material` computes them, cut to their ranges, on which analyses rely; the lower end in place of NaN.
+fn limited(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
+    let ranges = members.iter().flat_map(|member| std::iter::repeat_n((member.scalar, member.range), member.size));
+    let limit = |(value, (scalar, [low, high])): (Value, (Scalar, [f64; 2]))| {
+        let (max, min) = match scalar {
+            Scalar::F32 => (Op::Max, Op::Min),
+            Scalar::I32 => (Op::SMax, Op::SMin),
+            Scalar::U32 => (Op::UMax, Op::UMin),
+            Scalar::Bool => return value,
+        };
+        let end = |builder: &mut Builder, x: f64| builder.constant(scalar.ty(), scalar.bits(x));
+        let mut value = value;
+        if low > f64::NEG_INFINITY {
+            let low = end(builder, low);
+            value = builder.op(max, &[low, value]);
+        }
+        if high < f64::INFINITY {
+            let high = end(builder, high);
+            value = builder.op(min, &[value, high]);
+        }
+        value
+    };
+    std::iter::zip(values, ranges).map(limit).collect()
 }
 
 fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {

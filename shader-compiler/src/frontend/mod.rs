@@ -26,6 +26,7 @@ mod testing;
 mod translate;
 
 use crate::ir::{Function, Type};
+use crate::texture::Lookup;
 use contract::Contract;
 use miette::{LabeledSpan, NamedSource};
 use outline::{Outline, Place};
@@ -170,7 +171,7 @@ impl Parameter {
 }
 
 /// Which function of a shader, in which form. All have the inputs `wi.x` … `wo.z` (as far as the function takes directions) and
-/// then the words of the [parameters](Shader::parameters).
+/// then the words of the [parameters](Shader::parameters), or of the [members](Shader::members) of `Material` ([`Setup`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The integrand: outputs `s.r`, `s.g`, `s.b`, 1/sr.
@@ -181,11 +182,28 @@ pub enum Entry {
     Sample,
     /// `fn pdf`: outputs `pdf`, 1/sr. An error where the shader has none.
     Pdf,
+    /// `fn material`: inputs the words of the [parameters](Shader::parameters) alone; outputs the words of the
+    /// [members](Shader::members). An error where the shader has none.
+    Setup,
+}
+
+/// Where the members of `Material` come from in functions of a shader that computes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Setup {
+    /// `fn material` is a part of each function, whose inputs are the [parameters](Shader::parameters).
+    #[default]
+    Within,
+    /// [`Entry::Setup`] has computed them once for all: the inputs are the [members](Shader::members).
+    Before,
 }
 
 /// What translation may be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Whether functions compute their material.
+    pub setup: Setup,
+    /// How textures are looked up, by name; as [`Lookup`] has it by default where nothing is said.
+    pub textures: Vec<(String, Lookup)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
     /// Rounds after which a loop is left. Where it cannot be shown that no loop gets there, the function has one more output,
@@ -195,7 +213,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { overrides: vec![], loop_cap: 1 << 16 }
+        Settings { setup: Setup::Within, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
     }
 }
 
@@ -295,9 +313,30 @@ impl Shader {
         self.sides
     }
 
-    /// What can be set, in the order of the functions' inputs.
+    /// What a material of this shader is given: the members of `SurfacePoint`, where there is `fn material`, then those members of
+    /// `Material` that are not computed from them alone. They are inputs of functions in this order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
+    }
+
+    /// The first of the [parameters](Shader::parameters), those that the surface has.
+    pub fn surface(&self) -> &[Parameter] {
+        &self.contract.surface
+    }
+
+    /// The rest of the [parameters](Shader::parameters), those that the author of a scene can set.
+    pub fn settable(&self) -> &[Parameter] {
+        &self.contract.parameters[self.contract.surface.len()..]
+    }
+
+    /// The members of `Material`, which `brdf`, `sample` and `pdf` take.
+    pub fn members(&self) -> &[Parameter] {
+        &self.contract.members
+    }
+
+    /// Names of the textures, in the order of their declarations.
+    pub fn textures(&self) -> &[String] {
+        &self.contract.textures
     }
 
     /// The `override` declarations, which [`Settings`] can give values to; a default is known where the declaration has a plain number.

@@ -35,20 +35,27 @@ impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Pass for F {
 }
 
 /// Rebuilds `old` in `builder`, which is new. No dead code is in the result.
-pub fn rewrite(old: &Function, mut builder: Builder, mut pass: impl Pass) -> Function {
+pub fn rewrite(old: &Function, mut builder: Builder, pass: impl Pass) -> Function {
+    let inputs: Vec<_> = old.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+    let (builder, outputs) = append(old, builder, &inputs, pass);
+    let mut function = builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
+    sweep(&mut function);
+    function
+}
+
+/// Rebuilds `old` behind what `builder` has, with these values as its inputs; gives the values of its outputs.
+pub fn append(old: &Function, mut builder: Builder, inputs: &[Value], mut pass: impl Pass) -> (Builder, Vec<Value>) {
+    assert_eq!(inputs.len(), old.inputs.len(), "a value for each input");
     builder.reserve(old.len() * 2);
-    let mut map = vec![None; old.len()];
-    for (index, port) in old.inputs.iter().enumerate() {
-        let value = builder.input(&port.name, port.ty);
-        let old = old.values.iter().position(|data| data.def == Def::Input(index as u32)).expect("inputs are values");
-        map[old] = Some(value);
-    }
+    let map = old.values.iter().map(|data| match data.def {
+        Def::Input(index) => Some(inputs[index as usize]),
+        _ => None,
+    });
+    let map = map.collect();
     let mut rewriter = Rewriter { old, builder, map, live: liveness(old), assumed: vec![], again: false };
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
-    let mut function = rewriter.builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
-    sweep(&mut function);
-    function
+    (rewriter.builder, outputs)
 }
 
 /// Which values the outputs depend on, as an array over all values.

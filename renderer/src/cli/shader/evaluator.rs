@@ -52,7 +52,7 @@ impl Evaluator {
                 inputs.set_bits(row, port, bits);
             }
         }
-        self.kernel.run(&inputs, &mut outputs);
+        self.kernel.run(&[], &inputs, &mut outputs);
         let capped = self.kernel.outputs().iter().position(|port| port.name == "capped");
         let results = (0..count).map(|row| {
             let [wi, wo] = [0, 3].map(|first| [0, 1, 2].map(|k| inputs.get(row, first + k)));

@@ -1,0 +1,254 @@
+//! The functions that a path tracer calls, put together from point shaders.
+//!
+//! Light that arrives from a known direction needs the integrand s and the density with which the sampler would have found that
+//! direction ([`evaluate`]); a path that goes on needs a direction, and both of that ([`scatter`]). Each is one function, so that
+//! whatever s, density and sampler have in common is computed once. The parts are optimized before they are joined, and joined by
+//! exact rules: s is the point shader's to the bit.
+//!
+//! A shader without `sample` and `pdf` is sampled by the cosine: over the hemisphere of the normal, or over both, each half of
+//! the time, where it scatters to both sides.
+
+use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, Sides};
+use crate::ir::rewrite::{append, sweep};
+use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
+use crate::passes;
+use std::f32::consts::{FRAC_1_PI, TAU};
+
+/// Light from a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of `Material`; outputs `s.r`, `s.g`, `s.b`
+/// and `pdf`, 1/sr, and `capped` where a loop may reach its cap.
+pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
+    let parts = Parts::new(shader, settings)?;
+    let mut joint = Joint::new("evaluate", &parts.shaded.inputs);
+    let inputs = joint.inputs.clone();
+    let s = joint.append(&parts.shaded, &inputs);
+    let pdf = parts.pdf(&mut joint, &inputs);
+    Ok(joint.finish(named(&S, s).chain([("pdf".to_owned(), pdf)])))
+}
+
+/// Light from a direction that is drawn: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z` and the [members](Shader::members)
+/// of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of [`evaluate`].
+///
+/// A sample is void, the end of its path, where `pdf` is not above 0.
+pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
+    let parts = Parts::new(shader, settings)?;
+    let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: crate::ir::Type::F32 });
+    let ports: Vec<_> = u.into_iter().chain(parts.shaded.inputs[3..].iter().cloned()).collect();
+    let mut joint = Joint::new("scatter", &ports);
+    let (u, rest) = joint.inputs.split_at(2);
+    let (u, rest) = ([u[0], u[1]], rest.to_vec());
+    let wi = match &parts.sampler {
+        Some((sample, _)) => {
+            let inputs = joint.inputs.clone();
+            joint.append(sample, &inputs)
+        }
+        None => cosine(&mut joint.builder, parts.sides, u).to_vec(),
+    };
+    let inputs = [&wi[..], &rest].concat();
+    let s = joint.append(&parts.shaded, &inputs);
+    let pdf = parts.pdf(&mut joint, &inputs);
+    Ok(joint.finish(named(&["wi.x", "wi.y", "wi.z"], wi).chain(named(&S, s)).chain([("pdf".to_owned(), pdf)])))
+}
+
+/// The members of `Material` at a surface point, [`Entry::Setup`] made ready; `None` where they are all set by the author of the scene.
+pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, ShaderError> {
+    shader.has_setup().then(|| Ok(passes::optimize(&shader.function(Entry::Setup, settings)?))).transpose()
+}
+
+const S: [&str; 3] = ["s.r", "s.g", "s.b"];
+
+fn named(names: &[&str], values: Vec<Value>) -> impl Iterator<Item = (String, Value)> {
+    std::iter::zip(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), values)
+}
+
+/// Point shaders of a material.
+struct Parts {
+    shaded: Function,
+    /// `sample` and `pdf`.
+    sampler: Option<(Function, Function)>,
+    sides: Sides,
+}
+
+impl Parts {
+    fn new(shader: &Shader, settings: &Settings) -> Result<Parts, ShaderError> {
+        let settings = Settings { setup: Setup::Before, ..settings.clone() };
+        let part = |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
+        let sampler = shader.has_sampler().then(|| Ok::<_, ShaderError>((part(Entry::Sample)?, part(Entry::Pdf)?)));
+        Ok(Parts { shaded: part(Entry::Shaded)?, sampler: sampler.transpose()?, sides: shader.sides() })
+    }
+
+    /// The density for inputs that begin with `wi`.
+    fn pdf(&self, joint: &mut Joint, inputs: &[Value]) -> Value {
+        match &self.sampler {
+            Some((_, pdf)) => joint.append(pdf, inputs)[0],
+            None => cosine_pdf(&mut joint.builder, self.sides, inputs[2]),
+        }
+    }
+}
+
+/// A function that grows by others.
+struct Joint {
+    builder: Builder,
+    inputs: Vec<Value>,
+    /// Whether a loop was cut off in one of them.
+    capped: Option<Value>,
+}
+
+impl Joint {
+    fn new(name: &str, inputs: &[Port]) -> Joint {
+        let mut builder = Builder::new(name, Rules::Exact);
+        let inputs = inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+        Joint { builder, inputs, capped: None }
+    }
+
+    /// Appends a function; its outputs without `capped`.
+    fn append(&mut self, function: &Function, inputs: &[Value]) -> Vec<Value> {
+        let builder = std::mem::replace(&mut self.builder, Builder::new("", Rules::Exact));
+        let (builder, mut outputs) = append(function, builder, inputs, |b: &mut Builder, op, args: &[Value]| b.op(op, args));
+        self.builder = builder;
+        if function.outputs.last().is_some_and(|port| port.name == "capped") {
+            let capped = outputs.pop().expect("it is the last output");
+            self.capped = Some(match self.capped {
+                Some(before) => self.builder.op(Op::BOr, &[before, capped]),
+                None => capped,
+            });
+        }
+        outputs
+    }
+
+    fn finish(self, outputs: impl Iterator<Item = (String, Value)>) -> Function {
+        let capped = self.capped.map(|capped| ("capped".to_owned(), capped));
+        let mut function = self.builder.finish(outputs.chain(capped));
+        sweep(&mut function);
+        function
+    }
+}
+
+/// A direction with density cos θ/π over the hemisphere, or half of that over both.
+fn cosine(b: &mut Builder, sides: Sides, [u, v]: [Value; 2]) -> [Value; 3] {
+    let one = b.f32(1.0);
+    let (u, below) = match sides {
+        Sides::One => (u, None),
+        Sides::Both => {
+            // The first number decides the side, and what is left of it is uniform again.
+            let (half, two) = (b.f32(0.5), b.f32(2.0));
+            let below = b.op(Op::Lt, &[u, half]);
+            let twice = b.op(Op::Mul, &[u, two]);
+            let less = b.op(Op::Sub, &[twice, one]);
+            (b.op(Op::Select, &[below, twice, less]), Some(below))
+        }
+    };
+    let tau = b.f32(TAU);
+    let angle = b.op(Op::Mul, &[v, tau]);
+    let (sin, cos) = (b.op(Op::Sin, &[angle]), b.op(Op::Cos, &[angle]));
+    let r = b.op(Op::Sqrt, &[u]);
+    let z2 = b.op(Op::Sub, &[one, u]);
+    let z = b.op(Op::Sqrt, &[z2]);
+    let z = match below {
+        Some(below) => {
+            let down = b.op(Op::Neg, &[z]);
+            b.op(Op::Select, &[below, down, z])
+        }
+        None => z,
+    };
+    [b.op(Op::Mul, &[r, cos]), b.op(Op::Mul, &[r, sin]), z]
+}
+
+/// Density of [`cosine`].
+fn cosine_pdf(b: &mut Builder, sides: Sides, z: Value) -> Value {
+    let (cosine, scale) = match sides {
+        Sides::One => {
+            let zero = b.f32(0.0);
+            (b.op(Op::Max, &[z, zero]), FRAC_1_PI)
+        }
+        Sides::Both => (b.op(Op::Abs, &[z]), 0.5 * FRAC_1_PI),
+    };
+    let scale = b.f32(scale);
+    b.op(Op::Mul, &[cosine, scale])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+
+    const SHADER: &str = "
+        struct Material { kd: vec3f, lobe: f32 }
+        fn material(p: SurfacePoint, m: Material) -> Material { return Material(m.kd * p.uv.x, m.lobe); }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * pow(wi.x + 2.0, m.lobe); }
+    ";
+    const SAMPLER: &str = "
+        fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f { return normalize(vec3f(u - 0.5, m.lobe)); }
+        fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return pow(wi.x + 2.0, m.lobe) * wi.z; }
+    ";
+
+    fn run(function: &Function, inputs: &[f32]) -> Vec<u32> {
+        let words: Vec<_> = inputs.iter().map(|x| x.to_bits()).collect();
+        interpreter::run(function, &words, 1000).expect("loops end")
+    }
+
+    fn shader(text: &str) -> Shader {
+        Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn joint_functions_have_the_bits_of_their_parts() {
+        let settings = Settings { setup: Setup::Before, ..Settings::default() };
+        let shader = shader(&[SHADER, SAMPLER].concat());
+        let part = |entry| passes::optimize(&shader.function(entry, &settings).expect("it is valid"));
+        let scatter = scatter(&shader, &settings).expect("it is valid");
+        let evaluate = evaluate(&shader, &settings).expect("it is valid");
+        let names: Vec<_> = scatter.outputs.iter().map(|port| port.name.as_str()).collect();
+        assert_eq!(names, ["wi.x", "wi.y", "wi.z", "s.r", "s.g", "s.b", "pdf"]);
+        let rest = [0.6, 0.0, 0.8, 0.1, 0.2, 0.7, 1.7];
+        for k in 0..100 {
+            let u = [k as f32 * 0.01, (k * 37 % 100) as f32 * 0.01];
+            let wi = run(&part(Entry::Sample), &[&u[..], &rest].concat());
+            let directions: Vec<f32> = wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
+            let expected = [run(&part(Entry::Shaded), &directions), run(&part(Entry::Pdf), &directions)].concat();
+            assert_eq!(run(&evaluate, &directions), expected);
+            assert_eq!(run(&scatter, &[&u[..], &rest].concat()), [wi, expected].concat());
+        }
+    }
+
+    #[test]
+    fn what_parts_have_in_common_is_computed_once() {
+        let settings = Settings::default();
+        let shader = shader(&[SHADER, SAMPLER].concat());
+        let text = evaluate(&shader, &settings).expect("it is valid").to_string();
+        assert_eq!(text.matches(" pow ").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn setup_has_the_surface_and_what_is_set() {
+        let function = setup(&shader(SHADER), &Settings::default()).expect("it is valid").expect("there is a setup");
+        let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
+        let set = ["kd.x", "kd.y", "kd.z", "lobe"];
+        assert!(names.ends_with(&set) && names[0] == "position.x", "{names:?}");
+        assert_eq!(function.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(), set);
+        let mut inputs = vec![0.0; names.len()];
+        inputs[9] = 0.5;
+        let at = names.len() - 4;
+        inputs[at..].copy_from_slice(&[1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(run(&function, &inputs), [0.5_f32, 1.0, 2.0, 8.0].map(f32::to_bits));
+    }
+
+    #[test]
+    fn others_are_sampled_by_the_cosine() {
+        for (head, least) in [("", 0.0), ("//! sides: both\n", -1.0)] {
+            let shader = shader(&[head, SHADER].concat());
+            let function = scatter(&shader, &Settings::default()).expect("it is valid");
+            let (mut down, count) = (0, 1000);
+            for k in 0..count {
+                let u = [(k as f32 + 0.5) / count as f32, (k * 377 % count) as f32 / count as f32];
+                let results = run(&function, &[&u[..], &[0.0, 0.0, 1.0, 0.1, 0.2, 0.7, 0.0]].concat());
+                let results: Vec<_> = results.into_iter().map(f32::from_bits).collect();
+                let [x, y, z] = results[..3] else { panic!("there are directions") };
+                assert!((x * x + y * y + z * z - 1.0).abs() < 1e-6 && z >= least);
+                let (share, reflected) = if least < 0.0 { (0.5, z.abs()) } else { (1.0, z.max(0.0)) };
+                assert_eq!((results[3], results[6]), (0.1 * reflected, reflected * FRAC_1_PI * share));
+                down += i32::from(z < 0.0);
+            }
+            assert_eq!(down, if least < 0.0 { count / 2 } else { 0 });
+        }
+    }
+}

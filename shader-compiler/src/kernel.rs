@@ -31,9 +31,9 @@ impl Batch {
         Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
     }
 
-    /// Changes the number of evaluations; what the words are then is not said.
-    pub fn resize(&mut self, rows: usize) {
-        self.rows = rows;
+    /// Changes the number of words of an evaluation, and of evaluations; what the words are then is not said.
+    pub fn reshape(&mut self, ports: usize, rows: usize) {
+        (self.ports, self.rows) = (ports, rows);
         let words = self.groups() * self.lanes * self.ports;
         self.pieces.resize(words.div_ceil(8), Piece::default());
     }

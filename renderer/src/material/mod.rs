@@ -9,6 +9,7 @@
 pub mod fresnel;
 mod instance;
 pub mod library;
+pub mod parameters;
 mod program;
 mod specular;
 

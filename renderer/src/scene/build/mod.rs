@@ -3,6 +3,7 @@
 mod lights;
 mod materials;
 mod settings;
+mod shader_material;
 mod shaders;
 mod shapes;
 mod textures;

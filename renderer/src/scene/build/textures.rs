@@ -140,6 +140,15 @@ impl Builder<'_> {
         })
     }
 
+    /// A texture by name: one of floats, or for `colour` one of spectra, or else of floats.
+    pub(super) fn texture_of(&self, entity: &Entity, name: &str, colour: bool) -> Result<Param, SceneError> {
+        let Textures { float, spectrum, .. } = &self.textures;
+        match colour && (spectrum.contains_key(name) || !float.contains_key(name)) {
+            true => find(spectrum, entity, name, "spectrum"),
+            false => find(float, entity, name, "float"),
+        }
+    }
+
     /// A parameter that is a float or a float texture, if it is given.
     pub(super) fn optional_float(&mut self, entity: &Entity, name: &str) -> Result<Option<Param>, SceneError> {
         Ok(match entity.params.float_or_texture(name)? {

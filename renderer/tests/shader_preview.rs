@@ -91,7 +91,7 @@ impl Picture {
 fn help_has_examples() {
     let place = Place::new();
     let help = place.preview(&["--help"]).assert().success();
-    help.stdout(contains("Examples").and(contains("--set")).and(contains("--texture")).and(contains("[default: 64]")));
+    help.stdout(contains("Examples").and(contains("--set")).and(contains("--texture")).and(contains("[default: 48]")));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_library_is_known_by_bare_names() {
     let place = Place::new();
     place.preview(&["ward", "--quiet"]).assert().success().stderr("");
     assert!(Picture::read(&place.path("ward.png")).ball()[0] > 0.05);
-    place.preview(&["wrad"]).assert().code(2).stderr(contains("did you mean \"ward.wgsl\"?"));
+    place.preview(&["wrad.wgsl"]).assert().code(2).stderr(contains("did you mean \"ward.wgsl\"?"));
 }
 
 #[test]

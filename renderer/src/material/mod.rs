@@ -10,6 +10,8 @@ mod conductor;
 mod dielectric;
 mod diffuse;
 pub mod fresnel;
+#[cfg(test)]
+mod library_tests;
 pub mod microfacet;
 #[cfg(test)]
 mod tests;

@@ -43,6 +43,11 @@ fn disk(u: vec2f) -> vec2f {
     return r * select(vec2f(s, c), vec2f(c, s), wide);
 }
 
+/// A step of Newton's method towards unit length, for what is nearly that long.
+fn unit(w: vec3f) -> vec3f {
+    return w * (1.5 - 0.5 * dot(w, w));
+}
+
 /// Part of the samples that the lobe gets: its part of the albedo.
 fn lobe_share(m: Material) -> f32 {
     let kd = max(max(m.kd.x, m.kd.y), m.kd.z);
@@ -65,7 +70,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // Turned to the mirror direction (-wo.x, -wo.y, wo.z).
     let k = dot(wo.xy, xy);
     let turned = vec3f(xy - wo.xy * (z + k / (1.0 + wo.z)), k + wo.z * z);
-    return select(vec3f(d, sqrt(v)), turned, in_lobe);
+    return unit(select(vec3f(d, sqrt(v)), turned, in_lobe));
 }
 
 /// The lobe's (n + 1)/(2π) cosⁿα, below the horizon too, and the cosine's.

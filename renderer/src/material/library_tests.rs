@@ -26,9 +26,44 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case { file: "diffuse", set: &[("kd", &[0.9, 0.5, 0.0])], glossy: false, albedo: 0.9 },
+    Case { file: "oren_nayar", set: &[("kd", &[1.0, 0.5, 0.0])], glossy: false, albedo: 1.0 },
+    Case { file: "oren_nayar", set: &[("kd", &[1.0]), ("sigma", &[90.0])], glossy: false, albedo: 1.0 },
+    Case { file: "diffuse_transmission", set: &[], glossy: false, albedo: 0.5 },
+    Case {
+        file: "diffuse_transmission",
+        set: &[("kr", &[0.3, 0.9, 0.0]), ("kt", &[0.6, 0.1, 0.1])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case { file: "phong", set: &[], glossy: true, albedo: 0.7 },
     Case { file: "phong", set: &[("exponent", &[1.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.5, 0.2])], glossy: false, albedo: 1.0 },
     Case { file: "phong", set: &[("exponent", &[2000.0]), ("kd", &[0.1]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "isoward", set: &[], glossy: true, albedo: 0.6 },
+    Case { file: "isoward", set: &[("alpha", &[0.02]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "isoward", set: &[("alpha", &[0.7]), ("kd", &[0.2]), ("ks", &[0.8])], glossy: false, albedo: 1.0 },
+    Case { file: "ward", set: &[], glossy: true, albedo: 0.6 },
+    Case {
+        file: "ward",
+        set: &[("alpha_x", &[0.3]), ("alpha_y", &[0.03]), ("kd", &[0.0]), ("ks", &[1.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case { file: "ashikhmin", set: &[], glossy: true, albedo: 1.0 },
+    Case {
+        file: "ashikhmin",
+        set: &[("n_u", &[20.0]), ("n_v", &[300.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.8, 0.3])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "ashikhmin",
+        set: &[("n_u", &[1.0]), ("n_v", &[10.0]), ("kd", &[1.0]), ("ks", &[0.0])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case { file: "fractal", set: &[], glossy: false, albedo: 1.0 },
+    Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
+    Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.05])], glossy: true, albedo: 1.0 },
 ];
 
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.

@@ -9,8 +9,11 @@
 pub mod fresnel;
 mod instance;
 pub mod library;
+#[cfg(test)]
+mod library_tests;
 pub mod parameters;
 mod program;
+pub mod self_check;
 mod specular;
 
 use crate::texture::Param;

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  lightbound shader check ward.wgsl
+  lightbound shader check materials/velvet.wgsl
+  lightbound shader check ward.wgsl              (of the library, where no such file is)
   lightbound shader check ward.wgsl --target sse";
 
 /// Options of `shader check`.

@@ -4,6 +4,7 @@ mod check;
 mod csv;
 mod eval;
 mod evaluator;
+mod list;
 mod preview;
 mod show;
 mod values;
@@ -23,6 +24,8 @@ use values::Wrong;
 /// What to do with a shader.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the shaders of the built-in library
+    List(list::Args),
     /// Find errors, list parameters, count instructions
     Check(check::Args),
     /// Print a form that the shader has on its way to machine code
@@ -36,6 +39,7 @@ pub enum Command {
 /// Runs the command.
 pub fn run(command: &Command) -> Result<Exit, Error> {
     match command {
+        Command::List(_) => list::run(),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
         Command::Eval(args) => eval::run(args),
@@ -46,7 +50,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 /// What all commands take.
 #[derive(Debug, clap::Args)]
 struct Source {
-    /// Shader in WGSL (.wgsl); - reads it from stdin
+    /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads it from stdin
     file: PathBuf,
 
     /// Instruction set [default: the best of this machine]

@@ -4,6 +4,7 @@ mod lights;
 mod materials;
 mod settings;
 mod shader_material;
+mod shader_textures;
 mod shaders;
 mod shapes;
 mod textures;
@@ -78,6 +79,7 @@ pub fn load_source(
         diagnostics,
         textures: textures::Textures::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
+        converted: shader_textures::Converted::default(),
     };
     let film = builder.film(&description, overrides)?;
     let camera = builder.camera(&description, film.resolution)?;
@@ -122,6 +124,7 @@ struct Builder<'a> {
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
     shaders: shaders::Shaders,
+    converted: shader_textures::Converted,
 }
 
 impl Builder<'_> {

@@ -1,7 +1,7 @@
 //! Shaders: read and compiled once, however many materials use them.
 
 use super::{Builder, NamedShader};
-use crate::material::{Bound, Instance, Program, ProgramError, Setting, library};
+use crate::material::{Bound, Instance, Program, ProgramError, Setting, library, self_check};
 use crate::math::Vec3;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::file::parse::Entity;
@@ -60,6 +60,27 @@ impl Variant {
     }
 }
 
+/// Why a shader cannot be used.
+#[derive(Debug)]
+pub(super) enum InstanceError {
+    /// No code can be made.
+    Program(ProgramError),
+    /// It may not be used.
+    Scene(SceneError),
+}
+
+impl From<ProgramError> for InstanceError {
+    fn from(error: ProgramError) -> InstanceError {
+        InstanceError::Program(error)
+    }
+}
+
+impl From<SceneError> for InstanceError {
+    fn from(error: SceneError) -> InstanceError {
+        InstanceError::Scene(error)
+    }
+}
+
 /// Why there is no such shader.
 pub(super) enum Missing {
     /// Looked for in all of these places.
@@ -88,11 +109,6 @@ impl Shaders {
     /// All that are in use, as instances count them.
     pub fn into_bound(self) -> Vec<Bound> {
         self.bound
-    }
-
-    /// What an instance uses.
-    pub fn bound(&self, shader: u32) -> &Bound {
-        &self.bound[shader as usize]
     }
 
     /// A shader that was read.
@@ -160,16 +176,25 @@ impl Shaders {
 }
 
 impl Builder<'_> {
-    /// An instance of a shader, with a setting for each of its settable parameters.
+    /// An instance of a shader, with a setting for each of its settable parameters. Its sampler is checked when code is made for it.
     pub(super) fn instance(
         &mut self,
+        entity: &Entity,
         variant: Variant,
         textures: Vec<Arc<Texture>>,
         settings: Vec<Setting>,
-    ) -> Result<Instance, ProgramError> {
-        let (shader, _) = self.shaders.bind(variant, textures)?;
-        let parameters = &self.shaders.bound(shader).program.settable;
-        Ok(Instance::new(shader, std::iter::zip(parameters, settings)))
+    ) -> Result<Instance, InstanceError> {
+        let (shader, is_new) = self.shaders.bind(variant, textures)?;
+        let bound = &self.shaders.bound[shader as usize];
+        let instance = Instance::new(shader, std::iter::zip(&bound.program.settable, settings));
+        if is_new
+            && bound.program.has_sampler
+            && let Err(found) = self_check::check(bound, &instance)
+        {
+            let message = format!("shader {}: its `sample` and `pdf` disagree: {found}", bound.program.name);
+            self.warn(entity, message, "both as they are; surfaces of it may be too dark or too bright")?;
+        }
+        Ok(instance)
     }
 
     /// An instance of a shader of the library, whose parameters are `values`, cut to their ranges, and else have their defaults.
@@ -189,8 +214,10 @@ impl Builder<'_> {
             None => Setting::Constant(parameter.default.clone().expect("parameters of the library have defaults")),
         };
         let settings = parameters.iter().map(setting).collect();
-        let instance = self.instance(Variant::new(file, &[], vec![]), vec![], settings);
-        instance.map_err(|error| entity.error(format!("{name}: {error}")))
+        self.instance(entity, Variant::new(file, &[], vec![]), vec![], settings).map_err(|error| match error {
+            InstanceError::Program(error) => entity.error(format!("{name}: {error}")),
+            InstanceError::Scene(error) => error,
+        })
     }
 }
 

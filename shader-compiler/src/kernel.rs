@@ -2,7 +2,7 @@
 
 use crate::backend::x86::Code;
 use crate::interpreter;
-use crate::ir::{Function, Port};
+use crate::ir::{Function, Port, Table};
 use crate::jit::{Arena, Routine};
 use crate::target::Target;
 use crate::texture::Texture;
@@ -136,6 +136,7 @@ pub struct Kernel {
     target: Target,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    tables: usize,
     engine: Engine,
 }
 
@@ -158,7 +159,8 @@ impl Kernel {
             Target::Interpreter => Engine::Interpreter(Box::new(function.clone())),
             _ => Engine::Native(arena.load(&Code::compile(function, target))?),
         };
-        Ok(Kernel { target, inputs: function.inputs.clone(), outputs: function.outputs.clone(), engine })
+        let (inputs, outputs) = (function.inputs.clone(), function.outputs.clone());
+        Ok(Kernel { target, inputs, outputs, tables: function.tables(), engine })
     }
 
     /// What it was compiled for.
@@ -178,9 +180,11 @@ impl Kernel {
 
     /// Evaluates all rows of `inputs` into `outputs`; `textures` are those of the shader, in the order of its declarations.
     ///
-    /// *Panics* if the batches do not have as many ports as the function, unequal rows, or are for another number of lanes.
+    /// *Panics* if there are fewer textures than the function reads, or if the batches do not have as many ports as the function,
+    /// unequal rows, or are for another number of lanes.
     pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
-        let _ = textures;
+        assert!(self.tables <= textures.len(), "the function reads {} textures, not {}", self.tables, textures.len());
+        let tables: Vec<_> = textures[..self.tables].iter().map(|texture| Table::new(texture.words())).collect();
         let lanes = self.target.lanes();
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
         assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
@@ -190,7 +194,7 @@ impl Kernel {
             Engine::Interpreter(function) => {
                 for row in 0..inputs.rows {
                     let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
-                    let results = interpreter::run(function, &words, ROUNDS).expect("loops end");
+                    let results = interpreter::run(function, &tables, &words, ROUNDS).expect("loops end");
                     for (port, bits) in results.into_iter().enumerate() {
                         outputs.set_bits(row, port, bits);
                     }

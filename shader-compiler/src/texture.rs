@@ -55,6 +55,11 @@ impl Texture {
         Texture { words }
     }
 
+    /// All words, in the order in which compiled code reads them: the header, then four for each texel.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> usize {
         4 * self.words.len()

@@ -353,7 +353,7 @@ mod tests {
         let mut high = 1 << 20;
         while low < high {
             let middle = (low + high) / 2;
-            if interpreter::run(function, row, middle).is_ok() { high = middle } else { low = middle + 1 }
+            if interpreter::run(function, &[], row, middle).is_ok() { high = middle } else { low = middle + 1 }
         }
         low as usize
     }
@@ -372,7 +372,7 @@ mod tests {
             let (group, rounds) = Group::run(&after, rows);
             let mut alone = 0;
             for (lane, row) in rows.iter().enumerate() {
-                let expected = interpreter::run(before, row, 1 << 20).expect("loops end");
+                let expected = interpreter::run(before, &[], row, 1 << 20).expect("loops end");
                 let ports = std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
                 let same = ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
                 assert!(same, "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}", group[lane]);

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn composite_operations_keep_every_bit() {
-        for &op in Op::ALL.iter().filter(|op| op.is_composite()) {
+        for &op in Op::ALL.iter().filter(|op| op.is_composite() && !op.is_reading()) {
             let mut b = Builder::new(op.name(), Rules::Exact);
             let args: Vec<_> = op.signature().args.iter().map(|ty| b.input("x", ty.expect("not of any type"))).collect();
             let value = b.op(op, &args);

@@ -9,7 +9,9 @@ use crate::ir::verify::{VerifyError, verify, verify_lowered};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
+use crate::math::texture::Access;
 use crate::target::Target;
+use crate::texture::Lookup;
 use crate::{interpreter, passes};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,9 +63,10 @@ pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Ve
             inputs.set_bits(row, port, bits);
         }
     }
-    kernel.run(&[], &inputs, &mut outputs);
+    let tables = random::tables();
+    kernel.run_on(&tables, &inputs, &mut outputs);
     for (row, words) in rows.iter().enumerate() {
-        let expected = interpreter::run(function, &[], words, ROUNDS).expect("loops end");
+        let expected = interpreter::run(function, &tables, words, ROUNDS).expect("loops end");
         for (k, (&expected, port)) in std::iter::zip(&expected, &function.outputs).enumerate() {
             let found = outputs.bits(row, k);
             if !same(port.ty, expected, found) {
@@ -168,11 +171,16 @@ pub fn targets() -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| target.is_available()).collect()
 }
 
-/// A function of one operation, with an input for each argument; `select` is of floats.
+/// A function of one operation, with an input for each argument; `select` is of floats, `load` reads a table of three words, and
+/// what looks values up does so in an image of 3 × 4 texels.
 pub fn op_function(op: Op) -> Function {
     let mut builder = Builder::new(op.name(), Rules::Exact);
     let args = op.signature().args.iter().zip(["a", "b", "c"]);
-    let args: Vec<_> = args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
+    let mut args: Vec<_> = args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
+    if op.is_reading() {
+        let image = Access::new(2, 1, Lookup::default());
+        args[0] = builder.i32(if op == Op::Load { 1 } else { image.pack() as i32 });
+    }
     let value = builder.op(op, &args);
     builder.finish([("r".to_owned(), value)])
 }

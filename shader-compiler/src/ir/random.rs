@@ -8,8 +8,12 @@
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
+use super::table::Table;
 use super::types::Type;
+use crate::math::texture::{Access, Taps};
+use crate::texture::Wrap;
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines.
 #[derive(Clone, Debug)]
@@ -88,6 +92,27 @@ const FLOATS: &[f32] = &[
 /// Integers where something changes.
 const INTEGERS: &[u32] =
     &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
+
+/// Numbers of words of the tables that random functions read.
+const TABLES: [usize; 4] = [1, 3, 52, 5000];
+
+/// Columns and rows of the last two, which are images.
+const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
+
+/// The tables that random functions read; no word occurs twice but by chance.
+pub fn tables() -> Vec<Table<'static>> {
+    static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let mut random = Random::new(3);
+        let mut words: Vec<_> = (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect();
+        for (table, image) in [2, 3].into_iter().zip(IMAGES) {
+            let start = TABLES[..table].iter().sum();
+            words[start..start + 2].copy_from_slice(&image);
+        }
+        words
+    });
+    let mut rest = &WORDS[..];
+    TABLES.map(|count| Table::new(rest.split_off(..count).expect("there are words for all"))).to_vec()
+}
 
 /// A word of a type: special, small, or any bits.
 pub fn word(random: &mut Random, ty: Type) -> u32 {
@@ -177,8 +202,7 @@ pub fn function(seed: u64, options: &Options) -> Function {
     let name = format!("random{seed}");
     let function = Function { name, inputs: inputs.clone(), outputs: vec![], body: Block::default(), values: vec![] };
     let reach = *random.pick(&[3, 8, 20, 1000]);
-    let ops =
-        Op::ALL.iter().copied().filter(|&op| op != Op::Any && !op.is_reading() && (options.composite || !op.is_composite()));
+    let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any && (options.composite || !op.is_composite()));
     let mut generator = Generator {
         ops: ops.collect(),
         left: options.ops,
@@ -249,6 +273,19 @@ impl Generator {
         self.constant(ty, bits)
     }
 
+    /// The first argument of an operation that reads.
+    fn random_table(&mut self, op: Op) -> Value {
+        let table = self.random.below(TABLES.len());
+        if op == Op::Load {
+            return self.int(table);
+        }
+        let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
+        let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
+        let channel = self.random.below(4) as u32;
+        let offset = if self.random.once_in(2) { [0, 0] } else { [0, 0].map(|_: i32| self.random.below(17) as i32 - 8) };
+        self.int(Access { table: table as u32, channel, taps, wrap, offset }.pack() as usize)
+    }
+
     fn int(&mut self, x: usize) -> Value {
         self.constant(Type::I32, x as u32)
     }
@@ -306,6 +343,14 @@ impl Generator {
             }
             Op::Bits => return self.bits(args[0]),
             _ => {}
+        }
+        if op.is_reading() {
+            args[0] = self.random_table(op);
+            if types[1] == Type::I32 && self.random.once_in(2) {
+                // Mostly within all tables but the smallest ones.
+                let mask = self.int(63);
+                args[1] = self.append(Op::And, &[args[1], mask]);
+            }
         }
         self.append(op, &args)
     }
@@ -512,7 +557,7 @@ mod tests {
                 let verified = if lowered { verify_lowered(&function) } else { verify(&function) };
                 verified.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
                 for inputs in rows(&function.inputs, 2, seed) {
-                    interpreter::run(&function, &[], &inputs, 1 << 16)
+                    interpreter::run(&function, &tables(), &inputs, 1 << 16)
                         .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
                 }
                 for_each_stmt(&function.body, &mut |stmt| match stmt {
@@ -522,7 +567,7 @@ mod tests {
                 });
             }
         }
-        assert!(Op::ALL.iter().all(|op| ops[*op as usize] || op.is_reading()), "all operations occur");
+        assert!(ops.iter().all(|&seen| seen), "all operations occur");
         assert!(ifs > 500 && loops > 500, "{ifs} ifs, {loops} loops");
     }
 
@@ -535,7 +580,7 @@ mod tests {
             assert_eq!(parsed.to_string(), text, "seed {seed}");
             assert_eq!(parse(&parsed.to_string()).unwrap(), parsed, "seed {seed}");
             for inputs in rows(&function.inputs, 2, seed) {
-                let run = |function: &Function| interpreter::run(function, &[], &inputs, 1 << 16).unwrap();
+                let run = |function: &Function| interpreter::run(function, &tables(), &inputs, 1 << 16).unwrap();
                 let alike = |(port, (a, b)): (&Port, (u32, u32))| crate::differential::same(port.ty, a, b);
                 let same = std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed))).all(alike);
                 assert!(same, "seed {seed}");

@@ -149,7 +149,7 @@ mod tests {
         let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
         let after = run(&before, Rules::Exact);
         for row in random::rows(&before.inputs, 50, 5) {
-            let run = |function| interpreter::run(function, &[], &row, 1 << 20).expect("loops end");
+            let run = |function| interpreter::run(function, &random::tables(), &row, 1 << 20).expect("loops end");
             assert_eq!(run(&before), run(&after), "{row:x?}\n{before}\n{after}");
         }
         let (mut loops, mut stmts) = (0, 0);

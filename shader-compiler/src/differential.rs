@@ -178,8 +178,8 @@ pub fn op_function(op: Op) -> Function {
     let args = op.signature().args.iter().zip(["a", "b", "c"]);
     let mut args: Vec<_> = args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
     if op.is_reading() {
-        let image = Access::new(2, 1, Lookup::default());
-        args[0] = builder.i32(if op == Op::Load { 1 } else { image.pack() as i32 });
+        let image = Access::new(0, 1, Lookup::default());
+        args[0] = builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 });
     }
     let value = builder.op(op, &args);
     builder.finish([("r".to_owned(), value)])

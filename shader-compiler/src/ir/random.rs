@@ -94,19 +94,21 @@ const INTEGERS: &[u32] =
     &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
 
 /// Numbers of words of the tables that random functions read.
-const TABLES: [usize; 4] = [1, 3, 52, 5000];
+const TABLES: [usize; 4] = [52, 5000, 3, 1];
 
-/// Columns and rows of the last two, which are images.
+/// Columns and rows of the first two, which are images.
 const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
 
-/// The tables that random functions read; no word occurs twice but by chance.
+/// The tables that random functions read, two images and two of any words; no word occurs twice but by chance.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut random = Random::new(3);
         let mut words: Vec<_> = (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect();
-        for (table, image) in [2, 3].into_iter().zip(IMAGES) {
+        for (table, image) in IMAGES.iter().enumerate() {
             let start = TABLES[..table].iter().sum();
-            words[start..start + 2].copy_from_slice(&image);
+            let (header, texels) = words[start..start + TABLES[table]].split_at_mut(2);
+            header.copy_from_slice(image);
+            texels.iter_mut().for_each(|word| *word = (*word as i32 as f32 / 1073741824.0).to_bits());
         }
         words
     });

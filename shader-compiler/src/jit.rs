@@ -167,7 +167,7 @@ mod native {
                 // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. It also reads the
                 // `base` and `last` of the first `tables` tables, which are there, as asserted, and words from `base` up to number
                 // `last`: a table has them, borrows them for as long as `tables` is borrowed, and cannot be made or changed but as
-                // a whole. Nothing the code writes is among them, since outputs and counters are borrowed alone. The arena keeps the
+                // a whole. Nothing that the code writes is among them, since outputs and counters are borrowed mutably. The arena keeps the
                 // code, and `load` has seen that the machine runs it.
                 unsafe {
                     (self.call)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());

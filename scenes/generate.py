@@ -668,6 +668,7 @@ def knob():
 def brushed_metal(folder, _):
     file = lambda name: os.path.join(folder, name)
     write_png(file("pearls.png"), pearling(256, 4, 1))
+    write_png(file("straight.png"), [[(1.0, 0.5, 0.5)]])
     write_png(file("along.png"), streaks(256, 2, 0.02, 0.12))
     write_png(file("across.png"), streaks(256, 3, 0.12, 0.5))
     goblet().write_ply(file("goblet.ply.gz"))
@@ -675,7 +676,6 @@ def brushed_metal(folder, _):
     t = Text("brushed-metal", "anisotropic metals whose grain and roughness are textures", (0.25, -4.6, 2.1), (0.06, 0.15, 0.55),
              23, 640, 400, 512, 8)
     t.put('LightSource "infinite" "rgb L" [0.17 0.18 0.2]', "")
-    t.put('Texture "pearls" "spectrum" "imagemap" "string filename" ["pearls.png"] "float uscale" [4] "float vscale" [4]')
     for name, v in (("along", 1), ("across", 1)):
         t.put('Texture "%s" "float" "imagemap" "string filename" ["%s.png"] "string encoding" ["linear"] "float vscale" [%d]'
               % (name, name, v))
@@ -686,8 +686,8 @@ def brushed_metal(folder, _):
               % (name, nums(f0), "".join("\n  " + r for r in rest)))
 
     t.diffuse(backdrop=(0.16, 0.165, 0.18), black=(0, 0, 0))
-    streaky = '"texture alpha_x" ["along"] "texture alpha_y" ["across"]'
-    metal("pearled steel", (0.56, 0.57, 0.58), '"texture grain" ["pearls"] "float alpha_x" [0.09] "float alpha_y" [0.34]')
+    streaky = '"string grain" ["straight.png"] "texture alpha_x" ["along"] "texture alpha_y" ["across"]'
+    metal("pearled steel", (0.56, 0.57, 0.58), '"string grain" ["pearls.png"] "float repeats" [4] "float alpha_x" [0.09] "float alpha_y" [0.34]')
     metal("steel", (0.58, 0.58, 0.58), streaky)
     metal("titanium", (0.16, 0.3, 0.72), streaky)
     metal("copper", (0.93, 0.6, 0.46), streaky)

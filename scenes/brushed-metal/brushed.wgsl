@@ -1,7 +1,9 @@
 //! Brushed metal whose grain turns from place to place: anisotropic microfacets with Trowbridge and Reitz's distribution (GGX of
 //! Walter et al. 2007) and the masking of height-correlated facets (Heitz 2014), Fresnel's term after Schlick 1994.
 //!
-//! The frame is turned by the angle of the grain before anything else is done; all that follows is a usual anisotropic metal.
+//! The grain is an image: red and green hold cosine and sine of twice its angle to the tangent, which has no seam where a direction
+//! meets its opposite, from 0 to 1 in place of -1 to 1; blue makes grooves rougher across. The shading frame is turned along the
+//! grain before anything else is done; all that follows is a usual anisotropic metal.
 
 const INV_PI = 0.3183098861837907;
 
@@ -12,16 +14,24 @@ struct Material {
     alpha_x: f32,
     /// Roughness across the grain. range: [0.01, 1], default: 0.32
     alpha_y: f32,
-    /// Direction of the grain: cosine and sine of twice its angle to the tangent, of any length, as 2 rg − 1. The default is
-    /// along the tangent. range: [0, 1], default: (1, 0.5, 0.5)
-    grain: vec3f,
+    /// How often the image of the grain repeats in each texture coordinate. range: [0, 1000], default: 1
+    repeats: f32,
+    /// Cosine and sine of the angle of the grain, as found in the image. range: [-1, 1], default: 0
+    direction: vec2f,
 }
 
-/// Cosine and sine of the angle of the grain.
-fn direction(m: Material) -> vec2f {
-    let twice = 2.0 * m.grain.xy - 1.0;
-    let cosine = twice.x / max(length(twice), 1e-4);
-    return vec2f(sqrt(max(0.5 + 0.5 * cosine, 0.0)), sign(twice.y + 1e-6) * sqrt(max(0.5 - 0.5 * cosine, 0.0)));
+var grain: texture_2d<f32>;
+var smoothly: sampler;
+
+fn material(p: SurfacePoint, m: Material) -> Material {
+    let texel = textureSample(grain, smoothly, m.repeats * p.uv);
+    let twice = 2.0 * texel.rg - 1.0;
+    // Half the angle. Where texels of all directions meet, there is none: along the tangent.
+    let cosine = select(1.0, twice.x / length(twice), dot(twice, twice) > 1e-6);
+    var result = m;
+    result.direction = vec2f(sqrt(max(0.5 + 0.5 * cosine, 0.0)), select(-1.0, 1.0, twice.y > 0.0) * sqrt(max(0.5 - 0.5 * cosine, 0.0)));
+    result.alpha_y = m.alpha_y * (0.6 + 0.8 * texel.b);
+    return result;
 }
 
 /// A direction of the shading frame, turned so that x is along the grain.
@@ -47,7 +57,7 @@ fn facets(h: vec3f, m: Material) -> f32 {
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    let d = direction(m);
+    let d = m.direction;
     let i = to_grain(wi, d);
     let o = to_grain(wo, d);
     let h = normalize(i + o);
@@ -60,7 +70,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 
 /// Normals as they are seen from wo, by spherical caps (Dupuy and Benyoub 2023).
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    let d = direction(m);
+    let d = m.direction;
     let o = to_grain(wo, d);
     let alpha = vec3f(m.alpha_x, m.alpha_y, 1.0);
     let view = normalize(o * alpha);
@@ -73,7 +83,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
 
 /// The density of the visible normals, over 4 (wo · h) for directions.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
-    let d = direction(m);
+    let d = m.direction;
     let o = to_grain(wo, d);
     let h = normalize(to_grain(wi, d) + o);
     return select(0.0, 0.5 * facets(h, m) / (o.z + stretched(o, m)), wi.z > 0.0);

@@ -9,7 +9,9 @@ use crate::ir::verify::{VerifyError, verify, verify_lowered};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
+use crate::math::texture::Access;
 use crate::target::Target;
+use crate::texture::Lookup;
 use crate::{interpreter, passes};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -169,13 +171,15 @@ pub fn targets() -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| target.is_available()).collect()
 }
 
-/// A function of one operation, with an input for each argument; `select` is of floats, and what reads reads a table of three words.
+/// A function of one operation, with an input for each argument; `select` is of floats, `load` reads a table of three words, and
+/// what looks values up does so in an image of 3 × 4 texels.
 pub fn op_function(op: Op) -> Function {
     let mut builder = Builder::new(op.name(), Rules::Exact);
     let args = op.signature().args.iter().zip(["a", "b", "c"]);
     let mut args: Vec<_> = args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
     if op.is_reading() {
-        args[0] = builder.i32(1);
+        let image = Access::new(0, 1, Lookup::default());
+        args[0] = builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 });
     }
     let value = builder.op(op, &args);
     builder.finish([("r".to_owned(), value)])

@@ -2,6 +2,7 @@
 
 mod messages;
 
+use lightbound_shader::texture::Lookup;
 use lightbound_shader::{Entry, Settings, Shader, ShaderError};
 use messages::{jargon, render};
 use std::collections::BTreeMap;
@@ -78,6 +79,7 @@ fn translation() {
         ("array", BRDF.replace("return", "var a: array<f32, 100000000>; return").replace("VALUE", "a[u32(wi.z)]")),
         ("constant", brdf("A[u32(wi.z)]") + "const A = array<f32, N>();\nconst N = 1u << 28u;\n"),
         ("override", brdf("a") + "override a: f32;\n"),
+        ("offset", "var t: texture_2d<f32>;\nvar s: sampler;\n".to_owned() + &brdf("textureSample(t, s, wi.xy, vec2(0, 8)).r")),
     ];
     let mut said = String::new();
     for (name, text) in texts {
@@ -102,6 +104,18 @@ fn settings() {
     assert!(function(&[("lobes", 3.0), ("flag", 0.0)]).is_ok());
     for overrides in [[("lobe", 1.0)], [("lobes", 2.5)], [("lobes", 5.0)], [("flag", 2.0)], [("lobes", f64::NAN)]] {
         said += &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
+    }
+    let texture = |shader: &Shader| {
+        let textures = vec![("wod".to_owned(), Lookup::default())];
+        render(
+            &shader
+                .function(Entry::Shaded, &Settings { textures, ..Settings::default() })
+                .expect_err("there is no such texture"),
+        )
+    };
+    let textured = "var wood: texture_2d<f32>;\nvar stone: texture_2d<f32>;\n".to_owned() + &BRDF.replace("VALUE", "wi.z");
+    for text in [&text, &textured] {
+        said += &format!("{}\n", texture(&Shader::parse("settings", text).expect("it is valid")));
     }
     said += &render(&shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"));
     insta::assert_snapshot!("settings", said);

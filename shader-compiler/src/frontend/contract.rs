@@ -3,7 +3,7 @@
 
 use super::diagnostics::type_name;
 use super::outline::{Member, Place};
-use super::{Parameter, Scalar, ShaderError, Source, range};
+use super::{Parameter, Scalar, ShaderError, Source, range, textures};
 use naga::{AddressSpace, Expression, Handle, Module, ScalarKind, Statement, TypeInner, VectorSize};
 
 /// The functions of a material.
@@ -210,7 +210,8 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     }
     let parameters = surface.iter().chain(settable).cloned().collect();
     let overrides = overrides(source, module)?;
-    Ok(Contract { brdf, sample, pdf, material, surface, members, parameters, overrides, textures: vec![] })
+    let textures = textures::names(module);
+    Ok(Contract { brdf, sample, pdf, material, surface, members, parameters, overrides, textures })
 }
 
 /// The error that there is no `brdf`.
@@ -305,9 +306,32 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
     Ok(overrides)
 }
 
-/// Whether this is what textures are read with.
-fn is_texture(ty: &TypeInner) -> bool {
-    matches!(ty, TypeInner::Image { .. } | TypeInner::Sampler { .. })
+/// Whether this is what images are read with, or an array of such things.
+fn is_resource(ty: &TypeInner) -> bool {
+    matches!(ty, TypeInner::Image { .. } | TypeInner::Sampler { .. } | TypeInner::BindingArray { .. })
+}
+
+/// The error for an image or sampler of a kind that is not supported.
+fn wrong_resource(source: &Source, module: &Module, ty: Handle<naga::Type>) -> ShaderError {
+    let name = type_name(module, ty);
+    let word = name.split('<').next().unwrap_or(&name);
+    let text = source.text();
+    // naga keeps no place of most types.
+    let tokens = &source.outline.tokens;
+    let places = tokens.iter().filter(|token| text[token.place.clone()] == *word).map(|token| {
+        let end = if name.contains('<') { text[token.place.start..].find('>') } else { None };
+        token.place.start..end.map_or(token.place.end, |length| token.place.start + length + 1)
+    });
+    let is_it = |place: &Place| text[place.clone()].chars().filter(|c| !c.is_whitespace()).eq(name.chars());
+    let place = places.clone().find(is_it).or_else(|| places.clone().next()).unwrap_or(0..0);
+    let error = source.error(format!("`{name}` is not supported")).at(place, "this type");
+    error.help(match module.types[ty].inner {
+        TypeInner::Sampler { .. } => "declare it as `sampler`",
+        TypeInner::Image { class: naga::ImageClass::Storage { .. }, .. } => {
+            "materials read images and write none: declare it as `texture_2d<f32>`"
+        }
+        _ => "images are two-dimensional and hold floats: declare it as `texture_2d<f32>`",
+    })
 }
 
 /// Rejects what WGSL has for graphics pipelines and for other precisions.
@@ -325,7 +349,8 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
     for (handle, variable) in module.global_variables.iter() {
         let (message, help) = match variable.space {
             AddressSpace::Private => continue,
-            AddressSpace::Handle if is_texture(&module.types[variable.ty].inner) => ("textures are not supported yet", None),
+            // What is not supported is found among the types.
+            AddressSpace::Handle if is_resource(&module.types[variable.ty].inner) => continue,
             AddressSpace::Handle => (
                 "a variable outside of functions needs an address space",
                 Some("write `const` for what does not change, `var<private>` for what does"),
@@ -342,8 +367,8 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
     }
     for (handle, ty) in module.types.iter() {
         let (message, name) = match ty.inner {
-            TypeInner::Image { .. } => ("textures are not supported yet", "texture_"),
-            TypeInner::Sampler { .. } => ("textures are not supported yet", "sampler"),
+            TypeInner::Image { .. } | TypeInner::Sampler { .. } if textures::is_supported(&ty.inner) => continue,
+            TypeInner::Image { .. } | TypeInner::Sampler { .. } => return Err(wrong_resource(source, module, handle)),
             TypeInner::Atomic(_) => ("atomics are not supported", "atomic"),
             TypeInner::AccelerationStructure { .. } => ("ray queries are not supported", "acceleration_structure"),
             TypeInner::RayQuery { .. } => ("ray queries are not supported", "ray_query"),
@@ -374,7 +399,6 @@ fn check_function(source: &Source, module: &Module, function: &naga::Function) -
     for (handle, expression) in function.expressions.iter() {
         let what = match expression {
             Expression::Derivative { .. } => "derivatives",
-            Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => "textures",
             Expression::AtomicResult { .. } => "atomics",
             Expression::WorkGroupUniformLoadResult { .. } => "workgroup variables",
             Expression::ArrayLength(_) => "arrays without a size",
@@ -394,7 +418,7 @@ fn check_function(source: &Source, module: &Module, function: &naga::Function) -
         }
         Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => unsupported("barriers", span),
         Statement::Atomic { .. } | Statement::ImageAtomic { .. } => unsupported("atomics", span),
-        Statement::ImageStore { .. } => unsupported("textures", span),
+        Statement::ImageStore { .. } => unsupported("stores to images", span),
         Statement::WorkGroupUniformLoad { .. } => unsupported("workgroup variables", span),
         Statement::SubgroupBallot { .. } | Statement::SubgroupGather { .. } | Statement::SubgroupCollectiveOperation { .. } => {
             unsupported("subgroup operations", span)

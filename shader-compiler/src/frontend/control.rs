@@ -211,7 +211,7 @@ impl<'m> Translator<'m> {
             Statement::Atomic { .. } | Statement::ImageAtomic { .. } | Statement::WorkGroupUniformLoad { .. } => {
                 return Err(self.statement_fault("atomics and workgroup variables cannot be used in a material"));
             }
-            Statement::ImageStore { .. } => return Err(self.statement_fault("textures cannot be written in a material")),
+            Statement::ImageStore { .. } => return Err(self.statement_fault("images cannot be written in a material")),
             _ => return Err(self.statement_fault("this statement cannot be used in a material")),
         }
         Ok(FALLS)
@@ -372,7 +372,7 @@ impl<'m> Translator<'m> {
         match item {
             Item::Leaves(leaves) => self.leaves(leaves).to_vec(),
             Item::Place(place) => self.indices_of(place).iter().map(|index| index.value).collect(),
-            Item::Unknown => vec![],
+            Item::Texture(_) | Item::Sampler | Item::Unknown => vec![],
         }
     }
 
@@ -391,7 +391,7 @@ impl<'m> Translator<'m> {
                 }
                 Item::Place(super::places::Place { indices: (start, place.indices.1), ..place })
             }
-            Item::Unknown => item,
+            Item::Texture(_) | Item::Sampler | Item::Unknown => item,
         }
     }
 

@@ -108,7 +108,7 @@ impl<'m> Translator<'m> {
                     let params: Vec<_> = effects.params.iter().map(|&param| arguments[param as usize]).collect();
                     let globals = effects.globals.clone();
                     slots.extend(params.into_iter().filter_map(|pointer| self.reach(frame, pointer)));
-                    slots.extend(globals.into_iter().filter_map(|global| self.globals[global.index()].as_ref().ok().copied()));
+                    slots.extend(globals.into_iter().filter_map(|global| self.private(global)));
                 }
                 Statement::Loop { .. } => loops = true,
                 _ => {}
@@ -132,6 +132,14 @@ impl<'m> Translator<'m> {
         &self.effects[function.index()]
     }
 
+    /// Slots of a private variable.
+    fn private(&self, global: Handle<GlobalVariable>) -> Option<Slots> {
+        match self.globals[global.index()] {
+            Ok(Item::Place(place)) => Some(place.slots),
+            _ => None,
+        }
+    }
+
     /// Slots that a pointer may lead to: a part of a variable, up to the first dynamic index.
     fn reach(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
         let mut chain = vec![];
@@ -142,7 +150,7 @@ impl<'m> Translator<'m> {
         }
         let mut slots = match frame.expressions[root] {
             Expression::LocalVariable(variable) => frame.locals[variable.index()],
-            Expression::GlobalVariable(variable) => *self.globals[variable.index()].as_ref().ok()?,
+            Expression::GlobalVariable(variable) => self.private(variable)?,
             Expression::FunctionArgument(index) => match frame.args[index as usize] {
                 Item::Place(place) if place.indices.1 == 0 => place.slots,
                 Item::Place(place) => return Some(self.hull(place)),
@@ -249,6 +257,8 @@ fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
         Expression::Binary { left, right, .. } => [left, right].into_iter().for_each(f),
         Expression::Select { condition, accept, reject } => [condition, accept, reject].into_iter().for_each(f),
         Expression::Relational { argument, .. } => f(argument),
+        // Textures, samplers and offsets are known everywhere, and levels are of no use.
+        Expression::ImageSample { coordinate, .. } | Expression::ImageLoad { coordinate, .. } => f(coordinate),
         Expression::Math { arg, arg1, arg2, arg3, .. } => [Some(arg), arg1, arg2, arg3].into_iter().flatten().for_each(f),
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! The functions of a shader as functions of plain words: named inputs in, named outputs out.
 
 use super::translate::{Fault, Translator};
-use super::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source};
+use super::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use naga::Handle;
 
@@ -22,6 +22,7 @@ pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Re
     let source = &shader.source;
     let contract = &shader.contract;
     check_overrides(source, shader, settings)?;
+    textures::check_settings(shader, settings)?;
     let missing = |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
     let together = "`sample` and `pdf` come together, and are optional";
     let (name, handle) = match entry {
@@ -43,7 +44,7 @@ pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Re
     };
     let parameters = if setup.is_some() { &contract.parameters } else { &contract.members };
     let parameters: Vec<_> = parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
-    let mut translator = Translator::new(&shader.module, &shader.info, builder, settings.loop_cap, &settings.overrides);
+    let mut translator = Translator::new(&shader.module, &shader.info, builder, settings);
     // Functions may leave the last of their arguments out.
     let call = |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
         let taken = &args[..shader.module.functions[handle].arguments.len()];

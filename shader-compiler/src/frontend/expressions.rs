@@ -59,6 +59,7 @@ impl<'m> Translator<'m> {
         match self.item(frame, expression)? {
             Item::Leaves(leaves) => Ok(leaves),
             Item::Place(_) | Item::Unknown => Err(self.fault(frame, expression, "a pointer cannot be a value", None)),
+            Item::Texture(_) | Item::Sampler => Err(self.fault(frame, expression, "a texture cannot be a value", None)),
         }
     }
 
@@ -94,13 +95,13 @@ impl<'m> Translator<'m> {
                 match item {
                     Item::Leaves(leaves) => Item::Leaves(self.part(leaves, part)),
                     Item::Place(place) => Item::Place(place.part(part)),
-                    Item::Unknown => unreachable!("operands are evaluated"),
+                    Item::Texture(_) | Item::Sampler | Item::Unknown => unreachable!("operands are evaluated, and have parts"),
                 }
             }
             Expression::FunctionArgument(index) => frame.args[index as usize],
             Expression::LocalVariable(variable) => Item::Place(Place::whole(frame.locals[variable.index()])),
             Expression::GlobalVariable(variable) => match &self.globals[variable.index()] {
-                Ok(slots) => Item::Place(Place::whole(*slots)),
+                Ok(item) => *item,
                 Err(fault) => return Err(Fault { span: self.span_of(frame, handle), ..fault.clone() }),
             },
             Expression::Load { pointer } => match self.item(frame, pointer)? {
@@ -187,10 +188,13 @@ impl<'m> Translator<'m> {
                 let (leaves, checked) = self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
                 checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
-            ref other => {
-                let (message, help) = unsupported(other);
-                Err(self.fault(frame, handle, message, Some(help)))
-            }
+            ref other => match self.image(frame, other)? {
+                Some(leaves) => Ok(leaves),
+                None => {
+                    let (message, help) = unsupported(other);
+                    Err(self.fault(frame, handle, message, Some(help)))
+                }
+            },
         }
     }
 
@@ -205,7 +209,7 @@ impl<'m> Translator<'m> {
             (Item::Leaves(leaves), None) => Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?),
             (Item::Place(place), Some(part)) => Item::Place(place.part(part)),
             (Item::Place(place), None) => Item::Place(self.index(place, Index { value: index, count, stride })),
-            (Item::Unknown, _) => unreachable!("operands are evaluated"),
+            (Item::Texture(_) | Item::Sampler | Item::Unknown, _) => unreachable!("operands are evaluated, and have parts"),
         })
     }
 
@@ -237,9 +241,6 @@ fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
     match expression {
         Expression::Derivative { .. } => {
             ("derivatives have no meaning in a material", "it is evaluated at points, not on a grid of pixels")
-        }
-        Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
-            ("textures cannot be used in this function", "pass the value that was looked up as a member of `Material`")
         }
         Expression::ArrayLength(_) => {
             ("arrays without a fixed size cannot be used in a material", "give the array a constant size")

@@ -141,7 +141,7 @@ impl<'m> Layout<'m> {
             TypeInner::Atomic(_) => ("atomics".to_owned(), "materials share nothing: use a plain integer"),
             TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => ("this pointer".to_owned(), "pass the value"),
             TypeInner::Image { .. } | TypeInner::Sampler { .. } | TypeInner::BindingArray { .. } => {
-                ("textures and samplers".to_owned(), "pass the value that was looked up as a member of `Material`")
+                ("textures and samplers in variables".to_owned(), "look the value up, and pass that")
             }
             TypeInner::Scalar(s) | TypeInner::Vector { scalar: s, .. } | TypeInner::Matrix { scalar: s, .. } => {
                 return narrow(s, span);

@@ -106,7 +106,7 @@ impl<'m> Translator<'m> {
             };
             wants = and(b, wants, free);
         }
-        let cap = b.constant(Type::I32, self.loop_cap);
+        let cap = b.constant(Type::I32, self.settings.loop_cap);
         let below = b.op(Op::ULt, &[round, cap]);
         let above = not(b, below);
         let stopped = and(b, wants, above);

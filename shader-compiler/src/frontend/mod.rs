@@ -23,6 +23,7 @@ mod programs;
 mod range;
 #[cfg(test)]
 mod testing;
+mod textures;
 mod translate;
 
 use crate::ir::{Function, Type};

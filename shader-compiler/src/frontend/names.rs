@@ -5,11 +5,12 @@ const BUILTINS: &str = "abs acos acosh all any array asin asinh atan atan2 atanh
     countOneBits countTrailingZeros cross degrees determinant distance dot exp exp2 extractBits f32 faceForward firstLeadingBit \
     firstTrailingBit floor fma fract frexp i32 insertBits inverseSqrt ldexp length log log2 mat2x2f mat2x3f mat2x4f mat3x2f mat3x3f \
     mat3x4f mat4x2f mat4x3f mat4x4f max min mix modf normalize pow ptr quantizeToF16 radians reflect refract reverseBits round saturate \
-    select sign sin sinh smoothstep sqrt step tan tanh transpose trunc u32 vec2 vec2f vec2i vec2u vec3 vec3f vec3i vec3u vec4 vec4f \
+    sampler select sign sin sinh smoothstep sqrt step tan tanh textureDimensions textureGather textureLoad textureNumLevels textureSample \
+    textureSampleBaseClampToEdge textureSampleBias textureSampleGrad textureSampleLevel texture_2d transpose trunc u32 vec2 vec2f vec2i vec2u vec3 vec3f vec3i vec3u vec4 vec4f \
     vec4i vec4u";
 
 /// What other shading languages call what WGSL has too.
-const FOREIGN: [(&str, &str); 35] = [
+const FOREIGN: [(&str, &str); 44] = [
     ("float", "f32"),
     ("double", "f32"),
     ("half", "f32"),
@@ -45,6 +46,15 @@ const FOREIGN: [(&str, &str); 35] = [
     ("asuint", "bitcast<u32>"),
     ("atan2f", "atan2"),
     ("ln", "log"),
+    ("sampler2D", "texture_2d<f32>"),
+    ("Texture2D", "texture_2d<f32>"),
+    ("SamplerState", "sampler"),
+    ("texture", "textureSample"),
+    ("tex2D", "textureSample"),
+    ("texture2D", "textureSample"),
+    ("textureLod", "textureSampleLevel"),
+    ("texelFetch", "textureLoad"),
+    ("textureSize", "textureDimensions"),
 ];
 
 /// The remedy for a name that is not known, given the names that the shader declares.

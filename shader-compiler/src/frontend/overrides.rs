@@ -15,7 +15,7 @@ impl<'m> Translator<'m> {
     ) -> Result<Leaves, Fault> {
         let declared = &self.module.overrides[constant];
         let name = declared.name.as_deref().unwrap_or("");
-        let Some(&(_, x)) = self.overrides.iter().rev().find(|(key, _)| key == name) else {
+        let Some(&(_, x)) = self.settings.overrides.iter().rev().find(|(key, _)| key == name) else {
             let Some(init) = declared.init else {
                 let message = format!("`{name}` has no value");
                 return Err(self.fault(frame, handle, message, Some("give the `override` a default, or pass a value for it")));

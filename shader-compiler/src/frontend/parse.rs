@@ -6,7 +6,7 @@
 //! input makes it panic; what does is an error like any other.
 
 use super::outline::Outline;
-use super::{ShaderError, Source, contract, diagnostics};
+use super::{ShaderError, Source, contract, diagnostics, textures};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -72,7 +72,9 @@ fn check_depth(source: &Source) -> Result<(), ShaderError> {
 }
 
 fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, ShaderError> {
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
+    // There are neither derivatives nor barriers, which control flow would have to be uniform for.
+    let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
+    let mut validator = Validator::new(flags, Capabilities::SHADER_FLOAT16_IN_FLOAT32);
     validator.validate(module).map_err(|error| diagnostics::validation_error(source, module, &error))
 }
 
@@ -90,8 +92,10 @@ fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderE
 pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
     check_depth(source)?;
     let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
-        let module = naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
+        let mut module =
+            naga::front::wgsl::parse_str(source.text()).map_err(|error| diagnostics::parse_error(source, &error))?;
         contract::check_language(source, &module)?;
+        textures::bind(&mut module);
         let info = validate(source, &module)?;
         if !module.overrides.is_empty() {
             check_overrides(source, &module)?;

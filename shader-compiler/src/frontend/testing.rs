@@ -1,11 +1,13 @@
 //! For tests of translation: WGSL in, words out.
 
+use super::Settings;
 use super::layout::Layout;
+use super::textures;
 use super::translate::{Fault, Translator};
 use crate::differential::same;
 use crate::interpreter;
 use crate::ir::function::for_each_stmt;
-use crate::ir::random::Random;
+use crate::ir::random::{self, Random};
 use crate::ir::verify::verify;
 use crate::ir::{Builder, Function, Rules, Stmt, Type};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -16,7 +18,8 @@ pub(crate) const CAP: u32 = 1000;
 
 /// Parses and validates.
 pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
-    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+    let mut module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+    textures::bind(&mut module);
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{source}", e.emit_to_string(source)));
     (module, info)
@@ -43,7 +46,8 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
         let inputs = leaves.into_iter().enumerate().map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
         args.push(inputs.collect::<Vec<_>>());
     }
-    let mut translator = Translator::new(&module, &info, builder, CAP, overrides);
+    let settings = Settings { overrides: overrides.to_vec(), loop_cap: CAP, ..Settings::default() };
+    let mut translator = Translator::new(&module, &info, builder, &settings);
     let results = translator.call(handle, &args)?;
     let capped = translator.capped();
     let result = function.result.as_ref().expect("`f` has a result");
@@ -68,9 +72,9 @@ pub(crate) fn fault(source: &str) -> (Fault, String) {
     (fault, text)
 }
 
-/// Outputs of a function.
+/// Outputs of a function, whose textures are those of random functions.
 pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
-    interpreter::run(function, &[], inputs, 1 << 24).expect("loops are capped")
+    interpreter::run(function, &random::tables(), inputs, 1 << 24).expect("loops are capped")
 }
 
 /// Holds `f(inputs…) -> expected` for WGSL functions, apart from NaN payloads; prints what fails.

@@ -7,9 +7,11 @@
 //!
 //! Bounded: nesting, number of values and work are limited, and what exceeds a limit is a [`Fault`].
 
+use super::Settings;
 use super::effects::Effects;
 use super::layout::{Layout, MAX_LEAVES};
 use super::places::{Index, Place};
+use super::textures;
 use crate::ir::{Builder, Emit, Op, Value};
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{AddressSpace, Arena, Expression, Handle, Module, Span, TypeInner};
@@ -64,6 +66,10 @@ pub(crate) enum Item {
     Leaves(Leaves),
     /// A pointer.
     Place(Place),
+    /// The texture of this number.
+    Texture(u32),
+    /// A sampler, of which nothing is asked.
+    Sampler,
 }
 
 /// An arena of expressions under evaluation: a function's, during one call of it, or the module's.
@@ -90,8 +96,9 @@ pub(crate) struct Translator<'m> {
     pub(super) info: &'m ModuleInfo,
     pub(super) layout: Layout<'m>,
     pub(super) builder: Builder,
-    pub(super) loop_cap: u32,
-    pub(super) overrides: &'m [(String, f64)],
+    pub(super) settings: &'m Settings,
+    /// In the order of their numbers.
+    pub(super) textures: Vec<Handle<naga::GlobalVariable>>,
     /// The module's own expressions; taken while one of them is evaluated.
     pub(super) constants: Option<Frame<'m>>,
     pub(super) constant_depth: u32,
@@ -103,8 +110,8 @@ pub(crate) struct Translator<'m> {
     pub(super) slots: Vec<Value>,
     /// Slots that were changed, with what they held before.
     pub(super) trail: Vec<(u32, Value)>,
-    /// By global variable: where it is, or why it cannot be used.
-    pub(super) globals: Vec<Result<Slots, Fault>>,
+    /// By global variable: what it stands for, or why it cannot be used.
+    pub(super) globals: Vec<Result<Item, Fault>>,
     /// By function, as far as they were asked for.
     pub(super) effects: Vec<Effects>,
     pub(super) depth: u32,
@@ -117,15 +124,8 @@ pub(crate) struct Translator<'m> {
 pub(crate) const CAPPED: u32 = 0;
 
 impl<'m> Translator<'m> {
-    /// For a valid module. `overrides` are values of `override` declarations by name, the others have their defaults; a loop is left
-    /// after `loop_cap` rounds.
-    pub fn new(
-        module: &'m Module,
-        info: &'m ModuleInfo,
-        mut builder: Builder,
-        loop_cap: u32,
-        overrides: &'m [(String, f64)],
-    ) -> Translator<'m> {
+    /// For a valid module.
+    pub fn new(module: &'m Module, info: &'m ModuleInfo, mut builder: Builder, settings: &'m Settings) -> Translator<'m> {
         let capped = builder.bool(false);
         let constants = Frame {
             expressions: &module.global_expressions,
@@ -142,8 +142,8 @@ impl<'m> Translator<'m> {
             info,
             layout: Layout::new(module),
             builder,
-            loop_cap,
-            overrides,
+            settings,
+            textures: textures::declared(module),
             constants: Some(constants),
             constant_depth: 0,
             pool: vec![],
@@ -157,9 +157,12 @@ impl<'m> Translator<'m> {
             work: 0,
             span: Span::UNDEFINED,
         };
-        for (_, variable) in module.global_variables.iter() {
-            let slots = translator.place_global(variable);
-            translator.globals.push(slots);
+        for (handle, variable) in module.global_variables.iter() {
+            let global = match translator.resource(handle) {
+                Some(resource) => Ok(resource),
+                None => translator.place_global(variable).map(|slots| Item::Place(Place::whole(slots))),
+            };
+            translator.globals.push(global);
         }
         translator
     }
@@ -285,7 +288,7 @@ impl<'m> Translator<'m> {
                 };
                 return self.allocate(values);
             }
-            AddressSpace::Handle => "a texture or sampler",
+            AddressSpace::Handle => "a resource of another kind than `texture_2d<f32>` and `sampler`",
             AddressSpace::Uniform => "a uniform buffer",
             AddressSpace::Storage { .. } => "a storage buffer",
             AddressSpace::WorkGroup => "a workgroup variable",
@@ -349,7 +352,7 @@ impl<'m> Translator<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::testing::{CAP, Numbers, check, fault, module, run, translate};
+    use crate::frontend::testing::{Numbers, check, fault, module, run, translate};
     use crate::ir::{Rules, Type};
 
     #[test]
@@ -382,7 +385,8 @@ mod tests {
         let (handle, _) = module.functions.iter().next().expect("there is one");
         let mut builder = Builder::new("f", Rules::Relaxed);
         let x = builder.input("x", Type::I32);
-        let mut translator = Translator::new(&module, &info, builder, CAP, &[]);
+        let settings = Settings::default();
+        let mut translator = Translator::new(&module, &info, builder, &settings);
         let first = translator.call(handle, &[vec![x]]).expect("it can be translated");
         let second = translator.call(handle, &[vec![x]]).expect("it can be translated");
         let outputs = [first[0], second[0]].map(|value| (String::new(), value));
@@ -426,8 +430,8 @@ mod tests {
             ),
             ("var<workgroup> u: f32; fn f(x: f32) -> f32 { return x * u; }", "`u` is a workgroup variable"),
             (
-                "@group(0) @binding(0) var u: texture_2d<f32>; fn f(x: vec2i) -> vec4f { return textureLoad(u, x, 0); }",
-                "textures",
+                "@group(0) @binding(0) var u: texture_3d<f32>; fn f(x: vec3i) -> vec4f { return textureLoad(u, x, 0); }",
+                "`u` is a resource of another kind",
             ),
             ("fn f(x: f32) -> f32 { return dpdx(x); }", "derivatives have no meaning in a material"),
         ];

@@ -185,8 +185,8 @@ impl Function {
                 && let Some((op, args)) = self.operation(*value)
                 && op.is_reading()
             {
-                let number = self.constant(args[0]).expect("numbers of tables are constants");
-                tables = tables.max(number as usize + 1);
+                let table = self.constant(args[0]).and_then(|first| op.table(first));
+                tables = tables.max(table.expect("operations tell their tables") as usize + 1);
             }
         });
         tables

@@ -4,15 +4,15 @@
 //! constant folding run. A *basic* operation (`{ … }`) is a machine instruction or a short fixed sequence of them in every back
 //! end. A *composite* one (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and generic over
 //! [`Emit`]: run on words it is the meaning, run on a builder it is the expansion that back ends see. So the two cannot differ.
-//! One that is *reading* looks into [tables](Table) (`read …` says how, or it is composite); its first argument is the number of a
-//! table and a constant, so that code knows where to look. What is read is known only when code runs, so nothing folds it.
+//! One that is *reading* looks into [tables](Table) (`read …` says how, or it is composite); its first argument is a constant that
+//! [tells the table](Op::table), so that code knows where to look. What is read is known only when code runs, so nothing folds it.
 //!
 //! All operations are pure and total: no traps, no undefined results; tables do not change while code runs. NaN payloads and signs
 //! are unspecified.
 
-use super::table::Table;
+use super::table::{TABLES, Table};
 use super::types::{Any, Type, Word};
-use crate::math::{exponential, integer, inverse_trigonometric, logarithm, numeric, power, trigonometric};
+use crate::math::{exponential, integer, inverse_trigonometric, logarithm, numeric, power, texture, trigonometric};
 
 /// What a sequence of operations is written into: a builder, which appends them, or [`Words`], which computes them.
 pub trait Emit {
@@ -76,6 +76,18 @@ pub struct Signature {
     pub args: &'static [Option<Type>],
     /// The result's.
     pub result: Option<Type>,
+}
+
+impl Op {
+    /// Number of the table that a reading operation looks into, told by its first argument: the number itself, or an
+    /// [`Access`](texture::Access). `None` where it tells none.
+    pub fn table(self, first: u32) -> Option<u32> {
+        match self {
+            Op::Load => Some(first).filter(|&table| table < TABLES),
+            op if op.is_reading() => texture::Access::unpack(first).map(|access| access.table),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a row has a flag, the first of the two.
@@ -143,7 +155,7 @@ macro_rules! ops {
                 match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
             }
 
-            /// Whether the result depends on words of the table whose number the first argument is.
+            /// Whether the result depends on words of the [table](Op::table) that the first argument tells.
             pub const fn is_reading(self) -> bool {
                 match self { $(Op::$op => row_flag!(reading $($flag)?)),* }
             }
@@ -358,4 +370,10 @@ ops! {
     TrailingZeros "trailing_zeros" (a: u32) -> u32, via integer::trailing_zeros;
     /// Bits in reversed order
     ReverseBits "reverse_bits" (a: u32) -> u32, via integer::reverse_bits;
+
+    // Composite operations on images, which tables are; `what` is an [`Access`](texture::Access).
+    /// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the image
+    Texel "texel" reading (what: u32, u: f32, v: f32) -> f32, via texture::texel;
+    /// A channel of a texel, whose column and row are counted from the top left and unsigned; of the last one beyond the end
+    Fetch "fetch" reading (what: u32, column: u32, row: u32) -> f32, via texture::fetch;
 }

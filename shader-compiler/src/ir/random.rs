@@ -10,6 +10,8 @@ use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
 use super::table::Table;
 use super::types::Type;
+use crate::math::texture::{Access, Taps};
+use crate::texture::Wrap;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -92,13 +94,23 @@ const INTEGERS: &[u32] =
     &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
 
 /// Numbers of words of the tables that random functions read.
-const TABLES: [usize; 4] = [1, 3, 50, 5000];
+const TABLES: [usize; 4] = [52, 5000, 3, 1];
 
-/// The tables that random functions read; no word occurs twice but by chance.
+/// Columns and rows of the first two, which are images.
+const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
+
+/// The tables that random functions read, two images and two of any words; no word occurs twice but by chance.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
         let mut random = Random::new(3);
-        (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect()
+        let mut words: Vec<_> = (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect();
+        for (table, image) in IMAGES.iter().enumerate() {
+            let start = TABLES[..table].iter().sum();
+            let (header, texels) = words[start..start + TABLES[table]].split_at_mut(2);
+            header.copy_from_slice(image);
+            texels.iter_mut().for_each(|word| *word = (*word as i32 as f32 / 1073741824.0).to_bits());
+        }
+        words
     });
     let mut rest = &WORDS[..];
     TABLES.map(|count| Table::new(rest.split_off(..count).expect("there are words for all"))).to_vec()
@@ -263,9 +275,17 @@ impl Generator {
         self.constant(ty, bits)
     }
 
-    fn random_table(&mut self) -> Value {
+    /// The first argument of an operation that reads.
+    fn random_table(&mut self, op: Op) -> Value {
         let table = self.random.below(TABLES.len());
-        self.int(table)
+        if op == Op::Load {
+            return self.int(table);
+        }
+        let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
+        let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
+        let channel = self.random.below(4) as u32;
+        let offset = if self.random.once_in(2) { [0, 0] } else { [0, 0].map(|_: i32| self.random.below(17) as i32 - 8) };
+        self.int(Access { table: table as u32, channel, taps, wrap, offset }.pack() as usize)
     }
 
     fn int(&mut self, x: usize) -> Value {
@@ -327,8 +347,8 @@ impl Generator {
             _ => {}
         }
         if op.is_reading() {
-            args[0] = self.random_table();
-            if self.random.once_in(2) {
+            args[0] = self.random_table(op);
+            if types[1] == Type::I32 && self.random.once_in(2) {
                 // Mostly within all tables but the smallest ones.
                 let mask = self.int(63);
                 args[1] = self.append(Op::And, &[args[1], mask]);

@@ -2,7 +2,6 @@
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
-use super::table::TABLES;
 use super::types::Type;
 use rustc_hash::FxHashSet;
 
@@ -193,9 +192,9 @@ impl Verifier<'_> {
         let (want, found) = (signature.result.or(any), self.ty(value)?);
         ensure(want == Some(found), || format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name()))?;
         if op.is_reading() {
-            let number = self.function.constant(args[0]);
-            ensure(number.is_some(), || format!("the table of `{}` is not a constant", op.name()))?;
-            ensure(number < Some(TABLES), || format!("the table of `{}` is beyond the {TABLES} that there may be", op.name()))?;
+            let first = self.function.constant(args[0]);
+            let first = first.ok_or_else(|| format!("the table of `{}` is not a constant", op.name()))?;
+            ensure(op.table(first).is_some(), || format!("{first} does not tell which table `{}` reads", op.name()))?;
         }
         if self.lowered && matches!(op, Op::Shl | Op::LShr | Op::AShr) {
             ensure(self.function.constant(args[1]).is_some(), || format!("the amount of `{}` is not a constant", op.name()))?;
@@ -447,8 +446,14 @@ mod tests {
             let text = format!("fn f(i: i32) -> (r: i32) {{\n  %word = load {table}, i\n  return %word\n}}");
             parse(&text).map(drop).map_err(|error| error.message)
         };
+        let look_up = |what: u32| {
+            let text = format!("fn f(u: f32) -> (x: f32) {{\n  %x = texel {what}, u, u\n  return %x\n}}");
+            parse(&text).map(drop).map_err(|error| error.message)
+        };
         read("0").unwrap();
         assert_eq!(read("i").unwrap_err(), "the table of `load` is not a constant");
-        assert_eq!(read("65536").unwrap_err(), "the table of `load` is beyond the 65536 that there may be");
+        assert_eq!(read("65536").unwrap_err(), "65536 does not tell which table `load` reads");
+        look_up(65536 + 7).unwrap();
+        assert_eq!(look_up(3 << 18).unwrap_err(), "786432 does not tell which table `texel` reads");
     }
 }

@@ -22,6 +22,7 @@ pub mod inverse_trigonometric;
 pub mod logarithm;
 pub mod numeric;
 pub mod power;
+pub mod texture;
 pub mod trigonometric;
 
 use crate::ir::{Emit, Op};
@@ -79,6 +80,7 @@ steps! {
     iadd = IAdd(a, b);
     isub = ISub(a, b);
     imul = IMul(a, b);
+    smin = SMin(a, b);
     smax = SMax(a, b);
     umin = UMin(a, b);
     and = And(a, b);
@@ -90,11 +92,14 @@ steps! {
     slt = SLt(a, b);
     ult = ULt(a, b);
     ieq = IEq(a, b);
+    either = BOr(a, b);
+    not = BNot(a);
     select = Select(c, t, e);
     bits = Bits(a);
     float = Float(a);
     convert = FromS32(a);
     chop = Chop(a);
+    load = Load(table, index);
 }
 
 /// Number of fraction bits of a float.

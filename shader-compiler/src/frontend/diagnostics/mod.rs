@@ -4,6 +4,7 @@
 //! out what was found, or names the wrong place. What the validator rejects comes as data with handles into the module, from which
 //! names and types are taken. What is not known here is passed on, cleaned of handles.
 
+mod images;
 mod parser;
 mod validator;
 

@@ -2,7 +2,7 @@
 
 use super::super::outline::Place;
 use super::super::{ShaderError, Source, locate, names};
-use super::{conversion, list, lower_first, plain, presentable};
+use super::{conversion, images, list, lower_first, plain, presentable};
 use naga::front::wgsl::ParseError;
 
 /// The error for a text that naga's parser rejects.
@@ -114,18 +114,12 @@ impl Rejected<'_> {
         let text = self.source.text();
         if self.message.starts_with("no definition in scope") {
             let name = self.text(0);
-            // An argument is looked up before its function.
-            let before = self.source.outline.tokens.iter().take_while(|token| token.place.end <= self.place(0).start);
-            let before: Vec<Place> = before.map(|token| token.place.clone()).collect();
-            if let [.., function, bracket] = &before[..]
-                && text[function.clone()].starts_with("texture")
-                && text[bracket.clone()] == *"("
-            {
-                return Some(self.source.error("textures are not supported yet").at(function.clone(), "used here"));
-            }
+            let tokens = &self.source.outline.tokens;
+            let before = tokens.partition_point(|token| token.place.end <= self.place(0).start);
             let error = self.error(format!("`{name}` is not declared"), "not known here");
-            let error = ShaderError { help: names::remedy(name, self.source.outline.names(text)), ..error };
-            return Some(error);
+            let remedy = names::remedy(name, self.source.outline.names(text));
+            let help = remedy.or_else(|| images::undeclared(text, &tokens[..before], name));
+            return Some(ShaderError { help, ..error });
         }
         if self.message.starts_with("invalid field accessor") {
             let name = self.text(0);
@@ -145,6 +139,8 @@ impl Rejected<'_> {
             let help = if let Some(known) = known {
                 let members: Vec<_> = known.members.iter().map(|member| &text[member.name.clone()]).collect();
                 Some(format!("`{}` has {}", &text[known.name.clone()], list(&members, "and")))
+            } else if images::is_texture(text, &self.source.outline.tokens, base) {
+                Some(format!("values are looked up: `textureSample({base}, s, p.uv)`, where `s` is a sampler"))
             } else if name.chars().all(|c| "xyzwrgba".contains(c)) {
                 Some("a vector of n components has the first n of `x`, `y`, `z`, `w`, alias `r`, `g`, `b`, `a`".to_owned())
             } else {
@@ -168,7 +164,14 @@ impl Rejected<'_> {
         }
         if message.starts_with("automatic conversions cannot convert") {
             let [found, wanted] = words[..] else { return None };
-            let (found, wanted) = (found.to_owned(), wanted.to_owned());
+            let (found, mut wanted) = (found.to_owned(), wanted.to_owned());
+            // Of scalars, if what is found are several, as many are wanted.
+            if let (Some(vector), Some(letter)) = (found.get(..4), wanted.get(..1))
+                && vector.starts_with("vec")
+                && matches!(&wanted[..], "f32" | "i32" | "u32")
+            {
+                wanted = format!("{vector}{letter}");
+            }
             let error = self.source.error(format!("expected `{wanted}`, found `{found}`"));
             let error = error
                 .at(self.place(1), format!("this is `{found}`"))
@@ -208,6 +211,23 @@ impl Rejected<'_> {
                 self.error("this function returns nothing", "a value is expected here")
                     .help("call it as a statement of its own"),
             );
+        }
+        if message.starts_with("expected an image, but found") {
+            let error = self.error(format!("`{}` is not a texture", self.text(0)), "a texture is expected here");
+            return Some(error.help("the texture comes first, then the sampler, then the coordinates"));
+        }
+        if message.starts_with("textureStore can only") {
+            return Some(self.error("images cannot be written", "a texture that is read"));
+        }
+        if message.starts_with("textureGather component") || message.contains("resolves to a concrete integer scalar") {
+            let error = self.error("a constant of type `u32` or `i32` is expected here", "not such a constant");
+            let before = self.source.text()[..self.place(0).start].trim_end();
+            return Some(if before.trim_end_matches('(').trim_end().ends_with("textureGather") {
+                let error = self.error("`textureGather` is not given a channel", "expected 0, 1, 2 or 3");
+                error.help("it takes the number of a channel first, then texture, sampler and coordinates")
+            } else {
+                error
+            });
         }
         if message.ends_with("cannot be called") {
             return Some(self.error(format!("`{}` is not a function", self.text(0)), "called here"));
@@ -251,7 +271,9 @@ impl Rejected<'_> {
         if message.starts_with("wrong number of arguments") {
             let expected = between(message, "expected ", ",")?;
             let found = between(message, "found ", "")?;
-            let expected = expected.replace("..", " to ");
+            // The end of the range is left out.
+            let range = expected.split_once("..").and_then(|(least, end)| Some((least, end.parse::<u32>().ok()? - 1)));
+            let expected = range.map_or(expected.to_owned(), |(least, most)| format!("{least} to {most}"));
             return Some(
                 self.error(format!("`{}` takes {expected} arguments, but is given {found}", self.text(0)), "in this call"),
             );
@@ -388,7 +410,13 @@ impl Rejected<'_> {
         }
         if message.contains("enable extension is not enabled") {
             let what = quoted(message)[0];
-            return Some(self.error(format!("`{what}` is not supported"), "used here").help("use `f32`"));
+            let what = what.trim_start_matches("wgpu_");
+            let error = self.error(format!("`{what}` is not supported"), "used here");
+            return Some(match what {
+                "f16" => error.help("use `f32`"),
+                "binding_array" => error.help("declare each texture as a variable of its own"),
+                _ => error,
+            });
         }
         if self.notes.iter().any(|note| note.contains("recursion limit")) || message.starts_with("brace nesting limit") {
             return Some(

@@ -48,7 +48,7 @@ pub(in crate::frontend) fn validation_error(
             };
             source.error(message).at(place, "in this declaration")
         }
-        ValidationError::GlobalVariable { name, source: wrong, .. } => {
+        ValidationError::GlobalVariable { handle, name, source: wrong } => {
             let message = match wrong {
                 GlobalVariableError::InitializerType => format!("the value of `{name}` is not of its type"),
                 GlobalVariableError::InitializerExprType => {
@@ -56,7 +56,13 @@ pub(in crate::frontend) fn validation_error(
                 }
                 _ => format!("`{name}` cannot be a variable of this type"),
             };
-            source.error(message).at(place, "in this declaration")
+            let error = source.error(message).at(place, "in this declaration");
+            let ty = module.global_variables[*handle].ty;
+            if is_resource(module, ty) {
+                error.help(format!("textures and samplers are declared without more: `var {name}: {};`", type_name(module, ty)))
+            } else {
+                error
+            }
         }
         ValidationError::ConstExpression { source: wrong, .. } => {
             let message = match wrong {
@@ -102,9 +108,27 @@ fn width_error(error: &WidthError) -> String {
     }
 }
 
+fn is_resource(module: &Module, ty: Handle<naga::Type>) -> bool {
+    matches!(module.types[ty].inner, TypeInner::Image { .. } | TypeInner::Sampler { .. })
+}
+
+/// The error for a struct with a member that is a texture or sampler.
+fn member_error(source: &Source, module: &Module, ty: Handle<naga::Type>) -> Option<ShaderError> {
+    let TypeInner::Struct { ref members, .. } = module.types[ty].inner else { return None };
+    let name = type_name(module, ty);
+    let k = members.iter().position(|member| is_resource(module, member.ty))?;
+    let outline = source.outline.structure(source.text(), &name)?.members.get(k)?;
+    let (member, ty) = (&source.text()[outline.name.clone()], type_name(module, members[k].ty));
+    let error = source.error(format!("`{name}` cannot hold a texture or sampler")).at(outline.ty.clone(), "this type");
+    Some(error.help(format!("declare it outside of the struct: `var {member}: {ty};`")))
+}
+
 fn type_error(source: &Source, module: &Module, ty: Handle<naga::Type>, error: &TypeError) -> ShaderError {
     let place = module.types.get_span(ty).to_range().unwrap_or(0..0);
     let name = type_name(module, ty);
+    if let Some(error) = member_error(source, module, ty) {
+        return error;
+    }
     let message = match error {
         TypeError::WidthError(width) => width_error(width),
         TypeError::MissingCapability(_) => format!("`{name}` is not supported"),
@@ -124,10 +148,10 @@ fn type_error(source: &Source, module: &Module, ty: Handle<naga::Type>, error: &
 }
 
 /// A function that the validator rejects.
-struct Invalid<'a> {
-    source: &'a Source,
+pub(super) struct Invalid<'a> {
+    pub source: &'a Source,
     module: &'a Module,
-    function: &'a naga::Function,
+    pub function: &'a naga::Function,
     whole: Place,
     places: Vec<Place>,
 }
@@ -156,7 +180,7 @@ impl Invalid<'_> {
     }
 
     /// Name of the type of an expression.
-    fn ty(&self, expression: Handle<Expression>) -> String {
+    pub fn ty(&self, expression: Handle<Expression>) -> String {
         let context = ResolveContext::with_locals(self.module, &self.function.local_variables, &self.function.arguments);
         let mut typifier = Typifier::new();
         match typifier.grow(expression, &self.function.expressions, &context) {
@@ -199,7 +223,7 @@ impl Invalid<'_> {
     }
 
     /// Text of a call or an operation up to its bracket.
-    fn callee(&self, place: &Place) -> &str {
+    pub fn callee(&self, place: &Place) -> &str {
         let text = self.source.text().get(place.clone()).unwrap_or("");
         text.split('(').next().unwrap_or(text).trim()
     }
@@ -217,6 +241,10 @@ impl Invalid<'_> {
                         TypeInner::Array { size: naga::ArraySize::Pending(_), .. } => {
                             ("is an array whose size is an override", "sizes of arrays are numbers or `const`")
                         }
+                        TypeInner::Image { .. } | TypeInner::Sampler { .. } => (
+                            "cannot hold a texture or sampler",
+                            "declare it outside of functions, or give another name with `let`",
+                        ),
                         _ => ("is of a type that a variable cannot have", "declare it with `let`"),
                     };
                     self.error_here(format!("`{name}` {problem}"), "in this declaration").help(help)
@@ -237,6 +265,8 @@ impl Invalid<'_> {
                 let error = self.error_here(format!("`{name}` cannot return `{ty}`"), "this function");
                 if ty.starts_with("ptr") {
                     error.help("return a value instead of a pointer to it")
+                } else if ty.starts_with("texture") || ty.starts_with("sampler") {
+                    error.help("use it by its name; functions take textures and samplers as arguments")
                 } else {
                     error.help("only types of a fixed size can be returned")
                 }
@@ -506,7 +536,7 @@ impl Invalid<'_> {
             E::DivideByZero => here("a division by zero".to_owned(), "the right side is the constant 0"),
             E::Type(_) => here("the types do not go together".to_owned(), "in this expression"),
             E::InvalidDerivative => here("derivatives are not supported".to_owned(), "used here"),
-            other => fallback(self.source, other, place),
+            other => self.image(handle, other, place.clone()).unwrap_or_else(|| fallback(self.source, other, place)),
         }
     }
 

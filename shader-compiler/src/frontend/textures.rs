@@ -1,0 +1,354 @@
+//! Textures: which there are, how each is looked up, and what the functions of WGSL that do so become.
+//!
+//! Images have one level and no samplers of their own: gradients, biases and levels choose nothing, as WGSL has it of such images,
+//! and a sampler is what the renderer says of each texture. Coordinates are the renderer's, with v up; so are offsets and the
+//! corners that `textureGather` tells apart. `textureLoad` counts texels from the top left, the last ones standing for those beyond.
+
+use super::translate::{Fault, Frame, Item, Leaves, Translator};
+use super::{Settings, Shader, ShaderError, diagnostics};
+use crate::ir::{Emit, Op};
+use crate::math::texture::{Access, Taps};
+use crate::texture::{Lookup, Wrap};
+use naga::{Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind, TypeInner};
+
+/// Texels by which an offset may move a look-up, in either dimension.
+const OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
+
+/// Whether values of this type are images, or samplers, of a kind that is supported.
+pub(super) fn is_supported(inner: &TypeInner) -> bool {
+    let class = ImageClass::Sampled { kind: ScalarKind::Float, multi: false };
+    match *inner {
+        TypeInner::Image { dim, arrayed, class: found } => dim == ImageDimension::D2 && !arrayed && found == class,
+        TypeInner::Sampler { comparison } => !comparison,
+        _ => false,
+    }
+}
+
+/// The textures of a module in the order of their declarations, in which their tables are numbered.
+pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
+    let is_texture = |variable: &GlobalVariable| {
+        let inner = &module.types[variable.ty].inner;
+        matches!(inner, TypeInner::Image { .. }) && is_supported(inner)
+    };
+    let variables = module.global_variables.iter().filter(|(_, variable)| is_texture(variable));
+    let mut textures: Vec<_> = variables.map(|(handle, _)| handle).collect();
+    // naga's order is one in which uses follow declarations.
+    textures.sort_by_key(|&handle| module.global_variables.get_span(handle).to_range().map_or(0, |place| place.start));
+    textures
+}
+
+/// Names of textures.
+pub(super) fn names(module: &Module) -> Vec<String> {
+    let name = |handle: Handle<GlobalVariable>| module.global_variables[handle].name.clone().unwrap_or_default();
+    declared(module).into_iter().map(name).collect()
+}
+
+/// Binds textures and samplers, which WGSL wants; nothing here asks where to.
+pub(super) fn bind(module: &mut Module) {
+    let variables = module.global_variables.iter_mut().filter(|(_, variable)| variable.space == naga::AddressSpace::Handle);
+    for (binding, (_, variable)) in (0..).zip(variables) {
+        variable.binding = Some(naga::ResourceBinding { group: 0, binding });
+    }
+}
+
+/// Rejects settings of textures that there are not.
+pub(super) fn check_settings(shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
+    let names: Vec<_> = shader.textures().iter().map(String::as_str).collect();
+    for (name, _) in &settings.textures {
+        if !names.contains(&name.as_str()) {
+            let error = shader.source.error(format!("the shader has no texture `{name}`"));
+            return Err(match names[..] {
+                [] => error.help("it has no textures at all"),
+                _ => error.help(format!("there are {}", diagnostics::list(&names, "and"))),
+            });
+        }
+    }
+    Ok(())
+}
+
+impl<'m> Translator<'m> {
+    /// What a global variable that is no memory stands for.
+    pub(super) fn resource(&self, handle: Handle<GlobalVariable>) -> Option<Item> {
+        match self.module.types[self.module.global_variables[handle].ty].inner {
+            TypeInner::Sampler { .. } => Some(Item::Sampler),
+            _ => self.textures.iter().position(|&texture| texture == handle).map(|number| Item::Texture(number as u32)),
+        }
+    }
+
+    /// Number of the texture that an expression names, and how it is looked up.
+    fn texture(&mut self, frame: &mut Frame<'m>, image: Handle<Expression>) -> Result<(u32, Lookup), Fault> {
+        let Item::Texture(number) = self.item(frame, image)? else {
+            return Err(self.fault(frame, image, "this is no texture", None));
+        };
+        let name = self.module.global_variables[self.textures[number as usize]].name.as_deref();
+        let set = self.settings.textures.iter().rev().find(|(set, _)| Some(set.as_str()) == name);
+        Ok((number, set.map_or(Lookup::default(), |&(_, lookup)| lookup)))
+    }
+
+    /// Translates a look-up, or a question about an image; `None` where the expression is something else.
+    pub(super) fn image(&mut self, frame: &mut Frame<'m>, expression: &Expression) -> Result<Option<Leaves>, Fault> {
+        let leaves = match *expression {
+            Expression::ImageSample { image, gather, coordinate, offset, clamp_to_edge, .. } => {
+                let (number, mut lookup) = self.texture(frame, image)?;
+                if clamp_to_edge {
+                    lookup.wrap = Wrap::Clamp;
+                }
+                let coordinates = self.value(frame, coordinate)?;
+                let [right, up] = match offset {
+                    Some(offset) => self.offset(frame, offset)?,
+                    None => [0, 0],
+                };
+                let plain = Access { offset: [right, -up], ..Access::new(number, 0, lookup) };
+                let accesses = match gather {
+                    None => [0, 1, 2, 3].map(|channel| Access { channel, ..plain }),
+                    // First the corner of the least u and the greatest v, which is up, then those across in u, in v and in u.
+                    Some(component) => [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(x, y)| Access {
+                        channel: component as u32,
+                        taps: Taps::Corner,
+                        offset: [right + x, y - up],
+                        ..plain
+                    }),
+                };
+                self.compute([coordinates], |b, [at], out| {
+                    out.extend(accesses.map(|access| {
+                        let what = b.i32(access.pack() as i32);
+                        b.op(Op::Texel, &[what, at[0], at[1]])
+                    }));
+                })
+            }
+            Expression::ImageLoad { image, coordinate, .. } => {
+                let (number, lookup) = self.texture(frame, image)?;
+                let coordinates = self.value(frame, coordinate)?;
+                self.compute([coordinates], |b, [at], out| {
+                    out.extend([0, 1, 2, 3].map(|channel| {
+                        let what = b.i32(Access::new(number, channel, lookup).pack() as i32);
+                        b.op(Op::Fetch, &[what, at[0], at[1]])
+                    }));
+                })
+            }
+            Expression::ImageQuery { image, query } => {
+                let (number, _) = self.texture(frame, image)?;
+                self.compute([], |b, [], out| match query {
+                    ImageQuery::Size { .. } => out.extend([0, 1].map(|dimension| {
+                        let (table, word) = (b.i32(number as i32), b.i32(dimension));
+                        b.op(Op::Load, &[table, word])
+                    })),
+                    ImageQuery::NumLevels | ImageQuery::NumLayers | ImageQuery::NumSamples => out.push(b.i32(1)),
+                })
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(leaves.0))
+    }
+
+    /// The offset of a look-up, a constant.
+    fn offset(&mut self, frame: &mut Frame<'m>, offset: Handle<Expression>) -> Result<[i32; 2], Fault> {
+        let leaves = self.value(frame, offset)?;
+        let components = [0, 1].map(|k| self.builder.known(self.leaf(leaves, k)).map(|bits| bits as i32));
+        match components {
+            [Some(x), Some(y)] if OFFSETS.contains(&x) && OFFSETS.contains(&y) => Ok([x, y]),
+            _ => {
+                let (least, most) = (OFFSETS.start(), OFFSETS.end());
+                let message = format!("an offset is a constant, and from {least} to {most} texels in each dimension");
+                Err(self.fault(frame, offset, message, Some("add to the coordinates what is more than that")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interpreter;
+    use crate::ir::Table;
+    use crate::ir::random::Random;
+    use crate::texture::{Filter, Lookup, Texture, Wrap};
+    use crate::{Entry, Settings, Shader};
+
+    /// Red of each texel, row by row from the top; other channels are 10, 20 and 30 more.
+    fn image(width: u32, red: &[f32]) -> Texture {
+        Texture::new(width, &red.iter().map(|&r| [r, r + 10.0, r + 20.0, r + 30.0]).collect::<Vec<_>>())
+    }
+
+    const DECLARATIONS: &str = "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
+
+    /// What the body of a `brdf` with these declarations returns for each pair of coordinates, `wi.xy`.
+    fn evaluate(
+        declarations: &str,
+        body: &str,
+        textures: &[(&str, Lookup)],
+        images: &[&Texture],
+        uv: &[[f32; 2]],
+    ) -> Vec<[f32; 3]> {
+        let text = format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
+        let shader = Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let textures = textures.iter().map(|&(name, lookup)| (name.to_owned(), lookup)).collect();
+        let function = shader.function(Entry::Brdf, &Settings { textures, ..Settings::default() });
+        let function = function.unwrap_or_else(|error| panic!("{error}: {text}"));
+        let tables: Vec<_> = images.iter().map(|image| Table::new(image.words())).collect();
+        let run = |&[u, v]: &[f32; 2]| {
+            let inputs = [u, v, 0.5, 0.0, 0.0, 1.0].map(f32::to_bits);
+            let words = interpreter::run(&function, &tables, &inputs, 1 << 16).expect("loops end");
+            [0, 1, 2].map(|k| f32::from_bits(words[k]))
+        };
+        uv.iter().map(run).collect()
+    }
+
+    /// The same for one image, looked up as usual.
+    fn values(body: &str, image: &Texture, uv: &[[f32; 2]]) -> Vec<[f32; 3]> {
+        evaluate(DECLARATIONS, body, &[], &[image, image], uv)
+    }
+
+    fn coordinates(seed: u64) -> Vec<[f32; 2]> {
+        let mut random = Random::new(seed);
+        (0..200).map(|_| [(); 2].map(|()| random.below(1 << 20) as f32 / 262144.0 - 1.5)).collect()
+    }
+
+    #[test]
+    fn coordinates_are_those_of_image_maps() {
+        let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
+        let corners = [[0.25, 0.75], [0.75, 0.75], [0.25, 0.25], [0.75, 0.25]];
+        let found = values("return textureSample(t, s, wi.xy).rga;", &image, &corners);
+        assert_eq!(found, [1.0, 2.0, 3.0, 4.0].map(|r| [r, r + 10.0, r + 30.0]));
+    }
+
+    #[test]
+    fn each_texture_is_looked_up_as_is_set() {
+        let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
+        let body = "return vec3f(textureSample(t, s, wi.xy).r, textureSample(other, s, wi.xy).r, 0.0);";
+        // On the left edge half way down row 0, and two units to the right of it.
+        let edges = [[0.0, 0.75], [2.0, 0.75]];
+        let cases = [
+            (Wrap::Repeat, Filter::Bilinear, [1.5, 1.5]),
+            (Wrap::Clamp, Filter::Bilinear, [1.0, 2.0]),
+            (Wrap::Black, Filter::Bilinear, [0.5, 0.0]),
+            (Wrap::Octahedral, Filter::Bilinear, [2.0, 3.0]),
+            (Wrap::Repeat, Filter::Point, [2.0, 1.0]),
+            (Wrap::Clamp, Filter::Point, [1.0, 2.0]),
+        ];
+        for (wrap, filter, expected) in cases {
+            let lookup = Lookup { wrap, filter };
+            let found = evaluate(DECLARATIONS, body, &[("t", lookup)], &[&image, &image], &edges);
+            assert_eq!(found, expected.map(|x| [x, 1.5, 0.0]), "{lookup:?}");
+            let settings = [("other", Lookup { wrap: Wrap::Black, ..lookup }), ("other", lookup)];
+            let found = evaluate(DECLARATIONS, body, &settings, &[&image, &image], &edges);
+            assert_eq!(found, expected.map(|x| [1.5, x, 0.0]), "{lookup:?}");
+        }
+    }
+
+    #[test]
+    fn tables_are_in_the_order_of_declarations() {
+        let declarations = "
+            fn last(at: vec2f) -> f32 { return textureLoad(c, vec2i(0), 0).r; }
+            @group(0) @binding(9) var a: texture_2d<f32>;
+            fn middle(image: texture_2d<f32>, filtered: sampler, at: vec2f) -> f32 { return textureSample(image, filtered, at).r; }
+            @group(1) @binding(0) var s: sampler;
+            var b: texture_2d<f32>;
+            const unused = 1;
+            @group(0) @binding(9) var c: texture_2d<f32>;
+            var<private> p: f32;";
+        let images = [1.0, 2.0, 3.0].map(|r| image(1, &[r]));
+        let body = "p = textureSample(a, s, wi.xy).r; return vec3f(last(wi.xy), middle(b, s, wi.xy), p);";
+        let found = evaluate(declarations, body, &[], &images.each_ref(), &[[0.5, 0.5]]);
+        assert_eq!(found, [[3.0, 2.0, 1.0]]);
+        let shader = Shader::parse("test.wgsl", &format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}"));
+        assert_eq!(shader.expect("it is valid").textures(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn levels_biases_and_gradients_choose_nothing() {
+        let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
+        let uv = coordinates(1);
+        let plain = values("return textureSample(t, s, wi.xy).rgb;", &image, &uv);
+        for call in [
+            "textureSampleLevel(t, s, wi.xy, 3.0)",
+            "textureSampleLevel(t, s, wi.xy, wi.z)",
+            "textureSampleBias(t, s, wi.xy, -2.0)",
+            "textureSampleGrad(t, s, wi.xy, wi.xy, vec2f(7.0))",
+        ] {
+            assert_eq!(values(&format!("return {call}.rgb;"), &image, &uv), plain, "{call}");
+        }
+        let sizes = "return vec3f(vec2f(textureDimensions(t)), f32(textureNumLevels(t) + textureDimensions(t, 0).y));";
+        assert_eq!(values(sizes, &image, &[[0.0, 0.0]]), [[3.0, 2.0, 3.0]]);
+    }
+
+    #[test]
+    fn edges_are_clamped_to_where_that_is_asked_for() {
+        let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
+        let uv = coordinates(2);
+        let clamp = [("t", Lookup { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
+        let expected = evaluate(DECLARATIONS, "return textureSample(t, s, wi.xy).rgb;", &clamp, &[&image], &uv);
+        assert_eq!(values("return textureSampleBaseClampToEdge(t, s, wi.xy).rgb;", &image, &uv), expected);
+    }
+
+    #[test]
+    fn offsets_are_texels_in_the_direction_of_coordinates() {
+        let image = image(4, &(0..16).map(|k| (k * k) as f32).collect::<Vec<_>>());
+        // Multiples of 1/8, so that sums are exact.
+        let uv: Vec<_> = (0..64).map(|k| [(k % 8) as f32 / 8.0, (k / 8) as f32 / 8.0]).collect();
+        let moved: Vec<_> = uv.iter().map(|&[u, v]| [u + 3.0 / 4.0, v - 2.0 / 4.0]).collect();
+        let expected = values("return textureSample(t, s, wi.xy).rgb;", &image, &moved);
+        for call in [
+            "textureSample(t, s, wi.xy, vec2(3, -2))",
+            "textureSampleLevel(t, s, wi.xy, 0.0, vec2i(3, -2))",
+            "textureSampleBias(t, s, wi.xy, 0.0, vec2(1, -1) + vec2(2, -1))",
+            "textureSampleGrad(t, s, wi.xy, wi.xy, wi.xy, OFFSET)",
+        ] {
+            let declarations = format!("{DECLARATIONS} const OFFSET = vec2i(3, -2);");
+            let found = evaluate(&declarations, &format!("return {call}.rgb;"), &[], &[&image, &image], &uv);
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn gathered_texels_are_those_that_are_interpolated() {
+        let image = image(5, &(0..15).map(|k| (k * k) as f32).collect::<Vec<_>>());
+        let interpolated = |component: u32, offset: &str| {
+            format!(
+                "let f = fract(wi.xy * vec2f(textureDimensions(t)) - 0.5);
+                let g = textureGather({component}, t, s, wi.xy{offset});
+                let w = vec4f((1.0 - f.x) * f.y, f.x * f.y, f.x * (1.0 - f.y), (1.0 - f.x) * (1.0 - f.y));
+                return vec3f(dot(g, w), textureSample(t, s, wi.xy{offset})[{component}], 0.0);"
+            )
+        };
+        for wrap in [Wrap::Repeat, Wrap::Clamp, Wrap::Black, Wrap::Octahedral] {
+            for (component, offset) in [(0, ""), (2, ""), (3, ", vec2(-3, 7)")] {
+                let lookup = [("t", Lookup { wrap, filter: Filter::Bilinear })];
+                for [found, expected, _] in
+                    evaluate(DECLARATIONS, &interpolated(component, offset), &lookup, &[&image], &coordinates(3))
+                {
+                    assert!((found - expected).abs() < 1e-2, "{wrap:?} {offset}: {found}, not {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texels_are_counted_from_the_upper_left() {
+        let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
+        let load = |x: f32, y: f32| {
+            let signed = values("return textureLoad(t, vec2i(wi.xy), 0).rgb;", &image, &[[x, y]]);
+            let unsigned = values("return textureLoad(t, bitcast<vec2u>(vec2i(wi.xy)), 9u).rgb;", &image, &[[x, y]]);
+            assert_eq!(signed, unsigned);
+            signed[0][0]
+        };
+        assert_eq!([load(0.0, 0.0), load(2.0, 0.0), load(0.0, 1.0), load(1.0, 1.0)], [1.0, 2.0, 7.0, 3.0]);
+        // The last one stands for those beyond, negative ones among them.
+        assert_eq!([load(3.0, 0.0), load(1e9, 1e9), load(-1.0, 0.0), load(1.0, -1.0)], [2.0, 4.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn control_flow_may_depend_on_anything() {
+        let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
+        let body = "
+            if wi.x > 0.0 { return textureSample(t, s, wi.xy).rgb; }
+            var sum = vec3f();
+            loop {
+                if sum.x > 10.0 { break; }
+                sum += textureSample(t, s, wi.yx).rgb;
+                switch i32(sum.x) { case 5: { sum += textureSample(t, s, sum.xy).rgb; } default: { } }
+                continuing { break if textureLoad(t, vec2i(sum.xy), 0).x > sum.y; }
+            }
+            return select(sum, -textureSample(t, s, wi.xy).rgb, wi.y > 0.5 && textureSample(t, s, sum.xy).r > 2.0);";
+        assert_eq!(values(body, &image, &coordinates(4)).len(), 200);
+    }
+}

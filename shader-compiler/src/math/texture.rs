@@ -1,0 +1,564 @@
+//! Look-ups in images: coordinates become texels, and texels a value.
+//!
+//! The rule is that of the renderer's image maps. With (s, t) = (u, 1 − v), which is (0, 0) at the upper left corner and (1, 1) at the
+//! lower right one, the place in units of texels is (x, y) = (s · width − ½, t · height − ½), whole numbers at texels' centres. The
+//! nearest texel is that of the rounded place, halves away from zero; the four around it are those of ⌊x⌋, ⌊x⌋ + 1 and ⌊y⌋, ⌊y⌋ + 1.
+//! Numbers of texels saturate at the ends of the 32-bit integers and are 0 for NaN, then [`Wrap`] says which texel is meant.
+//!
+//! Two properties are what bounds rest on. Each end of the footprint grows with its coordinate, as every step that leads to it is
+//! monotone as computed. And a value lies in the hull of the texels in its footprint, to which interpolated values are cut; that
+//! also makes one of them of what is NaN since a coordinate is.
+
+use super::{Steps, integer, with_sign};
+use crate::ir::Emit;
+use crate::texture::{Filter, HEADER, Lookup, Wrap};
+
+/// How an operation looks into an image: a constant, which code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Number of the table that the image is, less than [`TABLES`](crate::ir::table::TABLES).
+    pub table: u32,
+    /// Number of the channel: 0 to 3 for red, green, blue, alpha.
+    pub channel: u32,
+    /// Which texels are read.
+    pub taps: Taps,
+    /// Beyond the edge.
+    pub wrap: Wrap,
+    /// Texels by which the footprint is moved, to the right and down, before `wrap` is asked; each from −16 to 15.
+    pub offset: [i32; 2],
+}
+
+/// Which texels a value is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taps {
+    /// The nearest one.
+    Point,
+    /// The four nearest ones, linearly.
+    Bilinear,
+    /// The upper left one of the four nearest ones.
+    Corner,
+}
+
+impl Access {
+    /// A channel of an image, looked up as usual.
+    pub fn new(table: u32, channel: u32, lookup: Lookup) -> Access {
+        let taps = match lookup.filter {
+            Filter::Point => Taps::Point,
+            Filter::Bilinear => Taps::Bilinear,
+        };
+        Access { table, channel, taps, wrap: lookup.wrap, offset: [0, 0] }
+    }
+
+    /// The word that operations are given: 16 bits for the table, then two each for channel, taps and wrap mode, and five
+    /// for each component of the offset.
+    pub fn pack(self) -> u32 {
+        let taps = match self.taps {
+            Taps::Point => 0,
+            Taps::Bilinear => 1,
+            Taps::Corner => 2,
+        };
+        let wrap = match self.wrap {
+            Wrap::Repeat => 0,
+            Wrap::Black => 1,
+            Wrap::Clamp => 2,
+            Wrap::Octahedral => 3,
+        };
+        let [x, y] = self.offset.map(|offset| offset as u32 & 31);
+        let word = self.table | self.channel << 16 | taps << 18 | wrap << 20 | x << 22 | y << 27;
+        debug_assert_eq!(Access::unpack(word), Some(self), "each part fits into its bits");
+        word
+    }
+
+    /// What [`pack`](Access::pack) packed; `None` where it did not make the word.
+    pub fn unpack(word: u32) -> Option<Access> {
+        let taps = [Some(Taps::Point), Some(Taps::Bilinear), Some(Taps::Corner), None][(word >> 18 & 3) as usize]?;
+        let wrap = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral][(word >> 20 & 3) as usize];
+        let offset = [word << 5, word].map(|bits| bits as i32 >> 27);
+        Some(Access { table: word & 0xffff, channel: word >> 16 & 3, taps, wrap, offset })
+    }
+}
+
+/// The constant that says what is looked up.
+fn access<E: Emit>(e: &E, what: E::Value) -> Access {
+    e.known(what).and_then(Access::unpack).expect("what is looked up is a constant, packed")
+}
+
+/// A column, or a row, as far as the wrap mode can tell from it alone.
+#[derive(Clone, Copy)]
+struct Tap<V> {
+    /// Number of the texel; any where black lies outside.
+    at: V,
+    beyond: Beyond<V>,
+}
+
+/// What being outside of the image means.
+#[derive(Clone, Copy)]
+enum Beyond<V> {
+    /// Nothing: the tap lies inside.
+    Nothing,
+    /// The texel is black where this holds.
+    Black(V),
+    /// Where the first holds, the other axis is turned round; the second is this axis when it is turned round itself.
+    Turned(V, V),
+}
+
+/// Where the footprint lies in one dimension.
+struct Axis<V> {
+    /// Columns or rows of the image.
+    size: V,
+    first: Tap<V>,
+    /// The neighbour and its weight, where values are interpolated.
+    next: Option<(Tap<V>, V)>,
+}
+
+/// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the image
+pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E::Value {
+    let access = access(e, what);
+    let one = e.f32(1.0);
+    let t = e.sub(one, v);
+    let (columns, rows) = (axis(e, access, 0, u), axis(e, access, 1, t));
+    let width = columns.size;
+    let mut tap = |column, row| read(e, access, width, column, row);
+    match (columns.next, rows.next) {
+        (Some((right, dx)), Some((below, dy))) => {
+            let upper = [tap(columns.first, rows.first), tap(right, rows.first)];
+            let lower = [tap(columns.first, below), tap(right, below)];
+            interpolate(e, [upper, lower], [dx, dy])
+        }
+        _ => tap(columns.first, rows.first),
+    }
+}
+
+/// A channel of a texel, whose column and row are counted from the top left and unsigned; of the last one beyond the end
+pub fn fetch<E: Emit>(e: &mut E, what: E::Value, column: E::Value, row: E::Value) -> E::Value {
+    let access = access(e, what);
+    let one = e.i32(1);
+    let [width, height] = [0, 1].map(|dimension| size(e, access, dimension));
+    let [right, bottom] = [width, height].map(|size| e.isub(size, one));
+    let (column, row) = (e.umin(column, right), e.umin(row, bottom));
+    cell(e, access, width, column, row)
+}
+
+/// Columns (0) or rows (1) of an image.
+#[inline(always)]
+fn size<E: Emit>(e: &mut E, access: Access, dimension: i32) -> E::Value {
+    let (table, word) = (e.i32(access.table as i32), e.i32(dimension));
+    e.load(table, word)
+}
+
+/// Where the footprint lies along a dimension.
+#[inline(always)]
+fn axis<E: Emit>(e: &mut E, access: Access, dimension: usize, coordinate: E::Value) -> Axis<E::Value> {
+    let size = size(e, access, dimension as i32);
+    let extent = e.convert(size);
+    let place = e.mul(coordinate, extent);
+    let half = e.f32(0.5);
+    let place = e.sub(place, half);
+    let whole = match access.taps {
+        Taps::Point => round(e, place),
+        Taps::Bilinear | Taps::Corner => e.floor(place),
+    };
+    let mut index = integer::to_s32(e, whole);
+    let offset = access.offset[dimension];
+    if offset != 0 {
+        // Room for the sum and its neighbours.
+        let (least, most) = (e.i32(i32::MIN + 32), e.i32(i32::MAX - 32));
+        index = e.smax(index, least);
+        index = e.smin(index, most);
+        let offset = e.i32(offset);
+        index = e.iadd(index, offset);
+    }
+    let interpolates = access.taps == Taps::Bilinear;
+    let (first, next) = match access.wrap {
+        Wrap::Repeat => repeat(e, index, size, extent, interpolates),
+        Wrap::Black => black(e, index, size, interpolates),
+        Wrap::Clamp => clamp(e, index, size, interpolates),
+        Wrap::Octahedral => octahedral(e, index, size, interpolates),
+    };
+    Axis { size, first, next: next.map(|next| (next, e.sub(place, whole))) }
+}
+
+/// The nearest whole number, halves away from zero.
+#[inline(always)]
+fn round<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    // The float below ½: ½ itself would round the one below it up.
+    let almost_half = e.f32(0.499_999_97);
+    let almost_half = with_sign(e, almost_half, x);
+    let x = e.add(x, almost_half);
+    e.trunc(x)
+}
+
+/// A tap, and its neighbour where one is wanted.
+type Taken<V> = (Tap<V>, Option<Tap<V>>);
+
+fn inside<V>(at: V) -> Tap<V> {
+    Tap { at, beyond: Beyond::Nothing }
+}
+
+/// The index modulo the size.
+///
+/// Of images wider than 256, a quotient of floats is off by less than one, so that what the first one leaves lies between −1 and 2
+/// sizes; of others, it is off by 64 + 64/size at most, for the largest indices. Either way a float has the rest exactly, for sizes
+/// up to 2²³. The second quotient then is right, since it is a whole number or differs from one by 1/size at least.
+#[inline(always)]
+fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value, interpolates: bool) -> Taken<E::Value> {
+    let mut left = index;
+    for _ in 0..2 {
+        let x = e.convert(left);
+        let quotient = e.div(x, extent);
+        let quotient = e.floor(quotient);
+        // 2³¹ becomes −2³¹, which is the same modulo 2³².
+        let quotient = e.chop(quotient);
+        let whole = e.imul(quotient, size);
+        left = e.isub(left, whole);
+    }
+    let next = interpolates.then(|| {
+        let (zero, one) = (e.i32(0), e.i32(1));
+        let next = e.iadd(left, one);
+        let is_end = e.ieq(next, size);
+        inside(e.select(is_end, zero, next))
+    });
+    (inside(left), next)
+}
+
+#[inline(always)]
+fn black<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+    let tap = |e: &mut E, at| {
+        let is_inside = e.ult(at, size);
+        Tap { at, beyond: Beyond::Black(e.not(is_inside)) }
+    };
+    let first = tap(e, index);
+    let next = interpolates.then(|| {
+        let one = e.i32(1);
+        let next = e.iadd(index, one);
+        tap(e, next)
+    });
+    (first, next)
+}
+
+#[inline(always)]
+fn clamp<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+    let (zero, one) = (e.i32(0), e.i32(1));
+    let last = e.isub(size, one);
+    let first = within(e, index, zero, last);
+    let next = interpolates.then(|| inside(after(e, index, zero, last)));
+    (inside(first), next)
+}
+
+/// Passing an edge comes back through the same edge at the point mirrored at its middle.
+#[inline(always)]
+fn octahedral<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+    let (all, one) = (e.i32(-1), e.i32(1));
+    let last = e.isub(size, one);
+    // −size and 2 · size − 1
+    let low = e.xor(last, all);
+    let high = e.iadd(size, last);
+    let tap = |e: &mut E, at| {
+        let is_inside = e.ult(at, size);
+        let outside = e.not(is_inside);
+        // −1 − x for negative x.
+        let below = e.xor(at, all);
+        let at = e.smax(at, below);
+        let above = e.isub(high, at);
+        let at = e.smin(at, above);
+        Tap { at, beyond: Beyond::Turned(outside, e.isub(last, at)) }
+    };
+    let first = within(e, index, low, high);
+    let first = tap(e, first);
+    let next = interpolates.then(|| {
+        let next = after(e, index, low, high);
+        tap(e, next)
+    });
+    (first, next)
+}
+
+/// An integer, within [low, high].
+#[inline(always)]
+fn within<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
+    let x = e.smax(x, low);
+    e.smin(x, high)
+}
+
+/// x + 1, within [low, high], where x + 1 may overflow.
+#[inline(always)]
+fn after<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
+    let one = e.i32(1);
+    let (low, high) = (e.isub(low, one), e.isub(high, one));
+    let x = within(e, x, low, high);
+    e.iadd(x, one)
+}
+
+/// The texel in a column and a row.
+#[inline(always)]
+fn read<E: Emit>(e: &mut E, access: Access, width: E::Value, column: Tap<E::Value>, row: Tap<E::Value>) -> E::Value {
+    match (column.beyond, row.beyond) {
+        (Beyond::Black(left_or_right), Beyond::Black(above_or_below)) => {
+            let outside = e.either(left_or_right, above_or_below);
+            let (zero, texel) = (e.f32(0.0), cell(e, access, width, column.at, row.at));
+            e.select(outside, zero, texel)
+        }
+        (Beyond::Turned(turns_rows, turned_column), Beyond::Turned(turns_columns, turned_row)) => {
+            let column = e.select(turns_columns, turned_column, column.at);
+            let row = e.select(turns_rows, turned_row, row.at);
+            cell(e, access, width, column, row)
+        }
+        _ => cell(e, access, width, column.at, row.at),
+    }
+}
+
+/// What stands in a column and a row.
+#[inline(always)]
+fn cell<E: Emit>(e: &mut E, access: Access, width: E::Value, column: E::Value, row: E::Value) -> E::Value {
+    let above = e.imul(row, width);
+    let texel = e.iadd(above, column);
+    let two = e.i32(2);
+    let word = e.shl(texel, two);
+    let start = e.i32(HEADER as i32 + access.channel as i32);
+    let word = e.iadd(word, start);
+    let table = e.i32(access.table as i32);
+    let bits = e.load(table, word);
+    e.float(bits)
+}
+
+/// A value between four texels, the upper ones first, cut to their hull.
+#[inline(always)]
+fn interpolate<E: Emit>(e: &mut E, [[a, b], [c, d]]: [[E::Value; 2]; 2], [dx, dy]: [E::Value; 2]) -> E::Value {
+    let mut mix = |low, high, t| {
+        let one = e.f32(1.0);
+        let rest = e.sub(one, t);
+        let (low, high) = (e.mul(low, rest), e.mul(high, t));
+        e.add(low, high)
+    };
+    let (upper, lower) = (mix(a, b, dx), mix(c, d, dx));
+    let value = mix(upper, lower, dy);
+    let [mut least, mut most] = [a, a];
+    for x in [b, c, d] {
+        (least, most) = (e.min(least, x), e.max(most, x));
+    }
+    // Where the value is NaN, `least` comes through.
+    let value = e.max(least, value);
+    e.min(value, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpreter;
+    use crate::ir::op::Words;
+    use crate::ir::random::Random;
+    use crate::ir::{Builder, Op, Rules, Table, Type};
+    use crate::passes;
+    use crate::texture::Texture;
+
+    const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
+
+    /// An image and the rule of image maps, written down as the renderer has it.
+    struct Image {
+        width: i64,
+        height: i64,
+        texels: Vec<[f32; 4]>,
+    }
+
+    impl Image {
+        fn new(width: i64, height: i64) -> Image {
+            let mut random = Random::new(width as u64 * 1000 + height as u64);
+            let texels = (0..width * height).map(|_| [(); 4].map(|()| random.below(1 << 16) as f32 / 997.0 - 20.0)).collect();
+            Image { width, height, texels }
+        }
+
+        fn texture(&self) -> Texture {
+            Texture::new(self.width as u32, &self.texels)
+        }
+
+        fn texel(&self, access: Access, x: i64, y: i64) -> f32 {
+            let (width, height) = (self.width, self.height);
+            let inside = (0..width).contains(&x) && (0..height).contains(&y);
+            let (x, y) = match access.wrap {
+                _ if inside => (x, y),
+                Wrap::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
+                Wrap::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
+                Wrap::Black => return 0.0,
+                Wrap::Octahedral => {
+                    let (mut x, mut y) = (x.clamp(-width, 2 * width - 1), y.clamp(-height, 2 * height - 1));
+                    if x < 0 || x >= width {
+                        x = if x < 0 { -1 - x } else { 2 * width - 1 - x };
+                        y = height - 1 - y;
+                    }
+                    if y < 0 || y >= height {
+                        y = if y < 0 { -1 - y } else { 2 * height - 1 - y };
+                        x = width - 1 - x;
+                    }
+                    (x, y)
+                }
+            };
+            self.texels[(y * width + x) as usize][access.channel as usize]
+        }
+
+        fn look_up(&self, access: Access, u: f32, v: f32) -> f32 {
+            let index = |x: f32| x as i32 as i64;
+            let (s, t) = (u, 1.0 - v);
+            let (x, y) = (s * self.width as f32 - 0.5, t * self.height as f32 - 0.5);
+            let [right, down] = access.offset.map(i64::from);
+            let at = |i: i64, j: i64| self.texel(access, i + right, j + down);
+            if access.taps == Taps::Point {
+                return at(index(x.round()), index(y.round()));
+            }
+            let (x0, y0) = (x.floor(), y.floor());
+            let (i, j) = (index(x0), index(y0));
+            if access.taps == Taps::Corner {
+                return at(i, j);
+            }
+            let (dx, dy) = (x - x0, y - y0);
+            let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| at(i, j));
+            let value = (a * (1.0 - dx) + b * dx) * (1.0 - dy) + (c * (1.0 - dx) + d * dx) * dy;
+            value.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
+        }
+    }
+
+    /// All that may be asked of an image.
+    fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
+        let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
+        taps.into_iter().flat_map(move |taps| WRAPS.map(|wrap| Access { table: 1, channel: 2, taps, wrap, offset }))
+    }
+
+    /// Coordinates: special ones, ones that hit edges and centres of texels, usual ones and large ones.
+    fn coordinate(random: &mut Random, size: i64) -> f32 {
+        const SPECIAL: [f32; 14] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            2.0,
+            -1e-30,
+            1e-45,
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::MAX,
+            f32::MIN,
+            1e9,
+        ];
+        match random.below(8) {
+            0 => SPECIAL[random.below(14) as usize],
+            1 | 2 => (random.below(40 * size as usize) as f32 - 20.0 * size as f32) / (2.0 * size as f32),
+            3 => (random.below(1 << 24) as f32 - 8388608.0) * (random.below(1 << 10) as f32),
+            4 => f32::from_bits(random.bits() as u32),
+            _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
+        }
+    }
+
+    fn check(image: &Image, access: Access, rows: usize, seed: u64) {
+        let texture = image.texture();
+        let tables = [Table::new(&[0]), Table::new(texture.words())];
+        let mut random = Random::new(seed);
+        for _ in 0..rows {
+            let (u, v) = (coordinate(&mut random, image.width), coordinate(&mut random, image.height));
+            let args = [access.pack(), u.to_bits(), v.to_bits()];
+            let found = f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
+            // Where an offset could pass the ends of the integers, they are not as far away as the rule has it.
+            let far = |x: f32, size: i64| !(x * size as f32).is_finite() || (x * size as f32).abs() > 2e9;
+            if access.offset != [0, 0] && (far(u, image.width) || far(v, image.height)) {
+                continue;
+            }
+            let expected = image.look_up(access, u, v);
+            assert!(
+                found == expected,
+                "{access:?} at ({u:e}, {v:e}) of {} × {}: {found}, not {expected}",
+                image.width,
+                image.height
+            );
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_image_maps() {
+        for (width, height) in [(1, 1), (1, 7), (2, 1), (2, 2), (3, 5), (64, 37), (300, 2)] {
+            let image = Image::new(width, height);
+            for (k, access) in accesses([0, 0]).chain(accesses([7, -8])).enumerate() {
+                check(&image, access, 2000, k as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn large_coordinates_wrap_around_exactly() {
+        let sizes =
+            [1, 2, 3, 5, 7, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4097, 65535, 1 << 20, (1 << 23) - 1, 1 << 23];
+        let mut random = Random::new(3);
+        for size in sizes {
+            for k in 0..3000 {
+                let x = match k {
+                    0 => i32::MAX,
+                    1 => i32::MIN,
+                    2 => i32::MAX - 1,
+                    k if k % 2 == 0 => (random.bits() as i32) >> random.below(32),
+                    _ => (random.bits() as i32 / size).wrapping_mul(size).wrapping_sub(random.below(3) as i32),
+                };
+                let (size, extent) = (size as u32, (size as f32).to_bits());
+                let (first, next) = repeat(&mut Words::default(), x as u32, size, extent, true);
+                let expected = i64::from(x).rem_euclid(i64::from(size)) as u32;
+                assert_eq!(first.at, expected, "{x} modulo {size}");
+                assert_eq!(next.map(|next| next.at), Some((expected + 1) % size), "{x} + 1 modulo {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn lowered_look_ups_are_the_same() {
+        let image = Image::new(5, 3);
+        let texture = image.texture();
+        let tables = [Table::new(&[0]), Table::new(texture.words())];
+        for access in accesses([0, 0]).chain(accesses([1, -2])) {
+            let mut b = Builder::new("look_up", Rules::Exact);
+            let (u, v) = (b.input("u", Type::F32), b.input("v", Type::F32));
+            let what = b.i32(access.pack() as i32);
+            let value = b.op(Op::Texel, &[what, u, v]);
+            let (column, row) = (b.op(Op::Bits, &[u]), b.op(Op::Bits, &[v]));
+            let texel = b.op(Op::Fetch, &[what, column, row]);
+            let function = b.finish([("value".to_owned(), value), ("texel".to_owned(), texel)]);
+            assert_eq!(function.tables(), 2);
+            let lowered = passes::lower(&function);
+            assert_eq!(lowered.tables(), 2);
+            let mut random = Random::new(1);
+            for _ in 0..300 {
+                let words = [5, 3].map(|size| coordinate(&mut random, size).to_bits());
+                let run = |function| interpreter::run(function, &tables, &words, 0);
+                assert_eq!(run(&function), run(&lowered), "{access:?} {words:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn texels_count_from_the_upper_left() {
+        let image = Image::new(3, 2);
+        let texture = image.texture();
+        let tables = [Table::new(texture.words())];
+        let fetch = |channel: u32, column: u32, row: u32| {
+            let what = Access::new(0, channel, Lookup::default()).pack();
+            f32::from_bits(Op::Fetch.eval_with(&mut Words { tables: &tables }, &[what, column, row]))
+        };
+        for (row, column, channel) in
+            (0..4).flat_map(|row| (0..5).flat_map(move |column| (0..4).map(move |c| (row, column, c))))
+        {
+            let nearest = image.texels[(row.min(1) * 3 + column.min(2)) as usize][channel as usize];
+            assert_eq!(fetch(channel, column, row), nearest);
+        }
+        assert_eq!(fetch(3, u32::MAX, 1 << 31), image.texels[5][3]);
+    }
+
+    #[test]
+    fn accesses_are_words() {
+        for channel in 0..4 {
+            for (x, y) in (-16..16).flat_map(|x| [(x, -x - 1), (x, x)]) {
+                for access in accesses([x, y]) {
+                    for table in [0, 1, 65535] {
+                        let access = Access { table, channel, ..access };
+                        assert_eq!(Access::unpack(access.pack()), Some(access));
+                    }
+                }
+            }
+        }
+        assert_eq!(Access::unpack(3 << 18), None);
+    }
+}

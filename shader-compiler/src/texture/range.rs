@@ -1,0 +1,371 @@
+//! Bounds of look-ups: the texels that coordinates in a box can lead to, and the hull of their values, out of a pyramid.
+//!
+//! The footprint of a box is found with the arithmetic of the look-up itself, at the ends of the box: each step of it is monotone as
+//! computed (see [`crate::math::texture`]), so the footprint of every place within lies between, rounding included. Of the
+//! footprint, the pyramid's entries that cover it are read on the finest level where they are two by two at most.
+
+use super::{CHANNELS, ENTRY, HEADER, Lookup, Texture, Wrap};
+use crate::math::texture::{Access, Taps};
+
+/// A level of the pyramid.
+#[derive(Clone, Copy)]
+struct Level {
+    /// Texels in a block are 4 to this power.
+    level: u32,
+    /// Entries in a row.
+    width: u32,
+    height: u32,
+    /// Its first word.
+    start: usize,
+}
+
+impl Level {
+    /// Words of an entry; level 0 has the texels themselves.
+    fn stride(self) -> usize {
+        if self.level == 0 { CHANNELS } else { ENTRY }
+    }
+
+    /// First words of the least and the greatest values of an entry.
+    fn entry(self, column: u32, row: u32) -> [usize; 2] {
+        let at = self.start + (row as usize * self.width as usize + column as usize) * self.stride();
+        [at, at + self.stride() - CHANNELS]
+    }
+}
+
+/// The levels of an image's pyramid, from the texels to the single entry.
+fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
+    let texels = Level { level: 0, width, height, start: HEADER };
+    std::iter::successors(Some(texels), |&fine| {
+        let start = fine.start + fine.width as usize * fine.height as usize * fine.stride();
+        let halve = |size: u32| size.div_ceil(2);
+        let coarser = Level { level: fine.level + 1, width: halve(fine.width), height: halve(fine.height), start };
+        (fine.width.max(fine.height) > 1).then_some(coarser)
+    })
+}
+
+/// Number of words of an image.
+pub(super) fn size(width: u32, height: u32) -> usize {
+    let top = levels(width, height).last().expect("there is the level of the texels");
+    top.start + top.stride()
+}
+
+/// Columns or rows that follow each other, in an image.
+#[derive(Clone, Copy)]
+struct Part {
+    first: i64,
+    last: i64,
+    /// They lie outside of the image: black where that is so, else these are where they come back, and the other axis is turned round.
+    beyond: bool,
+}
+
+impl Part {
+    fn inside(first: i64, last: i64) -> Option<Part> {
+        (first <= last).then_some(Part { first, last, beyond: false })
+    }
+
+    fn beyond(first: i64, last: i64) -> Option<Part> {
+        (first <= last).then_some(Part { first, last, beyond: true })
+    }
+
+    fn turned(self, size: i64) -> Part {
+        Part { first: size - 1 - self.last, last: size - 1 - self.first, ..self }
+    }
+}
+
+/// Columns or rows of an image of `size` of them that those from `first` to `last` mean.
+fn parts(wrap: Wrap, [first, last]: [i64; 2], size: i64) -> [Option<Part>; 3] {
+    let end = size - 1;
+    let within = Part::inside(first.max(0), last.min(end));
+    match wrap {
+        Wrap::Clamp => [Part::inside(first.clamp(0, end), last.clamp(0, end)), None, None],
+        Wrap::Repeat if last - first >= end => [Part::inside(0, end), None, None],
+        Wrap::Repeat => match (first.rem_euclid(size), last.rem_euclid(size)) {
+            (first, last) if first <= last => [Part::inside(first, last), None, None],
+            (first, last) => [Part::inside(first, end), Part::inside(0, last), None],
+        },
+        Wrap::Black => [within, Part::beyond(first, last.min(-1)), Part::beyond(first.max(size), last)],
+        Wrap::Octahedral => {
+            let (first, last) = (first.clamp(-size, size + end), last.clamp(-size, size + end));
+            let low = Part::beyond(-1 - last.min(-1), -1 - first);
+            let high = Part::beyond(size + end - last, size + end - first.max(size));
+            [Part::inside(first.max(0), last.min(end)), low, high]
+        }
+    }
+}
+
+/// The smallest interval with both.
+fn hull(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
+/// The hull of nothing.
+const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
+
+impl Texture {
+    /// Writes the levels of the pyramid behind the texels.
+    pub(super) fn build_pyramid(&mut self) {
+        let mut levels = levels(self.width(), self.height());
+        let Some(mut fine) = levels.next() else { return };
+        for level in levels {
+            for row in 0..level.height {
+                for column in 0..level.width {
+                    let bounds: [[f32; 2]; CHANNELS] = std::array::from_fn(|channel| {
+                        let [right, below] = [(column, fine.width), (row, fine.height)].map(|(k, n)| (2 * k + 1).min(n - 1));
+                        let children = [(2 * column, 2 * row), (right, 2 * row), (2 * column, below), (right, below)];
+                        children.into_iter().map(|(x, y)| self.entry(fine, x, y, channel)).fold(EMPTY, hull)
+                    });
+                    for end in [0, 1] {
+                        self.words.extend(bounds.iter().map(|bounds| bounds[end].to_bits()));
+                    }
+                }
+            }
+            fine = level;
+        }
+    }
+
+    /// Least and greatest value of a channel in a block.
+    fn entry(&self, level: Level, column: u32, row: u32, channel: usize) -> [f32; 2] {
+        level.entry(column, row).map(|at| f32::from_bits(self.words[at + channel]))
+    }
+
+    /// Bounds of a channel in a rectangle of texels, which contain the rectangle's hull.
+    fn rectangle(&self, channel: u32, columns: Part, rows: Part) -> [f32; 2] {
+        let [left, right, top, bottom] = [columns.first, columns.last, rows.first, rows.last].map(|end| end as u32);
+        let spans_two = |level: &Level| {
+            let spans = |first: u32, last: u32| (last >> level.level) - (first >> level.level) <= 1;
+            spans(left, right) && spans(top, bottom)
+        };
+        let level = levels(self.width(), self.height()).find(spans_two).expect("the last level has one entry");
+        let [left, right, top, bottom] = [left, right, top, bottom].map(|end| end >> level.level);
+        let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
+        corners.into_iter().map(|(column, row)| self.entry(level, column, row, channel as usize)).fold(EMPTY, hull)
+    }
+
+    /// Bounds of all values that a look-up of a channel gives for coordinates in a box, given by the least and the greatest of
+    /// either: no such value lies outside.
+    ///
+    /// Ends may be infinite. Where one is NaN, or the first is the greater, any coordinate at all is meant, NaN included.
+    pub fn range(&self, lookup: Lookup, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
+        self.range_of(Access::new(0, channel, lookup), u, v)
+    }
+
+    /// [`range`](Texture::range) for all that an operation can ask of an image, whichever table it is.
+    pub fn range_of(&self, access: Access, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
+        // Rows count from the top.
+        let columns = axis(access, 0, self.width(), u);
+        let rows = axis(access, 1, self.height(), [1.0 - v[1], 1.0 - v[0]]);
+        let [width, height] = [self.width(), self.height()].map(i64::from);
+        let mut range = EMPTY;
+        for column in columns.into_iter().flatten() {
+            for row in rows.into_iter().flatten() {
+                let part = match access.wrap {
+                    Wrap::Black if column.beyond || row.beyond => [0.0, 0.0],
+                    _ => {
+                        let columns = if row.beyond { column.turned(width) } else { column };
+                        let rows = if column.beyond { row.turned(height) } else { row };
+                        self.rectangle(access.channel, columns, rows)
+                    }
+                };
+                range = hull(range, part);
+            }
+        }
+        range
+    }
+}
+
+/// Columns (0) or rows (1) that a look-up reads for coordinates between two ends.
+fn axis(access: Access, dimension: usize, size: u32, [low, high]: [f32; 2]) -> [Option<Part>; 3] {
+    let index = |coordinate: f32| {
+        let place = coordinate * size as f32 - 0.5;
+        let whole = if access.taps == Taps::Point { place.round() } else { place.floor() };
+        let index = whole as i32;
+        let index = match access.offset[dimension] {
+            0 => index,
+            offset => index.clamp(i32::MIN + 32, i32::MAX - 32) + offset,
+        };
+        i64::from(index)
+    };
+    let [first, last] = if low <= high { [index(low), index(high)] } else { [i32::MIN, i32::MAX].map(i64::from) };
+    let last = if access.taps == Taps::Bilinear { last + 1 } else { last };
+    parts(access.wrap, [first, last], i64::from(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::op::Words;
+    use crate::ir::random::Random;
+    use crate::ir::{Op, Table};
+    use crate::texture::Filter;
+
+    const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
+
+    /// Every texel differs from all others, in each channel.
+    fn image(width: u32, height: u32) -> Texture {
+        let mut random = Random::new(u64::from(width * height));
+        let texels = (0..width * height).map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 + (4 * k + c) as f32 / 1e4));
+        Texture::new(width, &texels.collect::<Vec<_>>())
+    }
+
+    fn texel(texture: &Texture, column: u32, row: u32, channel: u32) -> f32 {
+        let at = HEADER + CHANNELS * (row * texture.width() + column) as usize + channel as usize;
+        f32::from_bits(texture.words()[at])
+    }
+
+    #[test]
+    fn levels_bound_their_blocks() {
+        for (width, height) in [(1, 1), (2, 1), (1, 3), (3, 5), (4, 4), (64, 37), (17, 65)] {
+            let texture = image(width, height);
+            let mut end = HEADER;
+            for level in levels(width, height) {
+                assert_eq!(level.start, end, "level {} of {width} × {height}", level.level);
+                assert_eq!(level.width, width.div_ceil(1 << level.level));
+                assert_eq!(level.height, height.div_ceil(1 << level.level));
+                end += (level.width * level.height) as usize * level.stride();
+                for (column, row) in (0..level.height).flat_map(|row| (0..level.width).map(move |column| (column, row))) {
+                    let block = |k: u32, size: u32| (k << level.level)..((k + 1) << level.level).min(size);
+                    for channel in 0..4 {
+                        let texels = block(row, height).flat_map(|y| block(column, width).map(move |x| (x, y)));
+                        let range = texels.map(|(x, y)| [texel(&texture, x, y, channel); 2]).fold(EMPTY, hull);
+                        assert_eq!(texture.entry(level, column, row, channel as usize), range);
+                    }
+                }
+            }
+            assert_eq!(texture.words().len(), end);
+            assert_eq!(levels(width, height).last().map(|top| (top.width, top.height)), Some((1, 1)));
+        }
+    }
+
+    /// An end of an interval: special, a place between texels or at a centre of one, or any.
+    fn end(random: &mut Random, size: u32) -> f32 {
+        const SPECIAL: [f32; 8] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];
+        match random.below(16) {
+            0 => SPECIAL[random.below(8) as usize],
+            1..=5 => (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32),
+            _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
+        }
+    }
+
+    /// An interval: a point, tiny, a part of the image, or wide.
+    fn interval(random: &mut Random, size: u32) -> [f32; 2] {
+        let low = end(random, size);
+        let width = [0.0, 1e-7, 0.3 / size as f32, 0.1, 0.7, 3.0][random.below(6) as usize];
+        match random.below(8) {
+            0 => [low, end(random, size)],
+            1 => [low, low.next_up()],
+            _ => [low, low + width * random.below(1 << 24) as f32 / 16777216.0],
+        }
+    }
+
+    /// A coordinate in an interval; any where that means all.
+    fn within(random: &mut Random, [low, high]: [f32; 2], size: u32) -> f32 {
+        if !(low <= high) {
+            return end(random, size);
+        }
+        match random.below(6) {
+            0 => low,
+            1 => high,
+            2 => low.next_up().min(high),
+            3 => high.next_down().max(low),
+            _ => {
+                let t = random.below(1 << 24) as f32 / 16777216.0;
+                let x = low.max(-1e30) * (1.0 - t) + high.min(1e30) * t;
+                x.clamp(low, high)
+            }
+        }
+    }
+
+    fn check_containment(texture: &Texture, access: Access, boxes: usize, seed: u64) {
+        let tables = [Table::new(texture.words())];
+        let mut random = Random::new(seed);
+        for _ in 0..boxes {
+            let (u, v) = (interval(&mut random, texture.width()), interval(&mut random, texture.height()));
+            let [low, high] = texture.range_of(access, u, v);
+            for _ in 0..12 {
+                let (x, y) = (within(&mut random, u, texture.width()), within(&mut random, v, texture.height()));
+                let args = [access.pack(), x.to_bits(), y.to_bits()];
+                let value = f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
+                let context = || format!("{access:?} of {} × {} at ({x:e}, {y:e})", texture.width(), texture.height());
+                assert!(low <= value && value <= high, "{} in {u:?} × {v:?}: {value}, not in [{low}, {high}]", context());
+            }
+        }
+    }
+
+    #[test]
+    fn look_ups_lie_in_their_range() {
+        for (width, height) in [(1, 1), (2, 2), (3, 5), (64, 37), (7, 1)] {
+            let texture = image(width, height);
+            for (k, wrap) in WRAPS.into_iter().enumerate() {
+                for taps in [Taps::Point, Taps::Bilinear, Taps::Corner] {
+                    for offset in [[0, 0], [-8, 3]] {
+                        let access = Access { table: 0, channel: k as u32, taps, wrap, offset };
+                        check_containment(&texture, access, 1500, 11);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The hull of texels, of channel 1.
+    fn of_texels(texture: &Texture, texels: &[(u32, u32)]) -> [f32; 2] {
+        texels.iter().map(|&(x, y)| [texel(texture, x, y, 1); 2]).fold(EMPTY, hull)
+    }
+
+    #[test]
+    fn small_boxes_have_the_range_of_their_texels() {
+        let (width, height) = (64, 37);
+        let texture = image(width, height);
+        // Coordinates of a place in units of texels, with rows from the top.
+        let place = |x: f32, y: f32| (x / width as f32, 1.0 - y / height as f32);
+        let range = |wrap, filter, [left, right]: [f32; 2], [top, bottom]: [f32; 2]| {
+            let ((u0, v1), (u1, v0)) = (place(left, top), place(right, bottom));
+            texture.range(Lookup { wrap, filter }, 1, [u0, u1], [v0, v1])
+        };
+        for wrap in WRAPS {
+            for (x, y) in [(0, 0), (5, 8), (63, 36), (31, 17)] {
+                let (column, row) = (x as f32, y as f32);
+                let inside = range(wrap, Filter::Point, [column + 0.1, column + 0.9], [row + 0.1, row + 0.9]);
+                assert_eq!(inside, of_texels(&texture, &[(x, y)]), "{wrap:?}");
+            }
+            // Between four centres.
+            let four = range(wrap, Filter::Bilinear, [5.6, 6.4], [8.6, 9.4]);
+            assert_eq!(four, of_texels(&texture, &[(5, 8), (6, 8), (5, 9), (6, 9)]), "{wrap:?}");
+        }
+        // Across the left edge, half way between rows 8 and 9.
+        let edge = |wrap| range(wrap, Filter::Bilinear, [-0.1, 0.1], [8.9, 9.1]);
+        let inside = [(0, 8), (0, 9)];
+        assert_eq!(edge(Wrap::Clamp), of_texels(&texture, &inside));
+        assert_eq!(edge(Wrap::Repeat), of_texels(&texture, &[inside[0], inside[1], (63, 8), (63, 9)]));
+        assert_eq!(edge(Wrap::Octahedral), of_texels(&texture, &[inside[0], inside[1], (0, 28), (0, 27)]));
+        assert_eq!(edge(Wrap::Black), hull(of_texels(&texture, &inside), [0.0, 0.0]));
+        // Far from the image.
+        assert_eq!(range(Wrap::Black, Filter::Bilinear, [80.0, 90.0], [1.0, 36.0]), [0.0, 0.0]);
+        assert_eq!(range(Wrap::Clamp, Filter::Point, [80.0, 90.0], [1.1, 1.9]), of_texels(&texture, &[(63, 1)]));
+        // Once around, and any coordinates.
+        let whole = levels(width, height).last().map(|top| texture.entry(top, 0, 0, 1)).expect("there is a top");
+        assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), whole);
+        for ends in [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]] {
+            for wrap in WRAPS {
+                let lookup = Lookup { wrap, filter: Filter::Bilinear };
+                let expected = if wrap == Wrap::Black { hull(whole, [0.0, 0.0]) } else { whole };
+                assert_eq!(texture.range(lookup, 1, ends, ends), expected, "{wrap:?} {ends:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_at_most_four_times_as_wide_as_their_boxes() {
+        // Texels that are their column: the width of a range is the number of columns that it looks at.
+        let texels: Vec<_> = (0..64 * 64).map(|k| [(k % 64) as f32; 4]).collect();
+        let texture = Texture::new(64, &texels);
+        let mut random = Random::new(5);
+        for _ in 0..2000 {
+            let (low, width) = (random.below(1 << 12) as f32 / 4096.0, random.below(1 << 12) as f32 / 4096.0);
+            let ends = [low, (low + width).min(1.0)];
+            let lookup = Lookup { wrap: Wrap::Clamp, filter: Filter::Point };
+            let [first, last] = texture.range(lookup, 0, ends, ends);
+            let columns = (ends[1] - ends[0]) * 64.0 + 2.0;
+            assert!(last - first + 1.0 <= 4.0 * columns, "{ends:?} looks at {first} to {last}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+}
+
+var<private> wood: texture_2d<f32>;
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return m.kd;
+}

@@ -1,0 +1,11 @@
+struct Material {
+    /// Diffuse albedo. range: [0, 1]
+    kd: vec3f,
+}
+
+var wood: texture_2d<f32>;
+var smoothly: sampler;
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return m.kd * wood;
+}

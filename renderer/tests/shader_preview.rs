@@ -1,8 +1,8 @@
 //! `lightbound shader preview` as a user calls it: the program is started, and judged by exit code, messages and pictures.
 
 use assert_cmd::Command;
-use lightbound::image::read::read;
 use lightbound::image::Encoding;
+use lightbound::image::read::read;
 use lightbound::image::write::write_png;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -116,10 +116,12 @@ fn the_library_is_known_by_bare_names() {
 fn shaders_come_from_stdin() {
     let place = Place::new();
     place.preview(&["-"]).write_stdin(SHADER).assert().success();
-    assert!(Picture::read(&place.path("preview.png")) == {
-        place.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
-        Picture::read(&place.path("a.png"))
-    });
+    assert!(
+        Picture::read(&place.path("preview.png")) == {
+            place.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
+            Picture::read(&place.path("a.png"))
+        }
+    );
 }
 
 #[test]
@@ -146,6 +148,21 @@ fn images_stand_for_values() {
 }
 
 #[test]
+fn shaders_read_images() {
+    let place = Place::new();
+    let shader = "var wood: texture_2d<f32>;
+        var smoothly: sampler;
+        struct Material { kd: vec3f }
+        fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, smoothly, p.uv).rgb); }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd / 3.14159265; }";
+    place.write("b.wgsl", shader);
+    write_png(&place.path("green.png"), 1, 1, &[[0.0, 0.8, 0.0]], 0.0).unwrap();
+    let [r, g, _] = place.picture(&["b.wgsl", "--texture", "wood=green.png"]).ball();
+    assert!(g > 5.0 * r && r < 0.02, "{r} {g}");
+    place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
+}
+
+#[test]
 fn wrong_values_are_errors() {
     let place = Place::new();
     for (set, message) in [
@@ -157,7 +174,10 @@ fn wrong_values_are_errors() {
     ] {
         place.preview(&["a.wgsl", "--set", set]).assert().code(2).stderr(contains(message));
     }
-    place.write("b.wgsl", "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }");
+    place.write(
+        "b.wgsl",
+        "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }",
+    );
     place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`x` has no value").and(contains("--set x=…")));
     place.preview(&["b.wgsl", "--set", "x=0.1"]).assert().success();
 }

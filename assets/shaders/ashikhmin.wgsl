@@ -86,18 +86,19 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(wo, m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let p = disk(vec2f(x, u.y));
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
     let v = max(1.0 - p.z * p.z, 6e-8);
     // The azimuth φ of h, tan φ = √((nu + 1)/(nv + 1)) tan ψ, is a uniform one, ψ, stretched; which leaves
     // nu cos²φ + nv sin²φ + 1 = 1/q², the reciprocal of the power of v that n·h is.
     let q = p.xy * inverseSqrt(vec2f(m.n_u, m.n_v) + 1.0);
     let q2 = dot(q, q);
-    // 1/(n·h)² = 1 + tan²δ.
-    let sec2 = max(pow(v, -2.0 * q2), 1.0);
-    let h = vec3f(q * sqrt((sec2 - 1.0) / q2), 1.0);
-    let mirrored = h * (2.0 * dot(wo, h) / sec2) - wo;
+    // tan²δ = v^(−2q²) − 1, where the digits of small angles are kept.
+    let y = -2.0 * q2 * log(v);
+    let tan2 = select(exp(y) - 1.0, y * (1.0 + 0.5 * y), y < 1e-3);
+    let h = vec3f(q * sqrt(tan2 / q2), 1.0);
+    let mirrored = h * (2.0 * dot(wo, h) / (1.0 + tan2)) - wo;
     return unit(select(vec3f(p.xy * p.z, sqrt(v)), mirrored, in_lobe));
 }
 

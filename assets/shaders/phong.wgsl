@@ -60,13 +60,15 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let p = disk(vec2f(x, u.y));
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
     let v = max(1.0 - p.z * p.z, 6e-8);
-    // About +z: cos α = v^(1/(n + 1)).
-    let z = pow(v, 1.0 / (m.exponent + 1.0));
-    let xy = p.xy * sqrt(max(1.0 - z * z, 0.0));
+    // About +z: cos α = v^(1/(n + 1)), by its distance from 1, which keeps the digits of small angles.
+    let x = -log(v) / (m.exponent + 1.0);
+    let away = select(1.0 - exp(-x), x * (1.0 - 0.5 * x), x < 1e-3);
+    let z = 1.0 - away;
+    let xy = p.xy * sqrt(away * (2.0 - away));
     // Turned to the mirror direction (-wo.x, -wo.y, wo.z).
     let k = dot(wo.xy, xy);
     let turned = vec3f(xy - wo.xy * (z + k / (1.0 + wo.z)), k + wo.z * z);

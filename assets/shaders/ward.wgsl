@@ -68,8 +68,8 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let p = disk(vec2f(x, u.y));
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
     let v = max(1.0 - p.z * p.z, 6e-8);
     // The slopes over their α have a square sum of −ln v.

@@ -34,20 +34,25 @@ impl Batch {
     /// Changes the number of words of an evaluation, and of evaluations; what the words are then is not said.
     pub fn reshape(&mut self, ports: usize, rows: usize) {
         (self.ports, self.rows) = (ports, rows);
-        let words = self.groups() * self.lanes * self.ports;
-        self.pieces.resize(words.div_ceil(8), Piece::default());
+        let pieces = (self.groups() * self.lanes * self.ports).div_ceil(8);
+        if pieces > self.pieces.len() {
+            self.pieces.resize(pieces, Piece::default());
+        }
     }
 
     /// Sets words of an evaluation that follow each other, from port `first` on.
+    #[inline]
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
         assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
         let (lanes, index) = (self.lanes, self.index_of(row, first));
-        for (word, &bits) in self.words_mut()[index..].iter_mut().step_by(lanes).zip(words) {
-            *word = bits;
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for (k, &bits) in words.iter().enumerate() {
+            all[index + k * lanes] = bits;
         }
     }
 
     /// The words of an evaluation that follow each other, from port `first` on, as floats.
+    #[inline]
     pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
         assert!(row < self.rows && first + N <= self.ports, "row {row} of {}, port {first} and on", self.rows);
         let (words, index) = (self.words(), self.index_of(row, first));

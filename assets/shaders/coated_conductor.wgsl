@@ -1,5 +1,31 @@
-//! HEAD
+//! A rough metal under a clear dielectric coat, polished or rough, in closed form: a stand-in for pbrt-v4's `coatedconductor`.
+//!
+//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) f/η² / (1 − r Fₘ)
+//!
+//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished coat is a delta function, which
+//!   the renderer adds: F(cos θo) in the mirror's direction.
+//! - f = Fₘ D G₂/(4 cos cos) is that of conductor.wgsl for the directions that wi and wo have in the coat, by Snell's law at its
+//!   mean surface, with the metal's index over that of the coat. 1/η² since solid angles are smaller inside. The roughness of the
+//!   metal is raised by what a rough coat blurs: α² + (b(wi)² + b(wo)²) αc²/4, b being the turn of a refracted direction over that
+//!   of the facet that refracts it.
+//! - T is what gets into the coat, 1 − F if it is polished, and l the length of the way through it, whose thickness is t; it absorbs, with
+//!   an extinction of 1, and does not scatter. Both are those of coated_diffuse.wgsl.
+//! - r is the part of the metal's reflection that the coat sends back to the metal, in the mean of wi and wo. All light that has been
+//!   sent back is taken to leave like that which has not: the series of inter-reflections is then geometric, 1/(1 − r Fₘ). For a
+//!   nearly polished metal under a polished coat r is F, and the series is that of two mirrors. Else r is a fit.
+//!
+//! Against random walks as pbrt-v4 does them, of 10⁵ paths, in f64 and without limit of depth (η of 1.5 and 2; metals that reflect
+//! 95 % and 44 %, α from 0.05 to 0.9; wo up to 75° off the normal), the albedo below the coat differs
+//!
+//! - under a polished coat of η = 1.5, by up to 6 %, at 75° by up to 8 %; of η = 2, by up to 9 %;
+//! - under a coat as rough as 0.1, by up to 12 %, but 28 % too much at 75° where the metal is much smoother than the coat;
+//! - under a coat as rough as 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too little over one of 0.9; over smoother metals it
+//!   is too much, by up to 26 %, at 75° by up to 39 %.
+//!
+//! Light reflected once by the metal is right within 2 % under a polished coat; what is sent back would be spread wider than it is here.
+//! Albedos stay below 1, for a perfect metal under a coat of η = 3 below 1.007. Reciprocal; bounded as conductor.wgsl is.
 
+const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
 
 /// Cosines up to this one count as along the surface, where the coat reflects nothing.
@@ -48,6 +74,7 @@ struct Passage {
     path: f32,
 }
 
+/// The roughness of the coat's facets.
 fn coat_roughness(m: Material) -> vec2f {
     return max(vec2f(m.coat_alpha_x, m.coat_alpha_y), vec2f(LEAST_ALPHA));
 }
@@ -91,7 +118,7 @@ fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), transmitted);
 }
 
-/// Of w, above the coat.
+/// How w gets into the coat; see coated_diffuse.wgsl.
 fn pass_coat(w: vec3f, coat: vec2f, m: Material) -> Passage {
     let eta = m.coat_eta;
     let z = max(w.z, GRAZING);
@@ -106,21 +133,20 @@ fn pass_coat(w: vec3f, coat: vec2f, m: Material) -> Passage {
     return Passage(z, vec2f(shares.x, entering), vec3f(w.xy, inside), eta * detour / inside);
 }
 
-/// Square of how much a refracted direction turns with the facet, times η².
+/// b², times η²: for a facet that turns by δ, the refracted direction turns by (cos θt − cos θ/η) δ.
 fn bend2(p: Passage) -> f32 {
     let bend = p.inside.z - p.z;
     return bend * bend;
 }
 
-/// The roughness by which the metal reflects within the coat, whose facets bend light on its way in and out; the sum of both bends' squares
-/// is given.
+/// The roughness of the metal as seen through the coat, from the sum of b² η² on the way in and on the way out.
 fn metal_roughness(coat: vec2f, bends2: f32, m: Material) -> vec2f {
     let metal = vec2f(m.alpha_x, m.alpha_y);
     return sqrt(metal * metal + (0.25 / (m.coat_eta * m.coat_eta)) * bends2 * (coat * coat));
 }
 
-/// The part of the light reflected by the metal that the coat sends back to it, where light of that direction would leave; η² of what
-/// the coat reflects of diffuse light is given.
+/// r under a polished coat, for light that leaves to p: from F, if the metal is polished, to what is sent back of light that a rough
+/// metal spreads. The nearer the direction in the coat is to total reflection, the less roughness does it take.
 fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
     let critical = refract_cosine(0.0, 1.0, m.coat_eta);
     let beyond = p.inside.z - critical;
@@ -129,7 +155,7 @@ fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
     return p.shares.x + (diffuse - p.shares.x) * (1.0 - beyond / sqrt(beyond * beyond + 3.87 * a2));
 }
 
-/// The part of what a smooth coat would reflect within that a rough one does.
+/// What a rough coat sends back, over what a polished one does; see `base` in coated_diffuse.wgsl.
 fn kept(coat: vec2f, eta: f32) -> f32 {
     let eta2 = eta * eta;
     let y = (eta - 1.0) / (eta + 1.0);
@@ -205,31 +231,44 @@ fn disk(u: vec2f) -> vec2f {
     return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
 }
 
+/// How often a direction is drawn by the cosine rather than from the metal: the rougher the metal, the more of its light is reflected back
+/// to it by the coat and leaves elsewhere.
+fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
+    let width = metal.x * metal.y * (eta - 1.0) * (eta + 1.0);
+    return 0.8 * width / (width + 0.15);
+}
+
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let coat = coat_roughness(m);
     let o = pass_coat(wo, coat, m);
     // The first number decides the lobe, and what is left of it is uniform again.
     let share = coat_share(o, m);
+    let metal = metal_roughness(coat, 2.0 * bend2(o), m);
+    let both = share + (1.0 - share) * diffuse_share(metal, m.coat_eta);
     let surface = u.x < share;
-    let rest = (u.x - select(share, 0.0, surface)) / select(1.0 - share, share, surface);
-    let d = disk(vec2f(min(rest, BELOW_ONE), u.y));
+    let diffuse = !surface && u.x < both;
+    let low = select(select(both, share, diffuse), 0.0, surface);
+    let high = select(select(1.0, both, diffuse), share, surface);
+    let d = disk(vec2f(min((u.x - low) / (high - low), BELOW_ONE), u.y));
     let r2 = min(dot(d, d), 1.0);
     // A facet that is visible from w: in the stretched space, where facets make a sphere, halfway between w and a point that is
     // uniform on the cap z > −w.z.
     let w = select(o.inside, wo, surface);
-    let alpha = select(metal_roughness(coat, 2.0 * bend2(o), m), coat, surface);
+    let alpha = select(metal, coat, surface);
     let stretched = vec3f(alpha * w.xy, w.z) * (1.0 / sigma(w, alpha));
     let height = 1.0 + stretched.z;
     let n = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
     let h = vec3f(alpha * n, max((1.0 - r2) * height, 1e-7));
     // Reflected by the metal, η long, and refracted: what is along the surface stays.
     let mirrored = 2.0 * dot(w, h) / dot(h, h) * h - w;
-    let z2 = 1.0 - dot(mirrored.xy, mirrored.xy);
-    return select(vec3f(1.0, 0.0, 0.0), vec3f(mirrored.xy, sqrt(max(z2, 0.0))), mirrored.z > 0.0 && z2 > 0.0);
+    let lost = !diffuse && mirrored.z <= 0.0;
+    let xy = select(mirrored.xy, d, diffuse);
+    let z2 = 1.0 - dot(xy, xy);
+    return select(vec3f(xy, sqrt(max(z2, 0.0))), vec3f(1.0, 0.0, 0.0), lost || z2 <= 0.0);
 }
 
-/// The density of the facets that are visible over that of the directions which they reflect to, for either lobe; the Jacobian of the
-/// refraction is cos θi/(η inside.z), of the length η.
+/// Both lobes by the normals that are visible from wo, or from where it is in the coat, and the cosine. Directions that are η long in the
+/// coat make η² solid angles of cos θi/(η² inside.z/η) each, and lengths cancel.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let coat = coat_roughness(m);
     let o = pass_coat(wo, coat, m);
@@ -243,5 +282,6 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
         let h = wi + wo;
         surface = half_density(h, dot(h, h), coat) / (wo.z + sigma(wo, coat));
     }
-    return share * surface + (1.0 - share) * below;
+    let diffuse = diffuse_share(metal, m.coat_eta);
+    return share * surface + (1.0 - share) * (diffuse * INV_PI * max(wi.z, 0.0) + (1.0 - diffuse) * below);
 }

@@ -1,4 +1,31 @@
-//! HEAD
+//! A diffuse base under a clear dielectric coat, polished or rough, in closed form: a stand-in for pbrt-v4's `coateddiffuse`.
+//!
+//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) kd / (π (η² − kd η² R))
+//!
+//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished coat is a delta function, which
+//!   the renderer adds: F(cos θo) in the mirror's direction.
+//! - T is what gets into the coat, 1 − F if it is polished. Light of a solid angle fills one that is 1/η² of it inside, hence η².
+//! - l is the length of the way through the coat, whose thickness is t; it absorbs, with an extinction of 1, and does not scatter.
+//! - R is the part of the light from the base that returns to it, 1 − T̄/η² if the coat is polished and does not absorb, where T̄ is
+//!   the mean of 1 − F over diffuse light from outside (for diffuse light, F inside and outside are related so). The sum over all
+//!   returns is a geometric series, since the base forgets where light came from.
+//!
+//! With a polished coat this is exact but for the fits of T̄ and of the absorption on returns; a base with kd = 1 under a coat of no
+//! thickness reflects 1 within 0.0003. Under a rough coat, T, l and R are fits to a random walk as pbrt-v4 does it, in which light that
+//! would bounce from facet to facet is lost, at each passage of the coat: so energy is lost rather than made.
+//!
+//! Against such walks of 10⁵ paths, in f64 and without limit of depth (η of 1.2, 1.5, 2; α from 0 to 0.8; kd from 0.5 to 1), the
+//! albedo of the base differs
+//!
+//! - under a polished coat, by less than 1 %, at 87° off the normal 3 %, for thicknesses up to 1;
+//! - under a rough one up to 0.01 thick, by up to 7 % up to 75°, and 10 % at 87°;
+//! - under a rough one 0.1 thick, by up to 14 % up to 75°, and 28 % at 87°; thicker ones let through too much of what little they do.
+//!
+//! The radiance towards the last 20° above the horizon alone is up to 20 % off under rough coats up to 0.01 thick. pbrt-v4 itself ends
+//! walks after five reflections at the base by default, and with them (kd R)⁵ of the light: 7 % of it where kd = 1 and η = 1.5, 0.2 %
+//! where kd = 0.5.
+//!
+//! Reciprocal. Bounded as conductor.wgsl is; without bound only if the coat is rough.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
@@ -28,6 +55,7 @@ struct Material {
     thickness: f32,
 }
 
+/// The roughness of the coat's facets.
 fn roughness(m: Material) -> vec2f {
     return max(vec2f(m.alpha_x, m.alpha_y), vec2f(LEAST_ALPHA));
 }
@@ -71,7 +99,8 @@ fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), transmitted);
 }
 
-/// What facets reflect of the light from w, and what they send into the coat.
+/// What the coat reflects of the light from w, and T. The former is F at a mean of the cosines at which w sees facets, the
+/// latter also without what facets hide on its way in: both are exact for a polished coat, else fits.
 fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
     let z = max(w.z, GRAZING);
     let c = min(0.5 * (z + sqrt(z * z + 5.3 * stretch2(w, alpha))), 1.0);
@@ -81,7 +110,7 @@ fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
     return vec2f(shares.x, shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + lost));
 }
 
-/// Length of the way through a coat of thickness 1.
+/// Length of the way of w through a coat of thickness 1, by Snell's law; longer, by a fit, where rough facets let light in sideways.
 fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     let mean = 0.5 * (alpha.x + alpha.y);
     let grazing = 1.0 - max(w.z, 0.0);
@@ -89,7 +118,8 @@ fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     return m.eta * detour / refract_cosine(w.z, 1.0, m.eta);
 }
 
-/// kd/(η² − kd η² R), R being the part of diffuse light in the coat that comes back to the base.
+/// kd/(η² − kd η² R). R without absorption, for η² of which `rough` stands, falls with the roughness of the coat by a fit; the share of it
+/// that is not absorbed, x⁴, is within 0.015 of what a polished coat of η up to 3 has.
 fn base(m: Material, alpha: vec2f) -> vec3f {
     let eta2 = m.eta * m.eta;
     let reflected = eta2 - diffuse_transmittance(m.eta);
@@ -101,7 +131,7 @@ fn base(m: Material, alpha: vec2f) -> vec3f {
     return m.kd / (eta2 - m.kd * (rough * (x2 * x2)));
 }
 
-/// 1 − F for diffuse light from outside, within 0.0003.
+/// T̄ of a polished coat, within 0.0003 of the integral for η from 1 to 3.
 fn diffuse_transmittance(eta: f32) -> f32 {
     let y = (eta - 1.0) / (eta + 1.0);
     return 1.0 - y * (0.60073961 + y * (-1.8300335 + y * (7.90437113 + y * (-13.55487049 + y * 9.36841349))));

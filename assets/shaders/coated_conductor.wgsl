@@ -250,17 +250,17 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let low = select(select(both, share, diffuse), 0.0, surface);
     let high = select(select(1.0, both, diffuse), share, surface);
     let d = disk(vec2f(min((u.x - low) / (high - low), BELOW_ONE), u.y));
-    let r2 = min(dot(d, d), 1.0);
+    let r2 = dot(d, d);
     // A facet that is visible from w: in the stretched space, where facets make a sphere, halfway between w and a point that is
     // uniform on the cap z > −w.z.
     let w = select(o.inside, wo, surface);
     let alpha = select(metal, coat, surface);
-    let stretched = vec3f(alpha * w.xy, w.z) * (1.0 / sigma(w, alpha));
-    let height = 1.0 + stretched.z;
-    let n = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    let h = vec3f(alpha * n, max((1.0 - r2) * height, 1e-7));
+    let length = sigma(w, alpha);
+    let height = length + w.z;
+    let n = alpha * w.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
     // Reflected by the metal, η long, and refracted: what is along the surface stays.
-    let mirrored = 2.0 * dot(w, h) / dot(h, h) * h - w;
+    let mirrored = (2.0 * dot(w, h) / dot(h, h)) * h - w;
     let lost = !diffuse && mirrored.z <= 0.0;
     let xy = select(mirrored.xy, d, diffuse);
     let z2 = 1.0 - dot(xy, xy);

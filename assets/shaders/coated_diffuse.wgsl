@@ -195,12 +195,13 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     if coat {
         // Reflected by a facet that is visible from wo: in the stretched space, where facets make a sphere, halfway between wo and a
         // point that is uniform on the cap z > −wo.z.
-        let stretched = vec3f(alpha * wo.xy, wo.z) * (1.0 / sigma(wo, alpha));
-        let height = 1.0 + stretched.z;
-        let n = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-        let h = vec3f(alpha * n, max((1.0 - r2) * height, 1e-7));
-        let mirrored = 2.0 * dot(wo, h) * h - dot(h, h) * wo;
-        wi = mirrored * (1.0 / sqrt(dot(mirrored, mirrored)));
+        let length = sigma(wo, alpha);
+        let height = length + wo.z;
+        let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+        let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
+        let mirrored = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+        // Newton's step towards a length of 1.
+        wi = mirrored * (1.5 - 0.5 * dot(mirrored, mirrored));
     }
     return wi;
 }

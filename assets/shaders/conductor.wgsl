@@ -76,12 +76,13 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 /// A normal of any length that is visible from wo. In the stretched space, where facets make a sphere, it lies halfway between wo and
 /// a point that is uniform on the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    let stretched = vec3f(m.alpha_x * wo.x, m.alpha_y * wo.y, wo.z) * (1.0 / sigma(wo, m));
+    let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
-    let r2 = min(dot(d, d), 1.0);
-    let height = 1.0 + stretched.z;
-    let h = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    return vec3f(m.alpha_x * h.x, m.alpha_y * h.y, max((1.0 - r2) * height, 1e-7));
+    let r2 = dot(d, d);
+    let length = sigma(wo, m);
+    let height = length + wo.z;
+    let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
 }
 
 /// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
@@ -99,8 +100,9 @@ fn disk(u: vec2f) -> vec2f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let h = visible_normal(u, wo, m);
-    let wi = 2.0 * dot(wo, h) * h - dot(h, h) * wo;
-    return wi * (1.0 / sqrt(dot(wi, wi)));
+    let wi = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+    // Newton's step towards a length of 1.
+    return wi * (1.5 - 0.5 * dot(wi, wi));
 }
 
 /// The density of visible normals G₁(wo) D wo·h/cos θo, with G₁ = 2 cos θo/(cos θo + σ(wo)), over the Jacobian of the reflection, 4 wo·h.

@@ -97,12 +97,13 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
 /// A normal of any length that is visible from wo, above. In the stretched space, where facets make a sphere, it lies halfway between wo
 /// and a point that is uniform on the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    let stretched = vec3f(m.alpha_x * wo.x, m.alpha_y * wo.y, wo.z) * (1.0 / sigma(wo, m));
+    let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
-    let r2 = min(dot(d, d), 1.0);
-    let height = 1.0 + stretched.z;
-    let h = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    return vec3f(m.alpha_x * h.x, m.alpha_y * h.y, max((1.0 - r2) * height, 1e-7));
+    let r2 = dot(d, d);
+    let length = sigma(wo, m);
+    let height = length + wo.z;
+    let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
 }
 
 /// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
@@ -138,7 +139,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // By Snell's law; 0 under total reflection.
     let refracted = sqrt(max((behind - index_o) * (behind + index_o) * n2 + cosine * cosine, 0.0));
     let reflects = third(u) < fresnel(cosine, refracted, index_o, behind).x;
-    let wi = (cosine + select(-refracted, cosine, reflects)) * n - (index_o * n2) * up;
+    let wi = ((cosine + select(-refracted, cosine, reflects)) / n2) * n - index_o * up;
     // What a facet sends to the wrong side is lost: along the surface, where nothing is scattered.
     return select(vec3f(1.0, 0.0, 0.0), wi * (side / sqrt(dot(wi, wi))), (wi.z > 0.0) == reflects);
 }

@@ -14,6 +14,7 @@ use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
+use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -81,6 +82,7 @@ fn min_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
 fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
     let overrides = Overrides {
         accel,
+        target: Target::best(),
         integrator: None,
         spp: Some(spp),
         seed: Some(1),

@@ -4,7 +4,7 @@
 //! Threads take the next job when they are free; sums are exact ([`crate::film`]), so who does what leaves no trace.
 
 use crate::film::{Film, Picture};
-use crate::integrator::{Integrator, RayCounts};
+use crate::integrator::{Counts, Integrator};
 use crate::scene::Scene;
 use rustix::time::{ClockId, clock_gettime};
 use std::ops::Range;
@@ -34,8 +34,8 @@ pub struct RenderOptions<'a> {
 pub struct Rendering {
     /// The picture; fewer samples than asked for where it was stopped.
     pub picture: Picture,
-    /// Rays traced.
-    pub counts: RayCounts,
+    /// Rays traced, shaders run.
+    pub counts: Counts,
     /// Camera samples taken.
     pub camera_samples: u64,
     /// Wall-clock time.
@@ -66,11 +66,11 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
     let film = Film::new(scene.film.window, options.features);
     let tiles = film.tiles();
     let next = AtomicUsize::new(0);
-    let totals = Mutex::new((RayCounts::default(), 0u64));
+    let totals = Mutex::new((Counts::default(), 0u64));
     let (start, cpu_start) = (Instant::now(), cpu_time());
     let work = || {
         let mut worker = integrator.worker(scene);
-        let (mut counts, mut camera_samples) = (RayCounts::default(), 0);
+        let (mut counts, mut camera_samples) = (Counts::default(), 0);
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
             let samples = pass(job / tiles.len(), scene.sampling.spp);

@@ -3,6 +3,7 @@
 use super::console::{self, Console, count, duration, rate};
 use super::interrupt::{Interrupt, Stage};
 use super::output::{Format, Output};
+use super::shader::{target_name, unavailable};
 use super::stats::{Stats, peak_memory_bytes};
 use super::{Error, Exit, layers};
 use lightbound::accel::AccelKind;
@@ -12,6 +13,7 @@ use lightbound::integrator::{Integrator, PathTracer};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::scene::build::{Loaded, Overrides, load};
 use lightbound::scene::diagnostics::{Diagnostics, Warning};
+use lightbound_shader::Target;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -82,6 +84,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "auto", help_heading = "Work")]
     accel: AccelKind,
 
+    /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not depend on it
+    #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
+    target: Option<Target>,
+
     /// Turn warnings into errors: stop at whatever the scene has that is not supported
     #[arg(long, help_heading = "Work")]
     strict: bool,
@@ -127,6 +133,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let named = args.output.as_deref().map(|path| target(path, args.exposure)).transpose()?;
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
 
+    if let Some(target) = args.target.filter(|target| !target.is_available()) {
+        return Err(unavailable(target));
+    }
     let threads = args.threads.map_or_else(all_threads, usize::from);
     // For what is built in parallel.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| Error::Option {
@@ -204,6 +213,7 @@ impl Args {
     fn overrides(&self) -> Overrides {
         Overrides {
             accel: self.accel,
+            target: self.target.unwrap_or_else(Target::best),
             integrator: self.integrator.clone(),
             spp: self.spp,
             seed: self.seed,
@@ -347,6 +357,11 @@ impl Finished<'_> {
                  as the end of the range"
             ));
         }
+        let shading = &self.rendering.counts.shading;
+        if shading.capped > 0 {
+            let (capped, all) = (shading.capped, shading.evaluations);
+            remarks.push(format!("a loop of a shader did not end in {capped} of {all} evaluations; instead: it was cut off"));
+        }
         if picture.min_samples == 0 {
             remarks.push("some pixels hold no sample yet; instead: they are black".into());
         }
@@ -355,7 +370,7 @@ impl Finished<'_> {
 
     fn stats(&self, output: &Path, warnings: Vec<String>) -> Stats {
         let (loaded, rendering) = (self.loaded, self.rendering);
-        let (scene, picture) = (&loaded.scene, &rendering.picture);
+        let (scene, picture, shading) = (&loaded.scene, &rendering.picture, &rendering.counts.shading);
         Stats {
             version: env!("CARGO_PKG_VERSION"),
             scene: self.args.scene.display().to_string(),
@@ -371,6 +386,10 @@ impl Finished<'_> {
             invalid_samples: picture.invalid_samples,
             rays: rendering.counts.rays,
             shadow_rays: rendering.counts.shadow_rays,
+            shader_evaluations: shading.evaluations,
+            shader_occupancy: (shading.lanes > 0).then(|| shading.evaluations as f64 / shading.lanes as f64),
+            shader_capped: shading.capped,
+            shader_target: scene.shaders.first().map(|bound| bound.program.target().name()),
             width: picture.window.width(),
             height: picture.window.height(),
             lights: scene.lights.all().len(),

@@ -33,6 +33,14 @@ pub struct Stats {
     pub rays: u64,
     /// Shadow rays.
     pub shadow_rays: u64,
+    /// Evaluations of shaders: of their setup, of light from given directions, and of directions that were drawn.
+    pub shader_evaluations: u64,
+    /// Share of the lanes of SIMD groups that these filled; null where there were none.
+    pub shader_occupancy: Option<f64>,
+    /// Evaluations in which a loop was cut off.
+    pub shader_capped: u64,
+    /// What shaders were compiled for; null where there are none.
+    pub shader_target: Option<&'static str>,
     /// Columns of the picture.
     pub width: u32,
     /// Rows of the picture.

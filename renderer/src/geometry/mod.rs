@@ -292,6 +292,11 @@ impl Geometry {
         a > 0.0 && crate::sampling::unit_float(hash) < a
     }
 
+    /// The position of a hit in the space of its object: where instances place it from, else the world.
+    pub fn object_position(&self, hit: &Hit, p: Vec3) -> Vec3 {
+        if hit.instance == Hit::NONE { p } else { self.instances[hit.instance as usize].transform.inverse().point(p) }
+    }
+
     /// Number of the object that a hit belongs to: each of the world's primitives is one, and each instance.
     pub fn object(&self, hit: &Hit) -> u32 {
         if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }

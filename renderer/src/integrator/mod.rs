@@ -1,6 +1,7 @@
 //! Integrators: how light gets from the scene into the film.
 
 mod path;
+mod shading;
 
 pub use path::PathTracer;
 
@@ -8,19 +9,41 @@ use crate::film::Tile;
 use crate::scene::Scene;
 use std::ops::{AddAssign, Range};
 
-/// Rays that were traced.
+/// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RayCounts {
+pub struct Counts {
     /// Closest-hit rays, camera rays included.
     pub rays: u64,
     /// Shadow rays.
     pub shadow_rays: u64,
+    /// Shaders.
+    pub shading: ShadingCounts,
 }
 
-impl AddAssign for RayCounts {
-    fn add_assign(&mut self, other: RayCounts) {
+/// Work of compiled shaders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShadingCounts {
+    /// Evaluations of functions of shaders.
+    pub evaluations: u64,
+    /// Lanes of the SIMD groups in which they ran; those beyond the number of evaluations were idle.
+    pub lanes: u64,
+    /// Evaluations in which a loop was cut off.
+    pub capped: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
         self.rays += other.rays;
         self.shadow_rays += other.shadow_rays;
+        self.shading += other.shading;
+    }
+}
+
+impl AddAssign for ShadingCounts {
+    fn add_assign(&mut self, other: ShadingCounts) {
+        self.evaluations += other.evaluations;
+        self.lanes += other.lanes;
+        self.capped += other.capped;
     }
 }
 
@@ -37,5 +60,5 @@ pub trait Integrator: Sync {
 pub trait Worker {
     /// Adds samples number `samples` of every pixel of the tile. What is added for a pixel's sample depends on nothing but the
     /// scene, the pixel and the sample's number.
-    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> RayCounts;
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts;
 }

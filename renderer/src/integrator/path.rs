@@ -1,18 +1,20 @@
 //! Unidirectional path tracing with next-event estimation (Kajiya 1986; multiple importance sampling after Veach 1997 §9).
 //!
 //! A tile's samples form a wave: all camera rays are traced in one batch, all hits shaded, all shadow rays and all continuing
-//! rays traced in batches again, until no path is left. Within a wave hits are shaded in order of their material, so that
-//! evaluations of one material come together.
+//! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
+//! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
 
-use super::{Integrator, RayCounts, Worker};
+use super::shading::{Scattered, Shading};
+use super::{Counts, Integrator, Worker};
 use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
-use crate::light::Light;
-use crate::material::Bsdf;
+use crate::light::{Light, LightSample};
+use crate::material::{Bound, GRAZING, Material, Specular};
 use crate::math::{Ray, Vec2, Vec3, vec2};
 use crate::sampling::discrete::Pick;
-use crate::sampling::{PathKey, Sampler, power_heuristic};
+use crate::sampling::{ONE_MINUS_EPSILON, PathKey, Sampler, power_heuristic};
 use crate::scene::Scene;
+use lightbound_shader::{Sides, Target};
 use std::ops::Range;
 
 /// The path tracer. Unbiased: nothing is clamped.
@@ -51,6 +53,77 @@ struct Pending {
     radiance: Vec3,
 }
 
+/// A point where a path may go on.
+struct Vertex<'a> {
+    path: Path,
+    surface: Surface,
+    specular: Option<&'a Specular>,
+    /// In the shading frame, mirrored to the upper side where the shader is for that alone.
+    wo: Vec3,
+    /// −1 where it was mirrored, else 1.
+    side: f32,
+    /// Index of refraction for light that comes through a surface with a shader.
+    eta: f32,
+    /// How often the specular part is chosen.
+    share: f32,
+    /// Chooses the part, and within the specular one.
+    lobe: f32,
+    /// Chooses the direction.
+    u: Vec2,
+    /// Decides whether the path goes on.
+    roulette: f32,
+    /// Index of what is recorded for denoisers.
+    feature: u32,
+}
+
+/// Where a path goes on.
+struct Next {
+    /// In the shading frame.
+    wi: Vec3,
+    /// BSDF · |cos| / density.
+    weight: Vec3,
+    /// Density per steradian; 0 for a delta function.
+    pdf: f32,
+    /// Ratio of refractive indices, of the side of `wi` over that of `wo`; 1 for reflection.
+    eta: f32,
+}
+
+impl Vertex<'_> {
+    /// By the specular part.
+    fn reflect(&self) -> Option<Next> {
+        let sample = self.specular?.sample(self.lobe / self.share, self.wo, &self.surface.lookup())?;
+        Some(Next { wi: self.mirrored(sample.wi), weight: sample.weight, pdf: 0.0, eta: sample.eta })
+    }
+
+    /// By the shader, which drew `wi`.
+    fn scatter(&self, (wi, Scattered { s, pdf }): (Vec3, Scattered)) -> Option<Next> {
+        let pdf = pdf * (1.0 - self.share);
+        if pdf <= 0.0 {
+            return None;
+        }
+        let eta = match wi.z * self.wo.z < 0.0 {
+            true if self.wo.z > 0.0 => self.eta,
+            true => 1.0 / self.eta,
+            false => 1.0,
+        };
+        Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
+    }
+
+    fn mirrored(&self, wi: Vec3) -> Vec3 {
+        Vec3::new(wi.x, wi.y, self.side * wi.z)
+    }
+}
+
+/// A light sample, before it is known how much of it is reflected.
+struct Candidate {
+    vertex: u32,
+    /// In the vertex's frame.
+    wi: Vec3,
+    light: LightSample,
+    /// Density of the sample, the choice of the light included.
+    pdf: f32,
+}
+
 /// A wave of paths, and what it works with. Rays and paths run in parallel arrays.
 struct Wave<'a> {
     scene: &'a Scene,
@@ -65,9 +138,19 @@ struct Wave<'a> {
     pending: Vec<Pending>,
     hits: Vec<Hit>,
     blocked: Vec<bool>,
-    /// Indices of the hits in order of their material, and where each material starts.
+    /// Position of each material in an order by shaders, from 1 on; 0 is for misses.
+    ranks: Vec<u32>,
+    /// Which shader the materials of a rank have.
+    shaders: Vec<Option<u32>>,
+    /// Indices of the hits in order of their ranks, and where each rank starts.
     order: Vec<u32>,
+    keys: Vec<u32>,
     starts: Vec<u32>,
+    vertices: Vec<Vertex<'a>>,
+    candidates: Vec<Candidate>,
+    shading: Shading,
+    /// What camera rays see, with the sample's index.
+    features: Vec<(u32, Features)>,
 }
 
 /// Sets of four sampler dimensions: one for the camera, then two for each scattering event.
@@ -78,6 +161,9 @@ const CAMERA_SET: u32 = 0;
 /// variance in a Cornell box; 1.5 and 0.46 times in a room lit through a door.
 const ROULETTE_DEPTH: u32 = 3;
 
+/// Most points that a shader is run over at once: enough to fill groups of lanes, few enough to stay in the fastest cache.
+const CHUNK: usize = 128;
+
 /// Greatest chance of survival, so that paths end even between perfect mirrors.
 const MAX_SURVIVAL: f32 = 0.99;
 
@@ -87,10 +173,58 @@ impl Integrator for PathTracer {
     }
 
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
-        Box::new(Wave {
+        Box::new(Wave::new(scene, self.max_depth))
+    }
+}
+
+impl Worker for Wave<'_> {
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
+        let mut counts = Counts::default();
+        self.start(samples, tile);
+        for depth in 0..=self.max_depth {
+            if self.rays.is_empty() {
+                break;
+            }
+            counts.rays += self.rays.len() as u64;
+            self.scene.accel.intersect_batch(&self.rays, &mut self.hits);
+            self.sort_by_shader(depth);
+            self.shade(depth, depth == 0 && tile.wants_features());
+            counts.shadow_rays += self.shadow_rays.len() as u64;
+            self.scene.accel.occluded_batch(&self.shadow_rays, &mut self.blocked);
+            self.collect_light();
+            self.advance();
+        }
+        counts.shading += self.shading.take_counts();
+        let mut sums = tile.lock();
+        for (index, seen) in self.features.drain(..) {
+            let s = &self.samples[index as usize];
+            sums.add_features(s.x, s.y, s.number, s.weight, &seen);
+        }
+        for s in &self.samples {
+            sums.add_radiance(s.x, s.y, s.radiance * (s.weight * self.scene.film.gain));
+        }
+        counts
+    }
+}
+
+impl<'a> Wave<'a> {
+    fn new(scene: &'a Scene, max_depth: u32) -> Wave<'a> {
+        let shader = |material: usize| match &scene.materials[material] {
+            Material::Surface { scattering: Some(instance), .. } => Some(instance.shader),
+            _ => None,
+        };
+        let mut order: Vec<usize> = (0..scene.materials.len()).collect();
+        order.sort_by_key(|&material| shader(material));
+        let mut ranks = vec![0; order.len()];
+        for (rank, &material) in (1..).zip(&order) {
+            ranks[material] = rank;
+        }
+        let shaders = std::iter::once(None).chain(order.into_iter().map(shader)).collect();
+        let target = scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
+        Wave {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
-            max_depth: self.max_depth,
+            max_depth,
             samples: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
@@ -100,43 +234,18 @@ impl Integrator for PathTracer {
             pending: Vec::new(),
             hits: Vec::new(),
             blocked: Vec::new(),
+            ranks,
+            shaders,
             order: Vec::new(),
+            keys: Vec::new(),
             starts: Vec::new(),
-        })
-    }
-}
-
-impl Worker for Wave<'_> {
-    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> RayCounts {
-        let mut counts = RayCounts::default();
-        self.start(samples, tile);
-        for depth in 0..=self.max_depth {
-            if self.rays.is_empty() {
-                break;
-            }
-            counts.rays += self.rays.len() as u64;
-            self.scene.accel.intersect_batch(&self.rays, &mut self.hits);
-            if depth == 0 && tile.wants_features() {
-                self.record_features(tile);
-            }
-            self.sort_by_material();
-            for i in 0..self.order.len() {
-                self.shade(self.order[i] as usize, depth);
-            }
-            counts.shadow_rays += self.shadow_rays.len() as u64;
-            self.scene.accel.occluded_batch(&self.shadow_rays, &mut self.blocked);
-            self.collect_light();
-            self.advance();
+            vertices: Vec::new(),
+            candidates: Vec::new(),
+            shading: Shading::new(target),
+            features: Vec::new(),
         }
-        let mut sums = tile.lock();
-        for s in &self.samples {
-            sums.add_radiance(s.x, s.y, s.radiance * (s.weight * self.scene.film.gain));
-        }
-        counts
     }
-}
 
-impl Wave<'_> {
     /// Camera rays of all samples. Samples of a pixel are neighbours, so that packets of rays are coherent.
     fn start(&mut self, numbers: Range<u32>, tile: &Tile) {
         self.samples.clear();
@@ -156,52 +265,86 @@ impl Wave<'_> {
         }
     }
 
-    /// What the camera rays saw first.
-    fn record_features(&self, tile: &Tile) {
+    /// The material at a hit, one of two where they are mixed; the number that chose it is as good as new.
+    fn material(&self, hit: &Hit, lobe: &mut f32) -> u32 {
         let scene = self.scene;
-        let mut sums = tile.lock();
-        for ((hit, ray), s) in self.hits.iter().zip(&self.rays).zip(&self.samples) {
-            if hit.is_miss() {
-                continue;
-            }
-            let primitive = &scene.geometry.primitives[hit.primitive as usize];
-            let surface = scene.geometry.surface(hit);
-            let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
-            let seen = Features {
-                albedo: bsdf.albedo(surface.frame.to_local(-ray.d)),
-                normal: surface.frame.n,
-                position: surface.p,
-                depth: scene.camera.depth(surface.p),
-                material: primitive.material + 1,
-                object: scene.geometry.object(hit) + 1,
-            };
-            sums.add_features(s.x, s.y, s.number, s.weight, &seen);
+        let mut material = scene.geometry.primitives[hit.primitive as usize].material;
+        while let Material::Mix { materials, amount } = &scene.materials[material as usize] {
+            let amount = amount.float(&scene.geometry.surface(hit).lookup()).clamp(0.0, 1.0);
+            let second = *lobe < amount;
+            material = materials[usize::from(second)];
+            *lobe = if second { *lobe / amount } else { (*lobe - amount) / (1.0 - amount) };
+            *lobe = lobe.min(ONE_MINUS_EPSILON);
         }
+        material
     }
 
-    /// Orders the hits so that those of one material come together (counting sort; misses first).
-    fn sort_by_material(&mut self) {
-        let primitives = &self.scene.geometry.primitives;
-        let key = |h: &Hit| if h.is_miss() { 0 } else { 1 + primitives[h.primitive as usize].material as usize };
+    /// Orders the hits so that those of one shader come together, and within them those of one material (counting sort; misses first).
+    fn sort_by_shader(&mut self, depth: u32) {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.extend(self.hits.iter().zip(&self.paths).map(|(hit, path)| {
+            if hit.is_miss() {
+                return 0;
+            }
+            let material = self.scene.geometry.primitives[hit.primitive as usize].material;
+            let mixed = matches!(self.scene.materials[material as usize], Material::Mix { .. });
+            let mut lobe = if mixed { self.sampler.get4(path.key, 2 * depth + 2)[0] } else { 0.0 };
+            self.ranks[self.material(hit, &mut lobe) as usize]
+        }));
         self.starts.clear();
-        self.starts.resize(self.scene.materials.len() + 2, 0);
-        for h in &self.hits {
-            self.starts[key(h) + 1] += 1;
+        self.starts.resize(self.shaders.len() + 1, 0);
+        for &key in &keys {
+            self.starts[key as usize + 1] += 1;
         }
         for k in 1..self.starts.len() {
             self.starts[k] += self.starts[k - 1];
         }
         self.order.clear();
-        self.order.resize(self.hits.len(), 0);
-        for (i, h) in self.hits.iter().enumerate() {
-            let slot = &mut self.starts[key(h)];
+        self.order.resize(keys.len(), 0);
+        for (i, &key) in keys.iter().enumerate() {
+            let slot = &mut self.starts[key as usize];
             self.order[*slot as usize] = i as u32;
             *slot += 1;
         }
+        self.keys = keys;
     }
 
-    /// Emission, direct light and the next ray of one path.
-    fn shade(&mut self, i: usize, depth: u32) {
+    /// Emission, direct light and next rays of all paths.
+    fn shade(&mut self, depth: u32, features: bool) {
+        let order = std::mem::take(&mut self.order);
+        let mut rest = &order[..];
+        while let Some(&first) = rest.first() {
+            let shader = |i: u32| self.shaders[self.keys[i as usize] as usize];
+            let alike = rest.iter().take(CHUNK).take_while(|&&i| shader(i) == shader(first)).count();
+            let (chunk, after) = rest.split_at(alike);
+            let bound = shader(first).map(|shader| &self.scene.shaders[shader as usize]);
+            self.shade_chunk(bound, chunk, depth, features);
+            rest = after;
+        }
+        self.order = order;
+    }
+
+    /// The same of paths that meet materials of one shader, or of none.
+    fn shade_chunk(&mut self, bound: Option<&Bound>, chunk: &[u32], depth: u32, features: bool) {
+        self.vertices.clear();
+        self.candidates.clear();
+        self.shading.clear();
+        for &i in chunk {
+            self.visit(i as usize, bound, depth, features);
+        }
+        if let Some(bound) = bound {
+            self.shading.set_up(bound);
+            self.light(bound);
+            self.shading.scatter(bound, self.vertices.iter().map(|vertex| (vertex.u, vertex.wo)));
+        }
+        for row in 0..self.vertices.len() {
+            self.leave(row, depth, features);
+        }
+    }
+
+    /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
+    fn visit(&mut self, i: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
         if hit.is_miss() {
             let le = environment_light(scene, &ray, path.pdf);
@@ -210,30 +353,94 @@ impl Wave<'_> {
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         let surface = scene.geometry.surface(&hit);
-        let wo = -ray.d;
         if let Some(first) = primitive.first_light {
             let le = area_light(scene, first + hit.element, &ray, hit.t, &surface, path.pdf);
             self.samples[path.sample as usize].radiance += path.throughput * le;
         }
-        if depth == self.max_depth {
+        if features {
+            self.features.push((path.sample, seen(scene, &hit, &surface)));
+        }
+        let mut wo = surface.frame.to_local(-ray.d);
+        let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
+        if !goes_on {
             return;
         }
-        let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
-        let wo = surface.frame.to_local(wo);
         let [pick, light_u, light_v, roulette] = self.sampler.get4(path.key, 2 * depth + 1);
-        let [lobe, bsdf_u, bsdf_v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
-        if !bsdf.is_delta()
-            && let Some(pick) = scene.lights.pick(pick, fine)
-        {
-            self.sample_light(&path, &surface, &bsdf, wo, pick, vec2(light_u, light_v));
+        let [mut lobe, u, v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
+        let Material::Surface { specular, scattering } = &scene.materials[self.material(&hit, &mut lobe) as usize] else {
+            unreachable!("mixes are resolved")
+        };
+        let specular = specular.as_ref();
+        let (mut side, mut eta, mut share) = (1.0, 1.0, 1.0);
+        if let (Some(bound), Some(instance)) = (bound, scattering) {
+            match bound.program.sides {
+                Sides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
+                Sides::Both => eta = instance.eta,
+            }
+            share = specular.map_or(0.0, |specular| specular.share(wo));
+            self.shading.push(&bound.program, instance, &surface, || scene.geometry.object_position(&hit, surface.p));
+            let sample_li = |pick: Pick| {
+                let light = scene.lights.all()[pick.index].sample_li(surface.p, vec2(light_u, light_v))?;
+                Some((light, pick.pmf * light.pdf))
+            };
+            if depth < self.max_depth
+                && let Some((light, pdf)) = scene.lights.pick(pick, fine).and_then(sample_li)
+            {
+                let mut wi = surface.frame.to_local(light.wi);
+                wi.z *= side;
+                // Most light that a one-sided shader does not reflect is known before it is asked.
+                if bound.program.sides == Sides::Both || wi.z > 0.0 {
+                    self.candidates.push(Candidate { vertex: self.vertices.len() as u32, wi, light, pdf });
+                }
+            }
         }
-        let Some(s) = bsdf.sample(lobe, vec2(bsdf_u, bsdf_v), wo) else { return };
-        let eta_scale = path.eta_scale * s.eta * s.eta;
-        let mut throughput = path.throughput * s.weight;
+        let feature = (self.features.len() as u32).saturating_sub(1);
+        let u = vec2(u, v);
+        self.vertices.push(Vertex { path, surface, specular, wo, side, eta, share, lobe, u, roulette, feature });
+    }
+
+    /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
+    fn light(&mut self, bound: &Bound) {
+        let rows = self.candidates.iter().map(|c| (c.vertex as usize, c.wi, self.vertices[c.vertex as usize].wo));
+        self.shading.evaluate(bound, rows);
+        for (row, c) in self.candidates.iter().enumerate() {
+            let Scattered { s, pdf } = self.shading.evaluated(row);
+            if s == Vec3::ZERO {
+                continue;
+            }
+            let vertex = &self.vertices[c.vertex as usize];
+            let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
+            let radiance = vertex.path.throughput * s * c.light.radiance * (weight / c.pdf);
+            let o = vertex.surface.origin_towards(c.light.wi);
+            self.shadow_rays.push(match c.light.target {
+                Some(target) => Ray::segment(o, target),
+                None => Ray::new(o, c.light.wi),
+            });
+            self.pending.push(Pending { sample: vertex.path.sample, radiance });
+        }
+    }
+
+    /// The next ray of a path.
+    fn leave(&mut self, row: usize, depth: u32, features: bool) {
+        let vertex = &self.vertices[row];
+        let next = if vertex.lobe < vertex.share { vertex.reflect() } else { vertex.scatter(self.shading.scattered(row)) };
+        if features {
+            self.features[vertex.feature as usize].1.albedo =
+                next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
+        }
+        let Some(next) = next.filter(|_| depth < self.max_depth) else { return };
+        let path = &vertex.path;
+        let eta_scale = path.eta_scale * next.eta * next.eta;
+        let mut throughput = path.throughput * next.weight;
+        if throughput.is_nan() {
+            // A broken shader is to be seen by those who count invalid samples.
+            self.samples[path.sample as usize].radiance += throughput;
+            return;
+        }
         // Russian roulette on the throughput that the path has left, free of the η² that a later refraction gives back.
         if depth >= ROULETTE_DEPTH {
             let survival = (throughput * eta_scale).max_element().max(0.0).sqrt().min(MAX_SURVIVAL);
-            if roulette >= survival {
+            if vertex.roulette >= survival {
                 return;
             }
             throughput /= survival;
@@ -241,30 +448,9 @@ impl Wave<'_> {
         if throughput.max_element() <= 0.0 {
             return;
         }
-        let d = surface.frame.to_world(s.wi);
-        self.next_rays.push(Ray::new(surface.origin_towards(d), d));
-        let pdf = if s.delta { 0.0 } else { s.pdf };
-        self.next_paths.push(Path { throughput, pdf, eta_scale, ..path });
-    }
-
-    /// Next-event estimation: one light, weighted against finding it by sampling the BSDF.
-    #[allow(clippy::too_many_arguments, reason = "the inputs of an estimator: where, what, which light, and a random point")]
-    fn sample_light(&mut self, path: &Path, surface: &Surface, bsdf: &impl Bsdf, wo: Vec3, pick: Pick, u: Vec2) {
-        let Some(s) = self.scene.lights.all()[pick.index].sample_li(surface.p, u) else { return };
-        let wi = surface.frame.to_local(s.wi);
-        let f = bsdf.eval(wi, wo) * wi.z.abs();
-        if f.max_element() <= 0.0 {
-            return;
-        }
-        let pdf = pick.pmf * s.pdf;
-        let weight = if s.delta { 1.0 } else { power_heuristic(pdf, bsdf.pdf(wi, wo)) };
-        let radiance = path.throughput * f * s.radiance * (weight / pdf);
-        let o = surface.origin_towards(s.wi);
-        self.shadow_rays.push(match s.target {
-            Some(target) => Ray::segment(o, target),
-            None => Ray::new(o, s.wi),
-        });
-        self.pending.push(Pending { sample: path.sample, radiance });
+        let d = vertex.surface.frame.to_world(next.wi);
+        self.next_rays.push(Ray::new(vertex.surface.origin_towards(d), d));
+        self.next_paths.push(Path { throughput, pdf: next.pdf, eta_scale, ..*path });
     }
 
     /// Adds the light whose shadow rays were free.
@@ -284,6 +470,18 @@ impl Wave<'_> {
         std::mem::swap(&mut self.paths, &mut self.next_paths);
         self.next_rays.clear();
         self.next_paths.clear();
+    }
+}
+
+/// What a camera ray saw; its albedo is not known yet.
+fn seen(scene: &Scene, hit: &Hit, surface: &Surface) -> Features {
+    Features {
+        albedo: Vec3::ZERO,
+        normal: surface.frame.n,
+        position: surface.p,
+        depth: scene.camera.depth(surface.p),
+        material: scene.geometry.primitives[hit.primitive as usize].material + 1,
+        object: scene.geometry.object(hit) + 1,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::film::Window;
 use crate::filter::Filter;
 use crate::geometry::Geometry;
 use crate::light::Lights;
-use crate::material::Material;
+use crate::material::{Bound, Material};
 use crate::sampling::SamplerKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct Scene {
     pub geometry: Arc<Geometry>,
     /// Materials, as [`crate::geometry::Primitive::material`] counts them.
     pub materials: Vec<Material>,
+    /// Compiled shaders, as [`crate::material::Instance::shader`] counts them.
+    pub shaders: Vec<Bound>,
     /// Names of the materials, for picture attributes.
     pub material_names: Vec<String>,
     /// Names of the objects, as [`Geometry::object`] counts them.

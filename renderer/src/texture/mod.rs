@@ -39,6 +39,14 @@ impl Param {
         Param::Constant(Vec3::splat(x))
     }
 
+    /// A function of the value.
+    pub fn map(self, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Param {
+        match self {
+            Param::Constant(c) => Param::Constant(f(c)),
+            Param::Texture(_) => Param::Texture(Arc::new(Texture::Map(self, Function(Box::new(f))))),
+        }
+    }
+
     /// Value as linear RGB.
     pub fn rgb(&self, at: &Lookup) -> Vec3 {
         match self {
@@ -53,6 +61,15 @@ impl Param {
     }
 }
 
+/// A function of colours.
+pub struct Function(Box<dyn Fn(Vec3) -> Vec3 + Send + Sync>);
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Function")
+    }
+}
+
 /// A node of a texture.
 #[derive(Debug)]
 pub enum Texture {
@@ -64,6 +81,8 @@ pub enum Texture {
     Checkerboard(Checkerboard),
     /// Product of two; zero where the second is, whatever the first.
     Scale(Param, Param),
+    /// A function of another.
+    Map(Param, Function),
     /// Linear blend: `(1 − amount) a + amount b`.
     Mix {
         /// Value at amount 0.
@@ -86,6 +105,7 @@ impl Texture {
                 Vec3::ZERO => Vec3::ZERO,
                 factor => a.rgb(at) * factor,
             },
+            Texture::Map(value, Function(f)) => f(value.rgb(at)),
             Texture::Mix { a, b, amount } => match amount.float(at) {
                 0.0 => a.rgb(at),
                 1.0 => b.rgb(at),

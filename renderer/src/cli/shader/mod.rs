@@ -12,7 +12,7 @@ use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Arena, Entry, Kernel, Settings, Shader, Target, passes};
+use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use values::Wrong;
@@ -44,7 +44,7 @@ struct Source {
     file: PathBuf,
 
     /// Instruction set [default: the best of this machine]
-    #[arg(long, value_name = "TARGET", value_parser = target())]
+    #[arg(long, value_name = "TARGET", value_parser = target_name())]
     target: Option<Target>,
 
     /// Value of an override; of `eval` also of a parameter, where one number sets all components of a vector
@@ -61,7 +61,8 @@ fn assignment(text: &str) -> Result<Assignment, String> {
     parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
 }
 
-fn target() -> impl TypedValueParser<Value = Target> {
+/// Parses the name of a target.
+pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
     PossibleValuesParser::new(Target::ALL.map(Target::name)).map(|name| name.parse().expect("possible values are targets"))
 }
 
@@ -155,10 +156,17 @@ fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Fu
 /// An entry's machine code.
 fn compile(shader: &Shader, entry: Entry, settings: &Settings, target: Target) -> Result<Kernel, Error> {
     let lowered = passes::lower(&point_shader(shader, entry, settings)?);
-    Kernel::compile(&Arena::new(), &lowered, target).map_err(|cause| {
-        let here: Vec<&str> = Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
-        Error::Option { message: cause.to_string(), help: format!("--target {} runs here", here.join(" or ")) }
+    Kernel::compile(&Arena::new(), &lowered, target).map_err(|cause| match cause {
+        CompileError::Unavailable(target) => unavailable(target),
+        cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
     })
+}
+
+/// The error that a target's code does not run here.
+pub(super) fn unavailable(target: Target) -> Error {
+    let here: Vec<&str> = Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
+    let message = CompileError::Unavailable(target).to_string();
+    Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
 }
 
 /// Lines of cells, in columns; the last column is as long as it is.

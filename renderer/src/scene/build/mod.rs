@@ -3,6 +3,7 @@
 mod lights;
 mod materials;
 mod settings;
+mod shaders;
 mod shapes;
 mod textures;
 
@@ -16,6 +17,7 @@ use crate::light::Lights;
 use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
 use glam::DAffine3;
+use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +27,8 @@ use std::time::{Duration, Instant};
 pub struct Overrides {
     /// Which accelerator.
     pub accel: AccelKind,
+    /// What shaders are compiled for.
+    pub target: Target,
     /// Integrator instead of the file's; the caller knows it.
     pub integrator: Option<String>,
     /// Samples per pixel instead of the file's.
@@ -59,6 +63,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
         start: Location::new(Source::file(path), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
+        shaders: shaders::Shaders::new(overrides.target),
     };
     let film = builder.film(&description, overrides)?;
     let camera = builder.camera(&description, film.resolution)?;
@@ -70,6 +75,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
+    let shaders = builder.shaders.into_bound();
     let load = start.elapsed();
 
     let start = Instant::now();
@@ -84,6 +90,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
         integrator,
         geometry,
         materials: materials.materials,
+        shaders,
         material_names: materials.names,
         object_names: shapes.object_names,
         lights,
@@ -100,6 +107,7 @@ struct Builder<'a> {
     start: Location,
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
+    shaders: shaders::Shaders,
 }
 
 impl Builder<'_> {

@@ -1,0 +1,128 @@
+//! A shader with values for its parameters: constants, and textures that are looked up at each point.
+
+use crate::math::Vec3;
+use crate::texture::{Lookup, Param};
+use lightbound_shader::{Parameter, Scalar};
+
+/// A use of a shader in a material.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Index into the scene's [bound programs](super::Bound).
+    pub shader: u32,
+    /// Index of refraction of what light enters through the surface, over that on the other side; 1 where nothing is refracted. Paths
+    /// that may end by chance take it into account; no result depends on it.
+    pub eta: f32,
+    constants: Box<[u32]>,
+    varying: Box<[Varying]>,
+}
+
+/// A parameter's value in a scene.
+#[derive(Clone, Debug)]
+pub enum Setting {
+    /// One number for each component, in the parameter's type and range.
+    Constant(Vec<f64>),
+    /// Varies over the surface: a scalar takes the first channel, a vector the first ones. Cut to the parameter's range.
+    Varying(Param),
+}
+
+/// A parameter that varies.
+#[derive(Clone, Debug)]
+struct Varying {
+    first: u32,
+    size: u8,
+    scalar: Scalar,
+    range: [f64; 2],
+    value: Param,
+}
+
+/// A parameter and its value.
+pub type Set<'a> = (&'a Parameter, Setting);
+
+impl Instance {
+    /// Of a shader, with a value for each of its settable parameters, in their order.
+    pub fn new<'a>(shader: u32, settings: impl IntoIterator<Item = Set<'a>>) -> Instance {
+        let (mut constants, mut varying) = (Vec::new(), Vec::new());
+        for (parameter, setting) in settings {
+            let first = constants.len() as u32;
+            match setting {
+                Setting::Constant(numbers) => {
+                    assert_eq!(numbers.len(), parameter.size, "a number for each component of {}", parameter.name);
+                    constants.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
+                }
+                Setting::Varying(value) => {
+                    assert!(parameter.size <= 3, "textures have three channels");
+                    let Parameter { scalar, range, size, .. } = *parameter;
+                    varying.push(Varying { first, size: size as u8, scalar, range, value });
+                    constants.resize(constants.len() + size, 0);
+                }
+            }
+        }
+        Instance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
+    }
+
+    /// Appends the words of the parameters at a point.
+    #[inline]
+    pub fn write(&self, at: &Lookup, words: &mut Vec<u32>) {
+        let start = words.len();
+        words.extend_from_slice(&self.constants);
+        for v in &self.varying {
+            let value = v.value.rgb(at);
+            for k in 0..v.size as usize {
+                words[start + v.first as usize + k] = v.bits(value, k);
+            }
+        }
+    }
+}
+
+impl Varying {
+    /// A channel as a word, within the range; its lower end for what is not a number.
+    #[inline]
+    fn bits(&self, value: Vec3, channel: usize) -> u32 {
+        let [low, high] = self.range;
+        match self.scalar {
+            Scalar::F32 => value[channel].max(low as f32).min(high as f32).to_bits(),
+            Scalar::Bool => self.scalar.bits(f64::from(value[channel] >= 0.5)),
+            Scalar::I32 | Scalar::U32 => self.scalar.bits(f64::from(value[channel]).round_ties_even().max(low).min(high)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Vec2, vec3};
+    use crate::texture::Texture;
+    use std::sync::Arc;
+
+    fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+        Parameter { name: "x".into(), doc: String::new(), scalar, size, range, default: None }
+    }
+
+    fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {
+        let mut words = vec![7];
+        Instance::new(0, [(parameter, setting)]).write(&Lookup { p: Vec3::ZERO, uv: Vec2::ZERO }, &mut words);
+        assert_eq!(words[0], 7);
+        words.split_off(1)
+    }
+
+    #[test]
+    fn constants_are_of_their_type() {
+        assert_eq!(
+            words(&parameter(Scalar::F32, 2, [0.0, 1.0]), Setting::Constant(vec![0.25, 1.0])),
+            [0.25f32, 1.0].map(f32::to_bits)
+        );
+        assert_eq!(words(&parameter(Scalar::I32, 1, [-5.0, 5.0]), Setting::Constant(vec![-3.0])), [-3i32 as u32]);
+        assert_eq!(words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), Setting::Constant(vec![1.0, 0.0])), [!0, 0]);
+    }
+
+    #[test]
+    fn textures_are_cut_to_the_range() {
+        let varying = |x: Vec3| Setting::Varying(Param::Texture(Arc::new(Texture::Constant(x))));
+        let float = parameter(Scalar::F32, 3, [0.0, 1.0]);
+        assert_eq!(words(&float, varying(vec3(-1.0, 0.5, 7.0))), [0.0f32, 0.5, 1.0].map(f32::to_bits));
+        assert_eq!(words(&float, varying(Vec3::NAN)), [0; 3]);
+        let whole = parameter(Scalar::U32, 2, [1.0, 9.0]);
+        assert_eq!(words(&whole, varying(vec3(-4.0, 2.6, 0.0))), [1, 3]);
+        assert_eq!(words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), varying(vec3(0.5, 0.49, 0.0))), [!0, 0]);
+    }
+}

@@ -1,0 +1,54 @@
+//! The material library, a part of the program: it works from anywhere.
+
+/// A shader of the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// File name.
+    pub name: &'static str,
+    /// The shader's text.
+    pub text: &'static str,
+}
+
+macro_rules! library {
+    ($($name:literal),* $(,)?) => {
+        /// All of them, by name.
+        pub const LIBRARY: &[Entry] =
+            &[$(Entry { name: $name, text: include_str!(concat!("../../../assets/shaders/", $name)) }),*];
+    };
+}
+
+library! {
+    "ashikhmin.wgsl",
+    "coated_conductor.wgsl",
+    "coated_diffuse.wgsl",
+    "conductor.wgsl",
+    "dielectric.wgsl",
+    "diffuse.wgsl",
+    "diffuse_transmission.wgsl",
+    "fractal.wgsl",
+    "isoward.wgsl",
+    "oren_nayar.wgsl",
+    "phong.wgsl",
+    "ward.wgsl",
+}
+
+/// The shader of this file name.
+pub fn find(name: &str) -> Option<Entry> {
+    LIBRARY.iter().copied().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_the_folder() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        files.sort();
+        assert_eq!(LIBRARY.iter().map(|entry| entry.name).collect::<Vec<_>>(), files);
+        assert_eq!(find("ward.wgsl").unwrap().name, "ward.wgsl");
+        assert_eq!(find("nothing.wgsl"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Compiled shaders.
+
+use lightbound_shader::{
+    Arena, CompileError, Kernel, Parameter, Settings, Shader, ShaderError, Sides, Target, Texture, passes, scattering,
+};
+use std::sync::Arc;
+
+/// A shader as the renderer runs it.
+#[derive(Debug)]
+pub struct Program {
+    /// The shader's file.
+    pub name: String,
+    /// Where it sends light.
+    pub sides: Sides,
+    /// What is computed for the surface: inputs are the [surface's words](Program::SURFACE_WORDS) and those of [settable](Program::settable)
+    /// parameters, outputs the members of `Material`. Without it the settable parameters are the members.
+    pub setup: Option<Kernel>,
+    /// [`scattering::evaluate`].
+    pub evaluate: Kernel,
+    /// [`scattering::scatter`].
+    pub scatter: Kernel,
+    /// What scenes can set, in the order of words.
+    pub settable: Vec<Parameter>,
+    /// Number of words of the members of `Material`.
+    pub members: usize,
+    /// Whether light is sampled by the shader's own functions.
+    pub has_sampler: bool,
+}
+
+/// Why a shader cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It is wrong.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// No code can be made of it.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+}
+
+impl Program {
+    /// Words of a surface point: position, position in the space of the object, normal, uv.
+    pub const SURFACE_WORDS: usize = 11;
+
+    /// Compiles a shader.
+    pub fn compile(arena: &Arena, shader: &Shader, settings: &Settings, target: Target) -> Result<Program, ProgramError> {
+        let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
+        let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
+        assert!(surface == 0 || surface == Program::SURFACE_WORDS, "the surface is what the renderer thinks it is");
+        Ok(Program {
+            name: shader.name().to_owned(),
+            sides: shader.sides(),
+            setup: scattering::setup(shader, settings)?.map(kernel).transpose()?,
+            evaluate: kernel(scattering::evaluate(shader, settings)?)?,
+            scatter: kernel(scattering::scatter(shader, settings)?)?,
+            settable: shader.settable().to_vec(),
+            members: shader.members().iter().map(|parameter| parameter.size).sum(),
+            has_sampler: shader.has_sampler(),
+        })
+    }
+
+    /// What the code runs on.
+    pub fn target(&self) -> Target {
+        self.evaluate.target()
+    }
+}
+
+/// A program with the textures that it reads; evaluations of one can share batches.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The code.
+    pub program: Arc<Program>,
+    /// One for each of the shader's textures.
+    pub textures: Vec<Arc<Texture>>,
+}

@@ -1,5 +1,7 @@
 //! The material library, a part of the program: it works from anywhere.
 
+use crate::scene::diagnostics::did_you_mean;
+
 /// A shader of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -32,9 +34,16 @@ library! {
     "ward.wgsl",
 }
 
-/// The shader of this file name.
+/// The shader of this file name, which may lack its `.wgsl`.
 pub fn find(name: &str) -> Option<Entry> {
-    LIBRARY.iter().copied().find(|entry| entry.name == name)
+    LIBRARY.iter().copied().find(|entry| entry.name == name || entry.name.strip_suffix(".wgsl") == Some(name))
+}
+
+/// What to say of a shader that was not found: the one that was probably meant, or `otherwise`, and what there is.
+pub fn suggestion(name: &str, otherwise: &str) -> String {
+    let names: Vec<&str> = LIBRARY.iter().map(|entry| entry.name).collect();
+    let near = did_you_mean(name, names.iter().copied(), otherwise);
+    format!("{near}{} the library has {}", if near.ends_with('?') { "" } else { ";" }, names.join(", "))
 }
 
 #[cfg(test)]
@@ -49,6 +58,12 @@ mod tests {
         files.sort();
         assert_eq!(LIBRARY.iter().map(|entry| entry.name).collect::<Vec<_>>(), files);
         assert_eq!(find("ward.wgsl").unwrap().name, "ward.wgsl");
-        assert_eq!(find("nothing.wgsl"), None);
+        assert_eq!((find("ward"), find("nothing.wgsl")), (find("ward.wgsl"), None));
+    }
+
+    #[test]
+    fn slips_are_understood() {
+        assert!(suggestion("wrad.wgsl", "look").starts_with("did you mean \"ward.wgsl\"? the library has ashikhmin.wgsl, "));
+        assert!(suggestion("velvet.wgsl", "look").starts_with("look; the library has "));
     }
 }

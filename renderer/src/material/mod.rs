@@ -11,7 +11,9 @@ mod instance;
 pub mod library;
 #[cfg(test)]
 mod library_tests;
+pub mod parameters;
 mod program;
+pub mod self_check;
 mod specular;
 
 use crate::texture::Param;

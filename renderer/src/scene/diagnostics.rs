@@ -4,6 +4,7 @@
 //! error that shows the offending lines without the whole text being kept in memory. A [`Warning`] always says what is used
 //! instead of what was found; `strict` turns the first one into an error.
 
+use lightbound_shader::ShaderError;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -163,6 +164,7 @@ struct Report {
     help: Option<String>,
     location: Option<Location>,
     excerpt: Option<Excerpt>,
+    shader: Option<ShaderError>,
 }
 
 impl Report {
@@ -178,19 +180,30 @@ impl Report {
 impl SceneError {
     /// An error about no place in particular.
     pub fn new(message: impl Into<String>) -> SceneError {
-        SceneError(Box::new(Report { message: message.into(), help: None, location: None, excerpt: None }))
+        SceneError(Box::new(Report { message: message.into(), help: None, location: None, excerpt: None, shader: None }))
     }
 
     /// An error at a place; the lines around it are read for display.
     pub fn at(location: &Location, message: impl Into<String>) -> SceneError {
-        let excerpt = Excerpt::read(location);
-        SceneError(Box::new(Report { message: message.into(), help: None, location: Some(location.clone()), excerpt }))
+        let (excerpt, location) = (Excerpt::read(location), Some(location.clone()));
+        SceneError(Box::new(Report { message: message.into(), help: None, location, excerpt, shader: None }))
     }
 
     /// Adds the remedy.
     pub fn help(mut self, remedy: impl Into<String>) -> SceneError {
         self.0.help = Some(remedy.into());
         self
+    }
+
+    /// Adds what is wrong with the shader that is used at the place; it is shown with lines of the shader.
+    pub fn shader(mut self, error: ShaderError) -> SceneError {
+        self.0.shader = Some(error);
+        self
+    }
+
+    /// What is wrong with the shader that is used at the place.
+    pub fn shader_error(&self) -> Option<&ShaderError> {
+        self.0.shader.as_ref()
     }
 
     /// What is wrong, without place or remedy.
@@ -221,6 +234,11 @@ impl miette::Diagnostic for SceneError {
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.0.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        let error = self.0.shader.as_ref()?;
+        Some(Box::new(std::iter::once(error as &dyn miette::Diagnostic)))
     }
 }
 

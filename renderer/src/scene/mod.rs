@@ -6,6 +6,7 @@ pub mod describe;
 pub mod diagnostics;
 pub mod file;
 pub mod ply;
+pub mod shader_file;
 
 use crate::accel::Accel;
 use crate::camera::Camera;

@@ -52,7 +52,7 @@ pub enum Filter {
 }
 
 /// Which value an image has as a texture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// [`Image::rgb`].
     Rgb,
@@ -84,7 +84,12 @@ impl ImageMap {
     pub fn eval(&self, at: &Lookup) -> Vec3 {
         let st = self.mapping.st(at);
         // Rows count from the top, t from the bottom.
-        let v = self.scale * self.filtered(Vec2::new(st.x, 1.0 - st.y));
+        self.adjusted(self.filtered(Vec2::new(st.x, 1.0 - st.y)))
+    }
+
+    /// A value of the image, scaled and inverted.
+    pub(crate) fn adjusted(&self, value: Vec3) -> Vec3 {
+        let v = self.scale * value;
         match (self.invert, self.value) {
             (true, _) => (1.0 - v).max(Vec3::ZERO),
             (false, Value::Rgb) => v.max(Vec3::ZERO),

@@ -39,8 +39,7 @@ pub enum Mapping {
 
 impl Mapping {
     /// The surface's coordinates as they are.
-    #[cfg(test)]
-    pub(crate) const UV: Mapping = Mapping::Uv { scale: Vec2::ONE, offset: Vec2::ZERO };
+    pub const UV: Mapping = Mapping::Uv { scale: Vec2::ONE, offset: Vec2::ZERO };
 
     /// Texture coordinates of a point.
     pub fn st(&self, at: &Lookup) -> Vec2 {

@@ -1,9 +1,10 @@
 //! `lightbound shader check`: whether a shader keeps the contract of materials, what can be set, and what it costs.
 
-use super::{Source, compile, point_shader, table, values};
+use super::{Source, compile, point_shader};
 use crate::cli::console::count;
 use crate::cli::output::to_stdout;
 use crate::cli::{Error, Exit};
+use lightbound::material::parameters::{self, columns};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
 use lightbound_shader::{Entry, Parameter, Settings, Shader, Sides, Target, passes};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  lightbound shader check ward.wgsl
+  lightbound shader check materials/velvet.wgsl
+  lightbound shader check ward.wgsl              (of the library, where no such file is)
   lightbound shader check ward.wgsl --target sse";
 
 /// Options of `shader check`.
@@ -50,10 +52,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !shader.description().is_empty() {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
-    report += &table(&facts);
+    report += &columns(&facts);
     for (kind, list) in [("parameter", shader.parameters()), ("override", shader.overrides())] {
         if !list.is_empty() {
-            report += &format!("\n{}", parameters(kind, list));
+            report += &format!("\n{}", declarations(kind, list));
         }
     }
     to_stdout(report.as_bytes())?;
@@ -114,12 +116,12 @@ fn may_be_capped(point: &Function) -> bool {
 }
 
 /// A table of parameters or overrides.
-fn parameters(kind: &str, parameters: &[Parameter]) -> String {
+fn declarations(kind: &str, list: &[Parameter]) -> String {
     let head = [kind, "type", "range", "default", "meaning"].map(str::to_owned).to_vec();
     let row = |parameter: &Parameter| {
-        let range = values::range(parameter).unwrap_or_else(|| "-".into());
-        let default = values::default(parameter).unwrap_or_else(|| "-".into());
-        vec![parameter.name.clone(), values::type_name(parameter), range, default, parameter.doc.replace('\n', " ")]
+        let mut row = parameters::row(parameter);
+        row.push(parameter.doc.replace('\n', " "));
+        row
     };
-    table(&[head].into_iter().chain(parameters.iter().map(row)).collect::<Vec<_>>())
+    columns(&[head].into_iter().chain(list.iter().map(row)).collect::<Vec<_>>())
 }

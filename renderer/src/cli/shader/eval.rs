@@ -6,11 +6,12 @@
 use super::csv::Rows;
 use super::evaluator::{Evaluator, OUTPUTS};
 use super::values::{self, Wrong};
-use super::{Assignment, Source, compile, is_stdin, output, table};
+use super::{Assignment, Source, compile, is_stdin, output};
 use crate::cli::console::count;
 use crate::cli::output::to_stdout;
 use crate::cli::{Error, Exit};
 use lightbound::image::write::save;
+use lightbound::material::parameters::columns;
 use lightbound_shader::{Entry, Shader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -161,5 +162,5 @@ fn single([r, g, b, sr, sg, sb]: &[f32; 6]) -> String {
         [name.to_owned()].into_iter().chain(values).chain([unit.to_owned()]).collect::<Vec<String>>()
     };
     let head = ["", "r", "g", "b"].map(str::to_owned).to_vec();
-    table(&[head, row("brdf", [r, g, b], "1/sr"), row("s", [sr, sg, sb], "1/sr, with the cosine of wi")])
+    columns(&[head, row("brdf", [r, g, b], "1/sr"), row("s", [sr, sg, sb], "1/sr, with the cosine of wi")])
 }

@@ -4,6 +4,7 @@ mod check;
 mod csv;
 mod eval;
 mod evaluator;
+mod list;
 mod show;
 mod values;
 
@@ -11,15 +12,19 @@ use super::output::Output;
 use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lightbound::material::library;
+use lightbound::scene::shader_file::{self, ReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use values::Wrong;
 
 /// What to do with a shader.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// List the shaders of the built-in library
+    List(list::Args),
     /// Find errors, list parameters, count instructions
     Check(check::Args),
     /// Print a form that the shader has on its way to machine code
@@ -31,6 +36,7 @@ pub enum Command {
 /// Runs the command.
 pub fn run(command: &Command) -> Result<Exit, Error> {
     match command {
+        Command::List(_) => list::run(),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
         Command::Eval(args) => eval::run(args),
@@ -40,7 +46,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 /// What all commands take.
 #[derive(Debug, clap::Args)]
 struct Source {
-    /// Shader in WGSL (.wgsl); - reads it from stdin
+    /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads it from stdin
     file: PathBuf,
 
     /// Instruction set [default: the best of this machine]
@@ -107,6 +113,7 @@ impl Source {
         if is_stdin(&self.file) { "stdin".into() } else { self.file.display().to_string() }
     }
 
+    /// The shader's text; the library's, where there is no such file but such a shader.
     fn read(&self) -> Result<String, Error> {
         let read = match is_stdin(&self.file) {
             true => {
@@ -115,18 +122,17 @@ impl Source {
             }
             false => std::fs::read(&self.file),
         };
-        let bytes = read.map_err(|cause| Error::Data {
-            message: format!("{}: cannot be read ({cause})", self.name()),
-            help: "check that the file exists and is readable".into(),
-        })?;
-        String::from_utf8(bytes).map_err(|cause| {
-            let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
-            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Error::Data {
-                message: format!("{}:{line}: not text in UTF-8", self.name()),
-                help: "shaders are WGSL text; save the file as UTF-8".into(),
-            }
-        })
+        let in_library = || self.file.to_str().and_then(library::find);
+        match read {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => match in_library() {
+                Some(entry) => Ok(entry.text.to_owned()),
+                None => Err(Error::Data {
+                    message: ReadError::Unreadable { name: self.name(), cause }.to_string(),
+                    help: library::suggestion(&self.file.to_string_lossy(), "check the path"),
+                }),
+            },
+            read => Ok(shader_file::text(&self.name(), read)?),
+        }
     }
 }
 
@@ -169,17 +175,10 @@ pub(super) fn unavailable(target: Target) -> Error {
     Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
 }
 
-/// Lines of cells, in columns; the last column is as long as it is.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let length = |cell: &String| cell.chars().count();
-    let widths: Vec<usize> =
-        (0..columns).map(|c| rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells: String = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}  ")).collect();
-        format!("{}\n", cells.trim_end())
-    };
-    rows.iter().map(line).collect()
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Error {
+        Error::Data { message: error.to_string(), help: error.remedy().into() }
+    }
 }
 
 impl From<Wrong> for Error {

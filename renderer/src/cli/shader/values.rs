@@ -3,9 +3,9 @@
 //! A parameter goes by its name, which sets all of its components, and each component of a vector by `.r .g .b .a` or
 //! `.x .y .z .w`.
 
+use lightbound::material::parameters::takes;
 use lightbound::scene::diagnostics::did_you_mean;
-use lightbound_shader::Parameter;
-use lightbound_shader::frontend::Scalar;
+use lightbound_shader::{Parameter, Scalar};
 use std::ops::Range;
 
 /// A parameter, or a component of it.
@@ -124,79 +124,6 @@ pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     Ok((bits, value))
 }
 
-/// The type in WGSL.
-pub fn type_name(parameter: &Parameter) -> String {
-    let scalar = parameter.scalar.name();
-    match (parameter.size, parameter.scalar) {
-        (1, _) => scalar.into(),
-        (size, Scalar::Bool) => format!("vec{size}<bool>"),
-        (size, _) => format!("vec{size}{}", &scalar[..1]),
-    }
-}
-
-/// The range, if there is one.
-pub fn range(parameter: &Parameter) -> Option<String> {
-    let [low, high] = parameter.range;
-    let unlimited = match parameter.scalar {
-        Scalar::F32 => low == f64::NEG_INFINITY && high == f64::INFINITY,
-        Scalar::I32 => parameter.range == [i32::MIN, i32::MAX].map(f64::from),
-        Scalar::U32 => parameter.range == [u32::MIN, u32::MAX].map(f64::from),
-        Scalar::Bool => true,
-    };
-    (!unlimited).then(|| {
-        let [low_end, high_end] = [end(parameter.scalar, low, f32::next_down), end(parameter.scalar, high, f32::next_up)];
-        let (open, low) = low_end.map_or_else(|closed| ('[', closed), |open| ('(', open));
-        let (close, high) = high_end.map_or_else(|closed| (']', closed), |open| (')', open));
-        format!("{open}{low}, {high}{close}")
-    })
-}
-
-/// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the author left out is its neighbour
-/// `outwards` here; as a much shorter number than this it is told again. Either way the range is the same.
-fn end(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
-    let neighbour = outwards(x as f32);
-    let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
-    let open = neighbour == 0.0 || digits(neighbour) + 3 <= digits(x as f32);
-    if scalar == Scalar::F32 && x.is_finite() && open {
-        Ok(number(scalar, f64::from(neighbour)))
-    } else {
-        Err(number(scalar, x))
-    }
-}
-
-/// The default, if there is one: one number where all components are equal.
-pub fn default(parameter: &Parameter) -> Option<String> {
-    let numbers = parameter.default.as_ref()?;
-    let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
-    let equal = texts.iter().all(|text| *text == texts[0]);
-    Some(if equal { texts[0].clone() } else { format!("({})", texts.join(", ")) })
-}
-
-/// What a parameter takes, in words.
-fn takes(parameter: &Parameter) -> String {
-    let kind = match parameter.scalar {
-        Scalar::F32 => "numbers",
-        Scalar::I32 | Scalar::U32 => "whole numbers",
-        Scalar::Bool => "true or false",
-    };
-    match range(parameter) {
-        None => kind.into(),
-        Some(range) => format!("{kind} in {range}"),
-    }
-}
-
-/// A number as people write it.
-fn number(scalar: Scalar, x: f64) -> String {
-    match (scalar, x) {
-        (Scalar::Bool, x) => (x != 0.0).to_string(),
-        (_, f64::INFINITY) => "∞".into(),
-        (_, f64::NEG_INFINITY) => "-∞".into(),
-        (Scalar::F32, x) if x != 0.0 && !(1e-4..1e7).contains(&x.abs()) => format!("{:e}", x as f32),
-        (Scalar::F32, x) => format!("{}", x as f32),
-        (Scalar::I32 | Scalar::U32, x) => format!("{x}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,27 +186,5 @@ mod tests {
         {
             assert!(bits(name, text).unwrap_err().contains("is not"), "{name} {text}");
         }
-    }
-
-    #[test]
-    fn declarations_read_well() {
-        let parameters = parameters();
-        assert_eq!(parameters.iter().map(type_name).collect::<Vec<_>>(), ["vec3f", "f32", "u32", "vec2i", "bool"]);
-        let ranges: Vec<_> = parameters.iter().map(range).collect();
-        assert_eq!(ranges, [Some("[0, 0.1]".into()), None, Some("[0, 4]".into()), None, None]);
-        let mut wide = parameter("a", Scalar::F32, 2, [0.0, f64::from(1e38f32)]);
-        assert_eq!(takes(&wide), "numbers in [0, 1e38]");
-        wide.range[1] = f64::INFINITY;
-        assert_eq!(takes(&wide), "numbers in [0, ∞]");
-        wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
-        assert_eq!(range(&wide), Some("(0, 1)".into()));
-        wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
-        assert_eq!(range(&wide), Some("[1.1754944e-38, ∞)".into()));
-        wide.range = [-std::f32::consts::PI, 1e6f32.next_down()].map(f64::from);
-        assert_eq!(range(&wide), Some("[-3.1415927, 1000000)".into()));
-        wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
-        assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
-        wide.default = Some(vec![0.5, 0.5]);
-        assert_eq!(default(&wide), Some("0.5".into()));
     }
 }

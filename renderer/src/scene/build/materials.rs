@@ -18,7 +18,7 @@ pub(super) struct Materials {
     pub index: Vec<Option<u32>>,
 }
 
-const MATERIALS: [&str; 9] = [
+const MATERIALS: [&str; 10] = [
     "diffuse",
     "coateddiffuse",
     "diffusetransmission",
@@ -27,6 +27,7 @@ const MATERIALS: [&str; 9] = [
     "dielectric",
     "thindielectric",
     "mix",
+    "shader",
     "interface",
 ];
 
@@ -49,6 +50,7 @@ impl Builder<'_> {
         for m in &d.materials {
             let material = match m.entity.name.as_str() {
                 "mix" => Some(self.mix(&m.entity, d, &all.index, next)?),
+                "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
                 _ => self.material(&m.entity)?,
             };
             if let Some(material) = material {
@@ -99,12 +101,7 @@ impl Builder<'_> {
             })
         };
         let supported = self.choose("material", entity, &MATERIALS, fallback)?;
-        for name in ["normalmap", "displacement"] {
-            if entity.params.find(name).is_some() {
-                let _ = (entity.params.string(name).ok(), entity.params.texture(name).ok());
-                self.warn(entity, format!("\"{name}\" of materials is not supported"), "the smooth surface")?;
-            }
-        }
+        self.bumps(entity, |_| false)?;
         if !supported {
             let kd = match entity.name.as_str() {
                 "subsurface" => self.colour(entity, "reflectance", 0.5)?,
@@ -129,6 +126,16 @@ impl Builder<'_> {
         };
         self.warn_unused(entity)?;
         Ok(Some(material))
+    }
+
+    /// Warns of what would bend the surface, where its name is not `taken` by something else.
+    pub(super) fn bumps(&mut self, entity: &Entity, taken: impl Fn(&str) -> bool) -> Result<(), SceneError> {
+        for name in ["normalmap", "displacement"] {
+            if !taken(name) && entity.params.any(name).is_some() {
+                self.warn(entity, format!("\"{name}\" of materials is not supported"), "the smooth surface")?;
+            }
+        }
+        Ok(())
     }
 
     fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {

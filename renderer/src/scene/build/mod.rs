@@ -3,6 +3,8 @@
 mod lights;
 mod materials;
 mod settings;
+mod shader_material;
+mod shader_textures;
 mod shaders;
 mod shapes;
 mod textures;
@@ -64,6 +66,7 @@ pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -
         diagnostics,
         textures: textures::Textures::default(),
         shaders: shaders::Shaders::new(overrides.target),
+        converted: shader_textures::Converted::default(),
     };
     let film = builder.film(&description, overrides)?;
     let camera = builder.camera(&description, film.resolution)?;
@@ -108,6 +111,7 @@ struct Builder<'a> {
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
     shaders: shaders::Shaders,
+    converted: shader_textures::Converted,
 }
 
 impl Builder<'_> {

@@ -1,47 +1,201 @@
 //! Shaders: read and compiled once, however many materials use them.
 
 use super::Builder;
-use crate::material::{Bound, Instance, Program, ProgramError, Setting, library};
+use crate::material::{Bound, Instance, Program, ProgramError, Setting, library, self_check};
 use crate::math::Vec3;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::file::parse::Entity;
+use crate::scene::shader_file::{self, ReadError};
 use crate::texture::Param;
-use lightbound_shader::{Arena, Parameter, Settings, Shader, Target};
+use lightbound_shader::texture::Lookup;
+use lightbound_shader::{Arena, Parameter, Settings, Shader, ShaderError, Target, Texture};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The compiled shaders of a scene.
+/// The shaders of a scene, read and compiled.
 pub(super) struct Shaders {
     arena: Arena,
     target: Target,
+    files: Vec<Arc<Shader>>,
+    /// Indices of files by the words that scenes name them with, and by where they are.
+    named: HashMap<String, u32>,
+    found: HashMap<Origin, u32>,
+    programs: HashMap<Variant, Arc<Program>>,
     bound: Vec<Bound>,
-    /// Those of the library, by file name.
-    library: HashMap<&'static str, u32>,
+    /// Indices of what is bound; textures count by address, and live as long as their users.
+    bindings: HashMap<(Variant, Vec<*const Texture>), u32>,
+}
+
+/// Where a shader is from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Origin {
+    File(PathBuf),
+    Library(&'static str),
+}
+
+/// Which code is made of a shader.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Variant {
+    /// Index of the shader.
+    file: u32,
+    /// Values of those overrides that are given, as bits.
+    overrides: Vec<(String, u64)>,
+    /// How each texture is looked up.
+    lookups: Vec<Lookup>,
+}
+
+impl Variant {
+    /// A shader with these overrides and textures.
+    pub fn new(file: u32, overrides: &[(String, f64)], lookups: Vec<Lookup>) -> Variant {
+        // −0 as 0: both are one value of all types.
+        let overrides = overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
+        Variant { file, overrides, lookups }
+    }
+
+    fn settings(&self, shader: &Shader) -> Settings {
+        let textures = std::iter::zip(shader.textures().iter().cloned(), self.lookups.iter().copied()).collect();
+        let overrides = self.overrides.iter().map(|(name, bits)| (name.clone(), f64::from_bits(*bits))).collect();
+        Settings { textures, overrides, ..Settings::default() }
+    }
+}
+
+/// Why a shader cannot be used.
+#[derive(Debug)]
+pub(super) enum InstanceError {
+    /// No code can be made.
+    Program(ProgramError),
+    /// It may not be used.
+    Scene(SceneError),
+}
+
+impl From<ProgramError> for InstanceError {
+    fn from(error: ProgramError) -> InstanceError {
+        InstanceError::Program(error)
+    }
+}
+
+impl From<SceneError> for InstanceError {
+    fn from(error: SceneError) -> InstanceError {
+        InstanceError::Scene(error)
+    }
+}
+
+/// Why there is no such shader.
+pub(super) enum Missing {
+    /// Looked for in all of these places.
+    Nowhere(PathBuf),
+    /// It cannot be read.
+    Read(ReadError),
+    /// It is wrong.
+    Shader(ShaderError),
 }
 
 impl Shaders {
     pub fn new(target: Target) -> Shaders {
-        Shaders { arena: Arena::new(), target, bound: Vec::new(), library: HashMap::new() }
+        Shaders {
+            arena: Arena::new(),
+            target,
+            files: Vec::new(),
+            named: HashMap::new(),
+            found: HashMap::new(),
+            programs: HashMap::new(),
+            bound: Vec::new(),
+            bindings: HashMap::new(),
+        }
     }
 
-    /// All of them, as instances count them.
+    /// All that are in use, as instances count them.
     pub fn into_bound(self) -> Vec<Bound> {
         self.bound
     }
 
-    /// The settable parameters of a shader.
-    fn parameters(&self, shader: u32) -> &[Parameter] {
-        &self.bound[shader as usize].program.settable
+    /// A shader that was read.
+    pub fn file(&self, file: u32) -> Arc<Shader> {
+        self.files[file as usize].clone()
     }
 
-    fn add(&mut self, shader: &Shader, settings: &Settings) -> Result<u32, ProgramError> {
-        let program = Arc::new(Program::compile(&self.arena, shader, settings, self.target)?);
-        self.bound.push(Bound { program, textures: Vec::new() });
-        Ok(self.bound.len() as u32 - 1)
+    /// Index of the shader of this file: at `path`, or else the library's of this name.
+    pub fn find(&mut self, name: &str, path: impl FnOnce() -> PathBuf) -> Result<u32, Missing> {
+        if let Some(&file) = self.named.get(name) {
+            return Ok(file);
+        }
+        let path = path();
+        let file = match (path.canonicalize(), library::find(name)) {
+            (Ok(real), _) => self.add(Origin::File(real), || {
+                let text = shader_file::read(&path).map_err(Missing::Read)?;
+                Shader::parse(&path.display().to_string(), &text).map_err(Missing::Shader)
+            })?,
+            (Err(_), Some(entry)) => self.library(entry),
+            (Err(_), None) => return Err(Missing::Nowhere(path)),
+        };
+        self.named.insert(name.to_owned(), file);
+        Ok(file)
+    }
+
+    /// Index of a shader of the library.
+    fn library(&mut self, entry: library::Entry) -> u32 {
+        let parse = || Ok::<_, std::convert::Infallible>(Shader::parse(entry.name, entry.text).expect("the library is right"));
+        let Ok(file) = self.add(Origin::Library(entry.name), parse);
+        file
+    }
+
+    fn add<E>(&mut self, origin: Origin, parse: impl FnOnce() -> Result<Shader, E>) -> Result<u32, E> {
+        if let Some(&file) = self.found.get(&origin) {
+            return Ok(file);
+        }
+        let file = self.files.len() as u32;
+        self.files.push(Arc::new(parse()?));
+        self.found.insert(origin, file);
+        Ok(file)
+    }
+
+    /// Index of a variant with its textures, and whether its code was made just now.
+    fn bind(&mut self, variant: Variant, textures: Vec<Arc<Texture>>) -> Result<(u32, bool), ProgramError> {
+        let key = (variant, textures.iter().map(Arc::as_ptr).collect());
+        if let Some(&shader) = self.bindings.get(&key) {
+            return Ok((shader, false));
+        }
+        let compiled = self.programs.get(&key.0).cloned();
+        let is_new = compiled.is_none();
+        let program = match compiled {
+            Some(program) => program,
+            None => {
+                let shader = &self.files[key.0.file as usize];
+                let program = Arc::new(Program::compile(&self.arena, shader, &key.0.settings(shader), self.target)?);
+                self.programs.insert(key.0.clone(), program.clone());
+                program
+            }
+        };
+        let shader = self.bound.len() as u32;
+        self.bound.push(Bound { program, textures });
+        self.bindings.insert(key, shader);
+        Ok((shader, is_new))
     }
 }
 
 impl Builder<'_> {
+    /// An instance of a shader, with a setting for each of its settable parameters. Its sampler is checked when code is made for it.
+    pub(super) fn instance(
+        &mut self,
+        entity: &Entity,
+        variant: Variant,
+        textures: Vec<Arc<Texture>>,
+        settings: Vec<Setting>,
+    ) -> Result<Instance, InstanceError> {
+        let (shader, is_new) = self.shaders.bind(variant, textures)?;
+        let bound = &self.shaders.bound[shader as usize];
+        let instance = Instance::new(shader, std::iter::zip(&bound.program.settable, settings));
+        if is_new
+            && bound.program.has_sampler
+            && let Err(found) = self_check::check(bound, &instance)
+        {
+            let message = format!("shader {}: its `sample` and `pdf` disagree: {found}", bound.program.name);
+            self.warn(entity, message, "both as they are; surfaces of it may be too dark or too bright")?;
+        }
+        Ok(instance)
+    }
+
     /// An instance of a shader of the library, whose parameters are `values`, cut to their ranges, and else have their defaults.
     pub(super) fn library(
         &mut self,
@@ -49,25 +203,20 @@ impl Builder<'_> {
         name: &'static str,
         values: &[(&str, Param)],
     ) -> Result<Instance, SceneError> {
-        let shader = match self.shaders.library.get(name) {
-            Some(&shader) => shader,
-            None => {
-                let entry = library::find(name).expect("the library is complete");
-                let shader = Shader::parse(entry.name, entry.text).expect("the library is right");
-                let added = self.shaders.add(&shader, &Settings::default());
-                let shader = added.map_err(|error| entity.error(format!("{name}: {error}")))?;
-                self.shaders.library.insert(name, shader);
-                shader
-            }
-        };
-        let parameters = self.shaders.parameters(shader);
+        let file = self.shaders.library(library::find(name).expect("the library is complete"));
+        let shader = self.shaders.file(file);
+        let parameters = shader.settable();
         debug_assert!(values.iter().all(|(name, _)| parameters.iter().any(|p| p.name == *name)), "{name} has the parameters");
         let setting = |parameter: &Parameter| match values.iter().find(|(name, _)| parameter.name == *name) {
             Some((_, value @ Param::Texture(_))) => Setting::Varying(value.clone()),
             Some((_, Param::Constant(value))) => Setting::Constant(within(parameter, *value)),
             None => Setting::Constant(parameter.default.clone().expect("parameters of the library have defaults")),
         };
-        Ok(Instance::new(shader, parameters.iter().map(|parameter| (parameter, setting(parameter)))))
+        let settings = parameters.iter().map(setting).collect();
+        self.instance(entity, Variant::new(file, &[], vec![]), vec![], settings).map_err(|error| match error {
+            InstanceError::Program(error) => entity.error(format!("{name}: {error}")),
+            InstanceError::Scene(error) => error,
+        })
     }
 }
 

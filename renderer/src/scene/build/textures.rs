@@ -20,6 +20,18 @@ pub(super) struct Textures {
     images: HashMap<(PathBuf, String), Arc<Image>>,
 }
 
+impl Textures {
+    /// A texture of either kind; of spectra, where both have the name.
+    pub fn any(&self, name: &str) -> Option<Arc<Texture>> {
+        self.spectrum.get(name).or_else(|| self.float.get(name)).cloned()
+    }
+
+    /// The names of all.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
+    }
+}
+
 const TEXTURES: [&str; 5] = ["constant", "imagemap", "checkerboard", "scale", "mix"];
 
 impl Builder<'_> {
@@ -102,7 +114,7 @@ impl Builder<'_> {
     }
 
     /// An image, read once for each encoding.
-    fn image(&mut self, entity: &Entity, path: &Path, encoding: &str) -> Result<Arc<Image>, SceneError> {
+    pub(super) fn image(&mut self, entity: &Entity, path: &Path, encoding: &str) -> Result<Arc<Image>, SceneError> {
         let key = (path.to_path_buf(), encoding.to_string());
         if let Some(image) = self.textures.images.get(&key) {
             return Ok(image.clone());
@@ -138,6 +150,15 @@ impl Builder<'_> {
                 return Err(entity.error(format!("unknown mapping \"{other}\"")).help(help));
             }
         })
+    }
+
+    /// A texture by name: one of floats, or for `colour` one of spectra, or else of floats.
+    pub(super) fn texture_of(&self, entity: &Entity, name: &str, colour: bool) -> Result<Param, SceneError> {
+        let Textures { float, spectrum, .. } = &self.textures;
+        match colour && (spectrum.contains_key(name) || !float.contains_key(name)) {
+            true => find(spectrum, entity, name, "spectrum"),
+            false => find(float, entity, name, "float"),
+        }
     }
 
     /// A parameter that is a float or a float texture, if it is given.

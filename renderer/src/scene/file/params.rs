@@ -282,6 +282,12 @@ impl ParamSet {
         own.or_else(|| self.params[self.own..].iter().find(|p| p.name == name)).map(|p| &**p)
     }
 
+    /// A parameter by name, whatever its type, which its user looks at.
+    pub fn any(&self, name: &str) -> Option<&Param> {
+        self.params.iter().filter(|p| p.name == name).for_each(|p| p.used.store(true, Ordering::Relaxed));
+        self.find(name)
+    }
+
     /// Type of a parameter, where several are allowed.
     pub fn kind(&self, name: &str) -> Option<ParamType> {
         self.find(name).map(|p| p.kind)

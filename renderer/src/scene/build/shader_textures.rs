@@ -1,0 +1,172 @@
+//! Images of the scene in the form in which shaders read them.
+//!
+//! A shader computes coordinates itself, and its code knows wrap mode and filter; what is left of an `imagemap` is its texels, with
+//! their scale, inverted or not. Materials that name the same image share them.
+
+use super::Builder;
+use super::shader_material::Use;
+use crate::image::{Channels, Image};
+use crate::math::Vec3;
+use crate::scene::diagnostics::{SceneError, did_you_mean};
+use crate::scene::file::params::{Param, ParamType};
+use crate::texture::{Filter, ImageMap, Mapping, Texture, Value, Wrap};
+use lightbound_shader::texture;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Converted images, by what they were made of; an image counts by its address, and lives as long as the scene is built.
+#[derive(Default)]
+pub(super) struct Converted(HashMap<Key, Arc<texture::Texture>>);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    image: *const Image,
+    value: Value,
+    /// Bits.
+    scale: u32,
+    invert: bool,
+}
+
+/// A shader's texture, and how it is looked up.
+pub(super) type Looked = (texture::Lookup, Arc<texture::Texture>);
+
+impl Converted {
+    fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
+        let ImageMap { ref image, value, scale, invert, .. } = *map;
+        let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
+        self.0.entry(key).or_insert_with(|| Arc::new(convert(map))).clone()
+    }
+}
+
+/// The texels as [`ImageMap::eval`] has them, and the image's opacity, or 1, as the fourth channel.
+fn convert(map: &ImageMap) -> texture::Texture {
+    let image = &map.image;
+    let pixels = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (x, y)));
+    let texels: Vec<_> = pixels
+        .map(|(x, y)| {
+            let v = match map.value {
+                Value::Rgb => image.rgb(x, y),
+                Value::Float => Vec3::splat(image.float(x, y)),
+            };
+            let v = map.adjusted(Vec3::select(v.is_nan_mask(), Vec3::ZERO, v));
+            let alpha = if image.channels() == Channels::Rgba { image.float(x, y) } else { 1.0 };
+            [v.x, v.y, v.z, alpha]
+        })
+        .collect();
+    texture::Texture::new(image.width(), &texels)
+}
+
+fn lookup(map: &ImageMap) -> texture::Lookup {
+    let wrap = match map.wrap {
+        Wrap::Repeat => texture::Wrap::Repeat,
+        Wrap::Black => texture::Wrap::Black,
+        Wrap::Clamp => texture::Wrap::Clamp,
+        Wrap::OctahedralSphere => texture::Wrap::Octahedral,
+    };
+    let filter = match map.filter {
+        Filter::Point => texture::Filter::Point,
+        Filter::Bilinear => texture::Filter::Bilinear,
+    };
+    texture::Lookup { wrap, filter }
+}
+
+impl Builder<'_> {
+    /// The images of a shader's textures, in the order of their declarations.
+    pub(super) fn shader_textures(&mut self, used: &Use) -> Result<Vec<Looked>, SceneError> {
+        let shader = used.shader.clone();
+        shader.textures().iter().map(|name| self.shader_texture(used, name)).collect()
+    }
+
+    fn shader_texture(&mut self, used: &Use, name: &str) -> Result<Looked, SceneError> {
+        let forms = format!("give \"texture {name}\", the name of an imagemap, or \"string {name}\", an image file");
+        match used.entity.params.any(name) {
+            None => {
+                let error = used.entity.error(format!("texture \"{name}\" is missing ({})", used.who));
+                Err(error.help(used.help(&forms)))
+            }
+            Some(param) if param.kind == ParamType::Texture => {
+                let named = used.entity.params.texture(name)?.expect("it is there");
+                let texture = self.textures.any(named).ok_or_else(|| {
+                    let help = did_you_mean(named, self.textures.names(), "define it with Texture");
+                    used.error(param, &format!("is \"{named}\", which is no texture")).help(help)
+                })?;
+                match &*texture {
+                    Texture::Image(map) => self.looked(used, param, map),
+                    _ => {
+                        let error = used.error(param, &format!("is \"{named}\", which is no imagemap"));
+                        Err(error.help("shaders look values up in images: name a texture \"imagemap\""))
+                    }
+                }
+            }
+            Some(param) if param.kind == ParamType::String => {
+                let file = used.entity.params.string(name)?.expect("it is there");
+                let image = self.image(used.entity, &self.path(file), "sRGB")?;
+                let (mapping, wrap, filter) = (Mapping::UV, Wrap::default(), Filter::default());
+                let map = ImageMap { image, mapping, value: Value::Rgb, wrap, filter, scale: 1.0, invert: false };
+                self.looked(used, param, &map)
+            }
+            Some(param) => Err(used.error(param, "has another type than an image").help(used.help(&forms))),
+        }
+    }
+
+    fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
+        let what = format!("\"{} {}\"", param.kind, param.name);
+        if map.mapping != Mapping::UV {
+            let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);
+            self.diagnostics.warn(Some(&param.location), message, "the image alone")?;
+        }
+        if map.invert && map.wrap == Wrap::Black {
+            let message = format!("{what} is inverted, and black beyond its edges ({})", used.who);
+            self.diagnostics.warn(Some(&param.location), message, "0 there, not 1")?;
+        }
+        Ok((lookup(map), self.converted.get(map)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Vec2;
+    use crate::texture::Lookup;
+
+    fn map(image: Image) -> ImageMap {
+        let (mapping, wrap, filter) = (Mapping::UV, Wrap::Clamp, Filter::Point);
+        ImageMap { image: Arc::new(image), mapping, value: Value::Rgb, wrap, filter, scale: 1.0, invert: false }
+    }
+
+    #[test]
+    fn texels_are_those_of_the_imagemap() {
+        let texels = vec![0.25, 0.5, f32::NAN, 0.5, 2.0, -1.0, 0.1, 0.75];
+        let map = map(Image::from_f32(2, 1, Channels::Rgba, texels));
+        for value in [Value::Rgb, Value::Float] {
+            for (scale, invert) in [(1.0, false), (2.0, false), (-1.0, false), (0.5, true)] {
+                let map = ImageMap { value, scale, invert, ..map.clone() };
+                let seen = |x: f32| map.eval(&Lookup { p: Vec3::ZERO, uv: Vec2::new(x, 0.5) });
+                let expected = [0.25, 0.75].map(|x| seen(x).to_array());
+                let expected = [[expected[0], [0.5; 3]], [expected[1], [0.75; 3]]].map(|[v, a]| [v[0], v[1], v[2], a[0]]);
+                let bits = |texture: &texture::Texture| format!("{texture:?}");
+                assert_eq!(bits(&convert(&map)), bits(&texture::Texture::new(2, &expected)), "{value:?} {scale} {invert}");
+            }
+        }
+    }
+
+    #[test]
+    fn images_are_converted_once() {
+        let mut converted = Converted::default();
+        let a = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        let other = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        let first = converted.get(&a);
+        assert!(Arc::ptr_eq(&first, &converted.get(&ImageMap { wrap: Wrap::Repeat, ..a.clone() })));
+        for different in [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other] {
+            assert!(!Arc::ptr_eq(&first, &converted.get(&different)));
+        }
+    }
+
+    #[test]
+    fn code_looks_up_as_the_imagemap_does() {
+        let map = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        assert_eq!(lookup(&map), texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point });
+        let map = ImageMap { wrap: Wrap::OctahedralSphere, filter: Filter::Bilinear, ..map };
+        assert_eq!(lookup(&map), texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear });
+    }
+}

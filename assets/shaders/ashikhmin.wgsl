@@ -6,6 +6,9 @@
 //!
 //! with the unit half vector h; Rd is kd here and Rs is ks. Reciprocal, and the albedo is at most 1. It is without bound where both
 //! wi and wo graze.
+//!
+//! Sampled by half vectors, as the paper has it, and by the cosine, as the two terms share the albedo. Directions below the horizon are
+//! void and have no density.
 
 const INV_PI = 0.3183098861837907;
 
@@ -25,7 +28,13 @@ fn pow5(x: f32) -> f32 {
     return x2 * x2 * x;
 }
 
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+/// 8π (h·wi) times the density of wi where h has that of the lobe: √((nu + 1)(nv + 1)) and the power of n·h; and h·wi.
+struct Lobe {
+    peak: f32,
+    h_wi: f32,
+}
+
+fn lobe(wi: vec3f, wo: vec3f, m: Material) -> Lobe {
     // With H = wi + wo of any length, h·wi is |H|/2, and the power is one of 1/(n·h)² = 1 + tan²δ, which needs no root and keeps its
     // digits. The floors matter only where h is the normal, within 1e-4 rad of the horizon, or below it.
     let h = wi + wo;
@@ -33,11 +42,66 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let y2 = h.y * h.y;
     let tangent2 = x2 + y2;
     let z2 = max(h.z * h.z, 1e-12);
-    let h_wi = 0.5 * sqrt(tangent2 + z2);
     let exponent = (m.n_u * x2 + m.n_v * y2) / max(tangent2, 1e-20);
     let power = pow(1.0 + tangent2 / z2, -0.5 * exponent);
-    let lobe = sqrt((m.n_u + 1.0) * (m.n_v + 1.0)) * power / (8.0 * h_wi * max(max(wi.z, wo.z), 1e-4));
-    let fresnel = m.ks + (1.0 - m.ks) * pow5(1.0 - h_wi);
+    return Lobe(sqrt((m.n_u + 1.0) * (m.n_v + 1.0)) * power, 0.5 * sqrt(tangent2 + z2));
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let l = lobe(wi, wo, m);
+    let specular = l.peak / (8.0 * l.h_wi * max(max(wi.z, wo.z), 1e-4));
+    let fresnel = m.ks + (1.0 - m.ks) * pow5(1.0 - l.h_wi);
     let shape = (28.0 / 23.0) * (1.0 - pow5(1.0 - 0.5 * wi.z)) * (1.0 - pow5(1.0 - 0.5 * wo.z));
-    return (fresnel * lobe + m.kd * (1.0 - m.ks) * shape) * INV_PI;
+    return (fresnel * specular + m.kd * (1.0 - m.ks) * shape) * INV_PI;
+}
+
+/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let a = 2.0 * u - 1.0;
+    let wide = abs(a.x) > abs(a.y);
+    let r = select(a.y, a.x, wide);
+    let t = select(a.x, a.y, wide) / select(r, 1.0, r == 0.0);
+    let t2 = t * t;
+    let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
+    let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
+    return r * select(vec2f(s, c), vec2f(c, s), wide);
+}
+
+/// A step of Newton's method towards unit length, for what is nearly that long.
+fn unit(w: vec3f) -> vec3f {
+    return w * (1.5 - 0.5 * dot(w, w));
+}
+
+/// Part of the samples that the lobe gets: about its part of the albedo from `wo`, and some always, for what ks = 0 reflects.
+fn lobe_share(wo: vec3f, m: Material) -> f32 {
+    let ks = max(max(m.ks.x, m.ks.y), m.ks.z);
+    let below = m.kd * (1.0 - m.ks);
+    let diffuse = max(max(below.x, below.y), below.z) * (1.0 - pow5(1.0 - 0.5 * wo.z));
+    let specular = max(ks + (1.0 - ks) * pow5(1.0 - wo.z), 1e-3);
+    return specular / (specular + diffuse);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
+    let share = lobe_share(wo, m);
+    let in_lobe = u.x < share;
+    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let d = disk(vec2f(x, u.y));
+    let r2 = max(dot(d, d), 1e-12);
+    // Uniform in (0, 1].
+    let v = max(1.0 - r2, 6e-8);
+    // The azimuth φ of h, tan φ = √((nu + 1)/(nv + 1)) tan ψ, is that of d, ψ, stretched; which leaves
+    // nu cos²φ + nv sin²φ + 1 = r²/q², the reciprocal of the power of v that n·h is.
+    let q = d * inverseSqrt(vec2f(m.n_u, m.n_v) + 1.0);
+    let q2 = max(dot(q, q), 1e-20);
+    let tan2 = max(pow(v, -2.0 * q2 / r2) - 1.0, 0.0);
+    let h = vec3f(q * sqrt(tan2 / q2), 1.0);
+    let mirrored = h * (2.0 * dot(wo, h) / dot(h, h)) - wo;
+    return unit(select(vec3f(d, sqrt(v)), mirrored, in_lobe));
+}
+
+/// The lobe's √((nu + 1)(nv + 1))/(8π) (n·h)^(…) / (h·wo), and the cosine's.
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let l = lobe(wi, wo, m);
+    return select(0.0, mix(wi.z, l.peak / (8.0 * l.h_wi), lobe_share(wo, m)) * INV_PI, wi.z > 0.0);
 }

@@ -1,6 +1,6 @@
 //! Ideal diffuse reflection (Lambert 1760): kd/π, the same in all directions.
 //!
-//! Reciprocal; the albedo is kd.
+//! Reciprocal; the albedo is kd. Sampled by the cosine, which leaves s/pdf = kd everywhere.
 
 const INV_PI = 0.3183098861837907;
 
@@ -11,4 +11,26 @@ struct Material {
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return m.kd * INV_PI;
+}
+
+/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let a = 2.0 * u - 1.0;
+    let wide = abs(a.x) > abs(a.y);
+    let r = select(a.y, a.x, wide);
+    let t = select(a.x, a.y, wide) / select(r, 1.0, r == 0.0);
+    let t2 = t * t;
+    let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
+    let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
+    return r * select(vec2f(s, c), vec2f(c, s), wide);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let d = disk(u);
+    // The floor is half a step of u above the horizon: the density is never 0.
+    return vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    return max(wi.z, 0.0) * INV_PI;
 }

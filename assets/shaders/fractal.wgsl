@@ -12,6 +12,9 @@
 //! D and the factor 1/4 are normalised: D cos δ integrates to 1 over the hemisphere. F·D·G/π over the cosines without the
 //! quarter, as printed in 1982, would reflect up to four times what arrives. Reciprocal, and the albedo is at most 1. It is without
 //! bound where both wi and wo graze.
+//!
+//! Sampled by half vectors of the lobes, as they share the albedo by Schlick's approximation. Directions below the horizon are void
+//! and have no density.
 
 const INV_PI = 0.3183098861837907;
 
@@ -69,14 +72,22 @@ fn fresnel(c: f32, eta: vec3f) -> vec3f {
     return 0.5 * (difference * difference) * (q * q + p * p) / (s * s);
 }
 
-/// F · π D cos⁴δ of a lobe.
-fn lobe(tan2: f32, c: f32, eta: vec3f, m: f32) -> vec3f {
-    let a = 1.0 / (m * m);
-    return fresnel(c, eta) * (a * exp(max(-tan2 * a, FAINT)));
+/// π D cos⁴δ of the lobes.
+fn peaks(tan2: f32, m: Material) -> vec3f {
+    let roughness = vec3f(m.m_0, m.m_1, m.m_2);
+    let a = 1.0 / (roughness * roughness);
+    return a * exp(max(-tan2 * a, vec3f(FAINT)));
+}
+
+/// Weights of the lobes: tents around 0, 1/2 and 1.
+fn weights(m: Material) -> vec3f {
+    let t = escape_time(m.uv, m.c);
+    let before = max(1.0 - 2.0 * t, 0.0);
+    let after = max(2.0 * t - 1.0, 0.0);
+    return vec3f(before, 1.0 - before - after, after);
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    let t = escape_time(m.uv, m.c);
     // With H = wi + wo of any length, h·wi is |H|/2. The floors matter only within 1e-4 rad of the horizon or below it.
     let h = wi + wo;
     let tangent2 = h.x * h.x + h.y * h.y;
@@ -84,13 +95,69 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let length2 = tangent2 + z2;
     let tan2 = min(tangent2 / z2, -FAINT);
     let c = min(0.5 * sqrt(length2), 1.0);
-    // Weights of the lobes: tents around 0, 1/2 and 1.
-    let before = max(1.0 - 2.0 * t, 0.0);
-    let after = max(2.0 * t - 1.0, 0.0);
-    let lobes = before * lobe(tan2, c, m.eta_0, m.m_0)
-        + (1.0 - before - after) * lobe(tan2, c, m.eta_1, m.m_1)
-        + after * lobe(tan2, c, m.eta_2, m.m_2);
+    let weight = weights(m);
+    let peak = peaks(tan2, m);
+    let lobes = weight.x * (fresnel(c, m.eta_0) * peak.x)
+        + weight.y * (fresnel(c, m.eta_1) * peak.y)
+        + weight.z * (fresnel(c, m.eta_2) * peak.z);
     let masking = min(1.0, 4.0 * h.z * min(wi.z, wo.z) / length2);
     let sec2 = 1.0 + tan2;
     return lobes * (INV_PI * sec2 * sec2 * masking / (4.0 * max(wi.z * wo.z, 1e-8)));
+}
+
+/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let a = 2.0 * u - 1.0;
+    let wide = abs(a.x) > abs(a.y);
+    let r = select(a.y, a.x, wide);
+    let t = select(a.x, a.y, wide) / select(r, 1.0, r == 0.0);
+    let t2 = t * t;
+    let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
+    let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
+    return r * select(vec2f(s, c), vec2f(c, s), wide);
+}
+
+/// A step of Newton's method towards unit length, for what is nearly that long.
+fn unit(w: vec3f) -> vec3f {
+    return w * (1.5 - 0.5 * dot(w, w));
+}
+
+/// Parts of the samples that the lobes get: about their parts of the albedo from `wo`.
+fn shares(wo: vec3f, m: Material) -> vec3f {
+    let eta = vec3f(
+        max(max(m.eta_0.x, m.eta_0.y), m.eta_0.z),
+        max(max(m.eta_1.x, m.eta_1.y), m.eta_1.z),
+        max(max(m.eta_2.x, m.eta_2.y), m.eta_2.z),
+    );
+    let r = (eta - 1.0) / (eta + 1.0);
+    let grazing = 1.0 - wo.z;
+    let grazing2 = grazing * grazing;
+    let albedo = weights(m) * mix(r * r, vec3f(1.0), grazing2 * grazing2 * grazing);
+    return albedo / (albedo.x + albedo.y + albedo.z);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    // u.x decides for a lobe, and what is left of it is uniform again. The first and the last are never mixed.
+    let share = shares(wo, m);
+    let last = 1.0 - share.z;
+    let in_first = u.x < share.x;
+    let in_last = u.x >= last;
+    let low = select(select(share.x, last, in_last), 0.0, in_first);
+    let width = select(select(last - share.x, share.z, in_last), share.x, in_first);
+    let roughness = select(select(m.m_1, m.m_2, in_last), m.m_0, in_first);
+    let d = disk(vec2f((u.x - low) / width, u.y));
+    let r2 = dot(d, d);
+    // tan²δ = −m² ln v for v uniform in (0, 1].
+    let v = max(1.0 - r2, 6e-8);
+    let h = vec3f(d * (roughness * sqrt(-log(v) / max(r2, 1e-12))), 1.0);
+    return unit(h * (2.0 * dot(wo, h) / dot(h, h)) - wo);
+}
+
+/// D cos δ / (4 h·wo) of the lobes, with h = wi + wo of any length.
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let h = wi + wo;
+    let tangent2 = h.x * h.x + h.y * h.y;
+    let z2 = max(h.z * h.z, 1e-12);
+    let lobes = dot(shares(wo, m), peaks(min(tangent2 / z2, -FAINT), m));
+    return select(0.0, lobes * INV_PI * (tangent2 + z2) / (2.0 * z2 * sqrt(z2)), wi.z > 0.0);
 }

@@ -5,6 +5,8 @@
 //!
 //! Reciprocal. The albedo is at most kd + ks, which should not pass 1; the lobe darkens at grazing angles, where half of it lies
 //! below the horizon.
+//!
+//! Sampled by the lobe about the mirror direction and by the cosine, as ks and kd share the albedo.
 
 const INV_PI = 0.3183098861837907;
 
@@ -17,9 +19,62 @@ struct Material {
     exponent: f32,
 }
 
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+/// cosⁿα.
+fn peak(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     // wi · reflect(-wo, n), the normal n being +z.
     let cos_alpha = max(wi.z * wo.z - (wi.x * wo.x + wi.y * wo.y), 0.0);
-    let lobe = (0.5 * m.exponent + 1.0) * pow(cos_alpha, m.exponent);
+    return pow(cos_alpha, m.exponent);
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let lobe = (0.5 * m.exponent + 1.0) * peak(wi, wo, m);
     return (m.kd + m.ks * lobe) * INV_PI;
+}
+
+/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let a = 2.0 * u - 1.0;
+    let wide = abs(a.x) > abs(a.y);
+    let r = select(a.y, a.x, wide);
+    let t = select(a.x, a.y, wide) / select(r, 1.0, r == 0.0);
+    let t2 = t * t;
+    let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
+    let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
+    return r * select(vec2f(s, c), vec2f(c, s), wide);
+}
+
+/// A step of Newton's method towards unit length, for what is nearly that long.
+fn unit(w: vec3f) -> vec3f {
+    return w * (1.5 - 0.5 * dot(w, w));
+}
+
+/// Part of the samples that the lobe gets: its part of the albedo.
+fn lobe_share(m: Material) -> f32 {
+    let kd = max(max(m.kd.x, m.kd.y), m.kd.z);
+    let ks = max(max(m.ks.x, m.ks.y), m.ks.z);
+    return ks / max(kd + ks, 1e-20);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
+    let share = lobe_share(m);
+    let in_lobe = u.x < share;
+    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let d = disk(vec2f(x, u.y));
+    let r2 = dot(d, d);
+    // Uniform in (0, 1].
+    let v = max(1.0 - r2, 6e-8);
+    // About +z: cos α = v^(1/(n + 1)).
+    let z = pow(v, 1.0 / (m.exponent + 1.0));
+    let xy = d * sqrt(max(1.0 - z * z, 0.0) / max(r2, 1e-12));
+    // Turned to the mirror direction (-wo.x, -wo.y, wo.z).
+    let k = dot(wo.xy, xy);
+    let turned = vec3f(xy - wo.xy * (z + k / (1.0 + wo.z)), k + wo.z * z);
+    return unit(select(vec3f(d, sqrt(v)), turned, in_lobe));
+}
+
+/// The lobe's (n + 1)/(2π) cosⁿα, below the horizon too, and the cosine's.
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let lobe = (0.5 * m.exponent + 0.5) * peak(wi, wo, m);
+    return mix(max(wi.z, 0.0), lobe, lobe_share(m)) * INV_PI;
 }

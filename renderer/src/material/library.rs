@@ -20,8 +20,10 @@ macro_rules! library {
 library! {
     "ashikhmin.wgsl",
     "diffuse.wgsl",
+    "diffuse_transmission.wgsl",
     "fractal.wgsl",
     "isoward.wgsl",
+    "oren_nayar.wgsl",
     "phong.wgsl",
     "ward.wgsl",
 }

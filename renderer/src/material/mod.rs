@@ -9,6 +9,8 @@
 pub mod fresnel;
 mod instance;
 pub mod library;
+#[cfg(test)]
+mod library_tests;
 mod program;
 mod specular;
 

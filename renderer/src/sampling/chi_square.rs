@@ -6,6 +6,8 @@
 //! expected samples are pooled, and rejected samples (`None`) are one more cell. The p-value is the regularised incomplete gamma
 //! function; with `tests` tests at once each runs at the significance of Šidák's correction, 1 − (1 − 0.01)^(1/tests).
 //!
+//! Sampler and density work on batches, as compiled shaders do: groups of SIMD lanes are filled.
+//!
 //! Not seen: a spike of the density that is both narrower than the quadrature's first points and never hit by the sampler.
 
 use super::{hash, unit_float};
@@ -20,8 +22,10 @@ const MIN_EXPECTED: f64 = 5.0;
 const CELL_SHARE: f64 = 1.0 / 200.0;
 /// Halvings that happen whatever the pilot says, and the most that may happen.
 const HALVINGS: std::ops::Range<u32> = 6..40;
-/// Quarterings of a cell by the quadrature.
-const QUADRATURE_DEPTH: u32 = 7;
+/// Quarterings of a cell by the quadrature: those that happen whatever it finds, for densities that end within, and the most.
+const QUARTERINGS: std::ops::RangeInclusive<u32> = 3..=8;
+/// Samples that are drawn at a time.
+const BATCH: usize = 4096;
 
 /// Tests that `sample`, fed with uniform numbers in [0, 1), draws unit directions with the density `pdf` (per steradian).
 ///
@@ -34,6 +38,19 @@ pub fn chi_square_sphere(
     samples: usize,
     sample: impl Fn([f32; 3]) -> Option<Vec3>,
     pdf: impl Fn(Vec3) -> f32,
+    tests: usize,
+) {
+    let sample = |numbers: &[[f32; 3]]| numbers.iter().map(|&u| sample(u)).collect();
+    let pdf = |directions: &[Vec3]| directions.iter().map(|&w| pdf(w)).collect();
+    chi_square_batches(name, samples, sample, pdf, tests);
+}
+
+/// [`chi_square_sphere`] of functions that give, for a batch of inputs, as many results.
+pub fn chi_square_batches(
+    name: &str,
+    samples: usize,
+    sample: impl Fn(&[[f32; 3]]) -> Vec<Option<Vec3>>,
+    pdf: impl Fn(&[Vec3]) -> Vec<f32>,
     tests: usize,
 ) {
     let seed = name.bytes().fold(0x5eed, |h, b| hash(h, u32::from(b)));
@@ -55,20 +72,22 @@ struct Cell {
 fn goodness_of_fit(
     seed: u32,
     samples: usize,
-    sample: &impl Fn([f32; 3]) -> Option<Vec3>,
-    pdf: &impl Fn(Vec3) -> f32,
+    sample: &impl Fn(&[[f32; 3]]) -> Vec<Option<Vec3>>,
+    pdf: &impl Fn(&[Vec3]) -> Vec<f32>,
     tests: usize,
 ) -> Result<(), String> {
     let draw = |stream: u32, count: usize| -> Vec<Vec3> {
-        let number = |i: u32, d: u32| unit_float(hash(hash(hash(seed, stream), i), d));
-        (0..count as u32).filter_map(|i| sample([number(i, 0), number(i, 1), number(i, 2)])).collect()
+        let stream = hash(seed, stream);
+        let numbers: Vec<_> = (0..count as u32).map(|i| [0, 1, 2].map(|d| unit_float(hash(hash(stream, i), d)))).collect();
+        numbers.chunks(BATCH).flat_map(|numbers| sample(numbers).into_iter().flatten()).collect()
     };
     let n = samples as f64;
     let directions = draw(0, samples);
     if let Some(bad) = directions.iter().find(|w| w.is_nan() || (w.length() - 1.0).abs() > 1e-5) {
         return Err(format!("the sample {bad} is not a unit vector"));
     }
-    let impossible = directions.iter().filter(|&&w| pdf(w).is_nan() || pdf(w) <= 0.0).count();
+    let densities = directions.chunks(BATCH).flat_map(pdf);
+    let impossible = densities.filter(|density| density.is_nan() || *density <= 0.0).count();
     if impossible > samples / 5000 {
         return Err(format!("{impossible} samples lie where the density is not positive"));
     }
@@ -108,7 +127,7 @@ fn direction([c, phi]: [f64; 2]) -> Vec3 {
 }
 
 /// Halves `cell`, axes in turn, until few enough pilot points are left in each part; counts and integrates the parts.
-fn split<F: Fn(Vec3) -> f32>(
+fn split<F: Fn(&[Vec3]) -> Vec<f32>>(
     cell: Cell,
     pilot: Vec<[f64; 2]>,
     points: Vec<[f64; 2]>,
@@ -145,38 +164,60 @@ struct Integral<'a, F> {
     tolerance: f64,
 }
 
-impl<F: Fn(Vec3) -> f32> Integral<'_, F> {
+/// A rectangle with what the Gauss rule finds for it.
+type Estimate = ([f64; 2], [f64; 2], f64);
+
+impl<F: Fn(&[Vec3]) -> Vec<f32>> Integral<'_, F> {
+    /// Quarters rectangles until the sum of the quarters agrees with what was found for the whole.
     fn over(&self, lo: [f64; 2], hi: [f64; 2]) -> f64 {
-        self.refine(lo, hi, f64::INFINITY, QUADRATURE_DEPTH)
-    }
-
-    /// Quarters the rectangle until the sum of the quarters agrees with `coarse`, the value found for the whole.
-    fn refine(&self, lo: [f64; 2], hi: [f64; 2], coarse: f64, depth: u32) -> f64 {
-        let mid = [0.5 * (lo[0] + hi[0]), 0.5 * (lo[1] + hi[1])];
-        let quarters = [0, 1, 2, 3].map(|i: usize| {
-            let pick = |a: usize, if_low: [f64; 2], if_high: [f64; 2]| if i >> a & 1 == 0 { if_low[a] } else { if_high[a] };
-            let (qlo, qhi) = ([pick(0, lo, mid), pick(1, lo, mid)], [pick(0, mid, hi), pick(1, mid, hi)]);
-            (qlo, qhi, self.gauss(qlo, qhi))
-        });
-        let fine: f64 = quarters.iter().map(|q| q.2).sum();
-        if depth == 0 || (fine - coarse).abs() <= 1e-4 * fine + self.tolerance {
-            return fine;
-        }
-        quarters.iter().map(|&(qlo, qhi, value)| self.refine(qlo, qhi, value, depth - 1)).sum()
-    }
-
-    /// Product of two three-point Gauss rules.
-    fn gauss(&self, lo: [f64; 2], hi: [f64; 2]) -> f64 {
-        let rule = [(-0.6f64.sqrt(), 5.0 / 18.0), (0.0, 8.0 / 18.0), (0.6f64.sqrt(), 5.0 / 18.0)];
-        let at = |axis: usize, x: f64| 0.5 * (lo[axis] + hi[axis] + x * (hi[axis] - lo[axis]));
-        let mut sum = 0.0;
-        for (x, wx) in rule {
-            for (y, wy) in rule {
-                sum += wx * wy * f64::from((self.pdf)(direction([at(0, x), at(1, y)])));
+        let mut integral = 0.0;
+        let mut open = vec![(lo, hi, f64::INFINITY)];
+        for quartering in 1..=*QUARTERINGS.end() {
+            let quarters = self.quarters(&open);
+            let mut next = vec![];
+            for ((.., coarse), quarters) in open.iter().zip(quarters.chunks(4)) {
+                let fine: f64 = quarters.iter().map(|quarter| quarter.2).sum();
+                let settled = QUARTERINGS.contains(&quartering) && (fine - coarse).abs() <= 1e-4 * fine + self.tolerance;
+                if settled || quartering == *QUARTERINGS.end() {
+                    integral += fine;
+                } else {
+                    next.extend_from_slice(quarters);
+                }
             }
+            open = next;
         }
-        sum * (hi[0] - lo[0]) * (hi[1] - lo[1])
+        integral
     }
+
+    /// The quarters of rectangles, four of each.
+    fn quarters(&self, wholes: &[Estimate]) -> Vec<Estimate> {
+        let quarters = wholes.iter().flat_map(|&(lo, hi, _)| {
+            let middle = [0.5 * (lo[0] + hi[0]), 0.5 * (lo[1] + hi[1])];
+            [0, 1, 2, 3].map(|i: usize| {
+                let pick = |a: usize, if_low: [f64; 2], if_high: [f64; 2]| if i >> a & 1 == 0 { if_low[a] } else { if_high[a] };
+                ([0, 1].map(|a| pick(a, lo, middle)), [0, 1].map(|a| pick(a, middle, hi)))
+            })
+        });
+        let mut quarters: Vec<_> = quarters.map(|(lo, hi)| (lo, hi, 0.0)).collect();
+        let points = |&(lo, hi, _): &Estimate| gauss_rule(lo, hi).map(|(point, _)| direction(point));
+        let densities = (self.pdf)(&quarters.iter().flat_map(points).collect::<Vec<_>>());
+        for (quarter, densities) in quarters.iter_mut().zip(densities.chunks(9)) {
+            let weights = gauss_rule(quarter.0, quarter.1).map(|(_, weight)| weight);
+            quarter.2 = weights.iter().zip(densities).map(|(weight, &density)| weight * f64::from(density)).sum();
+        }
+        quarters
+    }
+}
+
+/// Points and weights of the product of two three-point Gauss rules over a rectangle.
+fn gauss_rule(lo: [f64; 2], hi: [f64; 2]) -> [([f64; 2], f64); 9] {
+    let rule = [(-0.6f64.sqrt(), 5.0 / 18.0), (0.0, 8.0 / 18.0), (0.6f64.sqrt(), 5.0 / 18.0)];
+    let at = |axis: usize, x: f64| 0.5 * (lo[axis] + hi[axis] + x * (hi[axis] - lo[axis]));
+    let area = (hi[0] - lo[0]) * (hi[1] - lo[1]);
+    std::array::from_fn(|k| {
+        let ((x, wx), (y, wy)) = (rule[k / 3], rule[k % 3]);
+        ([at(0, x), at(1, y)], wx * wy * area)
+    })
 }
 
 /// Pearson's test of pairs of observed and expected counts, small ones pooled: the statistic, its degrees of freedom, and p.
@@ -287,8 +328,11 @@ mod tests {
 
     #[test]
     fn wrong_densities_are_refused() {
-        let cosine = |u: [f32; 3]| Some(around_z((1.0 - u[0]).sqrt(), u[1]));
-        let refused = |pdf: &dyn Fn(Vec3) -> f32| goodness_of_fit(7, 40_000, &cosine, &pdf, 1).is_err();
+        let cosine = |u: &[[f32; 3]]| u.iter().map(|u| Some(around_z((1.0 - u[0]).sqrt(), u[1]))).collect();
+        let refused = |pdf: &dyn Fn(Vec3) -> f32| {
+            let pdf = |w: &[Vec3]| w.iter().map(|&w| pdf(w)).collect();
+            goodness_of_fit(7, 40_000, &cosine, &pdf, 1).is_err()
+        };
         assert!(!refused(&|w| w.z.max(0.0) / PI));
         assert!(refused(&|w| 0.95 * w.z.max(0.0) / PI), "not normalised");
         assert!(refused(&|w| if w.z > 0.0 { 1.0 / TAU } else { 0.0 }), "uniform");

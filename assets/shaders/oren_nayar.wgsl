@@ -1,0 +1,49 @@
+//! Rough diffuse reflection: the qualitative model of Oren and Nayar 1994, *Generalization of Lambert's reflectance model*, SIGGRAPH
+//! 1994, of V-shaped grooves whose facets are Lambert's, without interreflection:
+//!
+//!     kd/π (A + B max(0, cos(φi − φo)) sin α tan β),   α = max(θi, θo), β = min(θi, θo),
+//!     A = 1 − σ²/(2 (σ² + 0.33)), B = 0.45 σ²/(σ² + 0.09)
+//!
+//! Reciprocal. The albedo is at most kd up to 60° from the normal, whatever σ is; towards the horizon it is A + B/2 times kd, which is
+//! up to 1.6 % more than kd where σ is below 19°. Sampled by the cosine.
+
+const INV_PI = 0.3183098861837907;
+
+struct Material {
+    /// Diffuse albedo of the facets. range: [0, 1], default: 0.5
+    kd: vec3f,
+    /// Roughness: standard deviation of the inclination of the facets, in degrees. range: [0, 90], default: 20
+    sigma: f32,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let sigma = radians(m.sigma);
+    let sigma2 = sigma * sigma;
+    let a = 1.0 - 0.5 * sigma2 / (sigma2 + 0.33);
+    let b = 0.45 * sigma2 / (sigma2 + 0.09);
+    // cos(φi − φo) sin θi sin θo, and the cosine of the lesser angle; the floor matters only within 1e-4 rad of the horizon or below.
+    let across = max(wi.x * wo.x + wi.y * wo.y, 0.0);
+    return m.kd * (INV_PI * (a + b * across / max(max(wi.z, wo.z), 1e-4)));
+}
+
+/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
+fn disk(u: vec2f) -> vec2f {
+    let a = 2.0 * u - 1.0;
+    let wide = abs(a.x) > abs(a.y);
+    let r = select(a.y, a.x, wide);
+    let t = select(a.x, a.y, wide) / select(r, 1.0, r == 0.0);
+    let t2 = t * t;
+    let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
+    let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
+    return r * select(vec2f(s, c), vec2f(c, s), wide);
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let d = disk(u);
+    // The floor is half a step of u above the horizon: the density is never 0.
+    return vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    return max(wi.z, 0.0) * INV_PI;
+}

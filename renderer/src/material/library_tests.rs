@@ -1,0 +1,358 @@
+//! What every material of `assets/shaders` must obey, as compiled code that a path tracer calls: directions follow the density,
+//! `scatter` and `evaluate` agree, reciprocity, no energy gained, no input that breaks it, and a sampler that is worth its cost.
+//!
+//! A new material is a new row of [`CASES`].
+
+use crate::math::{Vec3, vec3};
+use crate::sampling::chi_square::chi_square_batches;
+use crate::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
+use lightbound_shader::ir::Function;
+use lightbound_shader::scattering::{evaluate, scatter};
+use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
+use std::f32::consts::FRAC_1_PI;
+
+/// A material with some of its parameters set, the others at their defaults.
+#[derive(Debug)]
+struct Case {
+    /// Of the shader, without `.wgsl`.
+    file: &'static str,
+    /// Values by the names of parameters; a single one counts for all components.
+    set: &'static [(&'static str, &'static [f64])],
+    /// Whether it has a lobe, for which the sampler must be better than the cosine's.
+    glossy: bool,
+    /// What the albedo may come to, up to 85° off the normal.
+    albedo: f64,
+}
+
+const CASES: &[Case] = &[
+    Case { file: "diffuse", set: &[("kd", &[0.9, 0.5, 0.0])], glossy: false, albedo: 0.9 },
+    Case { file: "oren_nayar", set: &[("kd", &[1.0, 0.5, 0.0])], glossy: false, albedo: 1.0 },
+    Case { file: "oren_nayar", set: &[("kd", &[1.0]), ("sigma", &[90.0])], glossy: false, albedo: 1.0 },
+    Case { file: "diffuse_transmission", set: &[], glossy: false, albedo: 0.5 },
+    Case {
+        file: "diffuse_transmission",
+        set: &[("kr", &[0.3, 0.9, 0.0]), ("kt", &[0.6, 0.1, 0.1])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case { file: "phong", set: &[], glossy: true, albedo: 0.7 },
+    Case { file: "phong", set: &[("exponent", &[1.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.5, 0.2])], glossy: false, albedo: 1.0 },
+    Case { file: "phong", set: &[("exponent", &[2000.0]), ("kd", &[0.1]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "isoward", set: &[], glossy: true, albedo: 0.6 },
+    Case { file: "isoward", set: &[("alpha", &[0.02]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "isoward", set: &[("alpha", &[0.7]), ("kd", &[0.2]), ("ks", &[0.8])], glossy: false, albedo: 1.0 },
+    Case { file: "ward", set: &[], glossy: true, albedo: 0.6 },
+    Case {
+        file: "ward",
+        set: &[("alpha_x", &[0.3]), ("alpha_y", &[0.03]), ("kd", &[0.0]), ("ks", &[1.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case { file: "ashikhmin", set: &[], glossy: true, albedo: 1.0 },
+    Case {
+        file: "ashikhmin",
+        set: &[("n_u", &[20.0]), ("n_v", &[300.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.8, 0.3])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "ashikhmin",
+        set: &[("n_u", &[1.0]), ("n_v", &[10.0]), ("kd", &[1.0]), ("ks", &[0.0])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case { file: "fractal", set: &[], glossy: false, albedo: 1.0 },
+    Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
+    Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.05])], glossy: true, albedo: 1.0 },
+];
+
+/// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.
+const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
+
+/// A shader as compiled code, with the words of its parameters.
+struct Material {
+    name: String,
+    shader: Shader,
+    evaluate: Kernel,
+    scatter: Kernel,
+    parameters: Vec<u32>,
+}
+
+/// What is known of a direction.
+#[derive(Clone, Copy, Debug)]
+struct Light {
+    wi: Vec3,
+    s: Vec3,
+    pdf: f32,
+}
+
+impl Light {
+    /// What a path is multiplied by; nothing where the sample is void.
+    fn weight(&self) -> Vec3 {
+        if self.pdf > 0.0 { self.s / self.pdf } else { Vec3::ZERO }
+    }
+
+    fn bits(&self) -> [u32; 4] {
+        [self.s.x, self.s.y, self.s.z, self.pdf].map(f32::to_bits)
+    }
+}
+
+impl Material {
+    fn new(case: &Case) -> Material {
+        let path = format!("{}/../assets/shaders/{}.wgsl", env!("CARGO_MANIFEST_DIR"), case.file);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let shader = Shader::parse(&path, &text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let arena = Arena::new();
+        let compile = |function: Function| {
+            Kernel::compile(&arena, &passes::lower(&function), Target::best()).expect("the target is available")
+        };
+        let settings = Settings::default();
+        let evaluate = compile(evaluate(&shader, &settings).expect("it is valid"));
+        let scatter = compile(scatter(&shader, &settings).expect("it is valid"));
+        for (name, _) in case.set {
+            assert!(shader.members().iter().any(|member| member.name == *name), "{path} has no parameter {name}");
+        }
+        let name = case.set.iter().fold(case.file.to_owned(), |name, (parameter, x)| format!("{name} {parameter} {x:?}"));
+        let mut material = Material { name, shader, evaluate, scatter, parameters: vec![] };
+        material.set(|member| {
+            let given = case.set.iter().find(|(name, _)| *name == member.name).map(|(_, x)| x.to_vec());
+            let given = given.or_else(|| member.default.clone());
+            given.unwrap_or_else(|| panic!("{path}: {} has no default and is not set", member.name))
+        });
+        material
+    }
+
+    fn all() -> impl Iterator<Item = (&'static Case, Material)> {
+        CASES.iter().map(|case| (case, Material::new(case)))
+    }
+
+    /// One of each shader, with what it is by default or in its first case.
+    fn each() -> impl Iterator<Item = Material> {
+        let first = |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
+        CASES.iter().enumerate().filter(first).map(|(_, case)| Material::new(case))
+    }
+
+    /// Sets all parameters.
+    fn set(&mut self, value: impl Fn(&Parameter) -> Vec<f64>) {
+        let words = |member: &Parameter| {
+            let values = value(member);
+            let bits = |k| member.scalar.bits(values[if values.len() == 1 { 0 } else { k }]);
+            (0..member.size).map(bits).collect::<Vec<_>>()
+        };
+        self.parameters = self.shader.members().iter().flat_map(words).collect();
+    }
+
+    /// Directions that it is seen from.
+    fn views(&self) -> Vec<Vec3> {
+        let above = ANGLES.map(|(angle, azimuth)| {
+            let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
+            vec3(s * cp, s * sp, c)
+        });
+        let below = above.iter().map(|wo| vec3(wo.y, -wo.x, -wo.z)).filter(|_| self.shader.sides() == Sides::Both);
+        above.iter().copied().chain(below).collect()
+    }
+
+    /// The results for inputs that the parameters follow.
+    fn run<const N: usize>(&self, kernel: &Kernel, rows: impl ExactSizeIterator<Item = [f32; N]>) -> Batch {
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), rows.len());
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), rows.len());
+        for (r, row) in rows.enumerate() {
+            inputs.set_row(r, 0, &row.map(f32::to_bits));
+            inputs.set_row(r, N, &self.parameters);
+        }
+        kernel.run(&[], &inputs, &mut outputs);
+        outputs
+    }
+
+    fn evaluate(&self, pairs: &[(Vec3, Vec3)]) -> Vec<Light> {
+        let rows = pairs.iter().map(|(wi, wo)| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]);
+        let outputs = self.run(&self.evaluate, rows);
+        let light = |(r, &(wi, _)): (usize, &(Vec3, Vec3))| {
+            let [x, y, z, pdf] = outputs.floats(r, 0);
+            Light { wi, s: vec3(x, y, z), pdf }
+        };
+        pairs.iter().enumerate().map(light).collect()
+    }
+
+    fn scatter(&self, numbers: &[[f32; 2]], wo: Vec3) -> Vec<Light> {
+        let outputs = self.run(&self.scatter, numbers.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
+        let light = |r| {
+            let [wi_x, wi_y, wi_z, x, y, z, pdf] = outputs.floats(r, 0);
+            Light { wi: vec3(wi_x, wi_y, wi_z), s: vec3(x, y, z), pdf }
+        };
+        (0..numbers.len()).map(light).collect()
+    }
+}
+
+/// Independent points of the unit square, the same in every run.
+fn numbers(count: u32) -> Vec<[f32; 2]> {
+    (0..count).map(|i| [0, 1].map(|d| unit_float(hash(hash(0x11b, i), d)))).collect()
+}
+
+/// Independent directions of the sphere, the same in every run.
+fn sphere(count: u32) -> Vec<Vec3> {
+    let direction = |[x, y]: [f32; 2]| {
+        let z = 2.0 * x - 1.0;
+        let (s, c) = (std::f32::consts::TAU * y).sin_cos();
+        (vec3(c, s, 0.0) * (1.0 - z * z).max(0.0).sqrt()).with_z(z)
+    };
+    numbers(count).into_iter().map(direction).collect()
+}
+
+#[test]
+fn directions_follow_the_density() {
+    let materials: Vec<_> = Material::all().map(|(_, material)| material).collect();
+    let tests: usize = materials.iter().map(|material| material.views().len()).sum();
+    for material in &materials {
+        for wo in material.views() {
+            let sample = |numbers: &[[f32; 3]]| {
+                let numbers: Vec<_> = numbers.iter().map(|&[x, y, _]| [x, y]).collect();
+                material.scatter(&numbers, wo).iter().map(|light| (light.pdf > 0.0).then_some(light.wi)).collect()
+            };
+            let pdf = |wi: &[Vec3]| {
+                let pairs: Vec<_> = wi.iter().map(|&wi| (wi, wo)).collect();
+                material.evaluate(&pairs).iter().map(|light| light.pdf).collect()
+            };
+            chi_square_batches(&format!("{} from {wo}", material.name), 1_000_000, sample, pdf, tests);
+        }
+    }
+}
+
+#[test]
+fn scattered_light_is_what_evaluation_finds() {
+    let (numbers, sphere) = (numbers(20_000), sphere(20_000));
+    for (_, material) in Material::all() {
+        for wo in material.views() {
+            let scattered = material.scatter(&numbers, wo);
+            let pairs: Vec<_> = scattered.iter().map(|light| (light.wi, wo)).collect();
+            for (light, found) in scattered.iter().zip(material.evaluate(&pairs)) {
+                assert_eq!(light.bits(), found.bits(), "{} from {wo}: {light:?}, {found:?}", material.name);
+            }
+            let pairs: Vec<_> = sphere.iter().map(|&wi| (wi, wo)).collect();
+            for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
+                let reachable = light.s.max_element() <= 0.0 || light.pdf > 0.0;
+                assert!(reachable, "{} from {wo}: light that no sample finds: {light:?}", material.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn light_goes_both_ways() {
+    for (_, material) in Material::all() {
+        for wo in material.views() {
+            let there = material.scatter(&numbers(20_000), wo);
+            // Where s is next to nothing, so are its digits.
+            let there: Vec<_> = there.into_iter().filter(|light| light.s.max_element() > 1e-20).collect();
+            let swapped: Vec<_> = there.iter().map(|light| (wo, light.wi)).collect();
+            for (light, back) in there.iter().zip(material.evaluate(&swapped)) {
+                let (one, other) = (light.s / light.wi.z.abs(), back.s / wo.z.abs());
+                let off = (one - other).abs().max_element();
+                assert!(off <= 1e-5 * one.max_element(), "{} from {wo}: {one}, back {other}; {light:?}", material.name);
+            }
+        }
+    }
+}
+
+/// Points of the unit square, one in each of `n` × `n` cells.
+fn stratified(n: u32) -> Vec<[f32; 2]> {
+    let cell = |i: u32, x: f32| (((i as f32) + x) / n as f32).min(ONE_MINUS_EPSILON);
+    let jittered = |(i, [x, y]): (u32, [f32; 2])| [cell(i % n, x), cell(i / n, y)];
+    (0..n * n).zip(numbers(n * n)).map(jittered).collect()
+}
+
+/// Mean and standard deviation of numbers.
+fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = x.clone().count() as f64;
+    let mean = x.clone().sum::<f64>() / count;
+    (mean, (x.map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
+}
+
+#[test]
+fn no_light_is_made() {
+    for (case, material) in Material::all() {
+        for wo in material.views() {
+            let lights = material.scatter(&stratified(300), wo);
+            for channel in 0..3 {
+                let (albedo, deviation) = statistics(lights.iter().map(|light| f64::from(light.weight()[channel])));
+                let noise = 4.0 * deviation / 300.0 + 1e-5;
+                assert!(albedo <= case.albedo + noise, "{} from {wo}: {albedo} ± {noise}", material.name);
+            }
+        }
+    }
+}
+
+/// Every parameter at either end of its range, the others where they are; then all of them at one end.
+fn extremes(material: &Material) -> Vec<Vec<u32>> {
+    let members = material.shader.members();
+    let end = |member: &Parameter, k: usize| member.range[k].is_finite().then(|| member.scalar.bits(member.range[k]));
+    let mut all = vec![material.parameters.clone()];
+    let mut extremes = [material.parameters.clone(), material.parameters.clone()];
+    let mut at = 0;
+    for member in members {
+        for k in [0, 1] {
+            let Some(bits) = end(member, k) else { continue };
+            let mut words = material.parameters.clone();
+            words[at..at + member.size].fill(bits);
+            extremes[k][at..at + member.size].fill(bits);
+            all.push(words);
+        }
+        at += member.size;
+    }
+    all.into_iter().chain(extremes).collect()
+}
+
+#[test]
+fn ends_of_ranges_break_nothing() {
+    let least = 0.5 * f32::EPSILON;
+    let ends = [0.0, least, 0.25, 0.5 - least, 0.5, 0.75, 1.0 - 2.0 * least, ONE_MINUS_EPSILON];
+    let corners = ends.into_iter().flat_map(|x| ends.map(|y| [x, y]));
+    let numbers: Vec<_> = corners.chain(numbers(500)).collect();
+    for mut material in Material::each() {
+        let grazing = [1e-3f32, 1e-6, 1e-12].map(|z| vec3(-0.6, 0.8, z).normalize());
+        for parameters in extremes(&material) {
+            material.parameters = parameters;
+            for wo in material.views().into_iter().chain(grazing) {
+                let scattered = material.scatter(&numbers, wo);
+                let pairs: Vec<_> = sphere(500)
+                    .into_iter()
+                    .chain([wo, -wo, vec3(-wo.x, -wo.y, wo.z), vec3(wo.x, wo.y, -wo.z)])
+                    .map(|wi| (wi, wo))
+                    .collect();
+                for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
+                    let values = light.s.extend(light.pdf);
+                    let unit = (light.wi.as_dvec3().length_squared() - 1.0).abs() < 1e-6;
+                    assert!(
+                        values.is_finite() && values.min_element() >= 0.0 && unit,
+                        "{} with {:?} from {wo}: {light:?}",
+                        material.name,
+                        material.parameters.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn samplers_are_better_than_the_cosine() {
+    println!("relative variance of s/pdf, and of the same with directions by the cosine");
+    for (case, material) in Material::all() {
+        for wo in material.views() {
+            let lights = material.scatter(&stratified(400), wo);
+            let weights = lights.iter().map(|light| f64::from(light.weight().element_sum()));
+            let (mean, deviation) = statistics(weights);
+            let relative = (deviation / mean).powi(2);
+            // The second moment under the cosine's density is a mean under the sampler's own, which sees the peak.
+            let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
+            let second = |light: &Light| {
+                let cosine = f64::from(share * FRAC_1_PI * light.wi.z.abs());
+                f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum()) / cosine.max(1e-30)
+            };
+            let (second, _) = statistics(lights.iter().map(second));
+            let cosine = second / (mean * mean) - 1.0;
+            println!("{relative:10.4} {cosine:12.4}  {} from {wo}", material.name);
+            assert!(!case.glossy || relative <= cosine, "{} from {wo}: {relative}, by the cosine {cosine}", material.name);
+        }
+    }
+}

@@ -3,12 +3,12 @@
 
 mod common;
 
+use common::bsdf::Bsdf;
 use common::{Estimate, assert_all, brute_force, draw, one_ray, overrides, pfm, scene_of};
 use glam::{DAffine3, DQuat};
 use lightbound::accel::{self, AccelKind};
 use lightbound::film::Picture;
 use lightbound::geometry::{BilinearMesh, Disk, Geometry, Mesh, Primitive, Shape};
-use lightbound::material::Bsdf;
 use lightbound::math::{Ray, Transform, Vec2, Vec3, vec2, vec3};
 use lightbound::sampling::{Sampler, SamplerKind, warp};
 use lightbound::scene::Scene;
@@ -153,9 +153,9 @@ fn lights_without_extent_follow_from_the_bsdf() {
             let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 3, 2, 1, &world), &[], &overrides());
             let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO));
             let surface_at = scene.geometry.surface(&hit);
-            let bsdf = scene.materials[scene.geometry.primitives[0].material as usize].bsdf(&surface_at.lookup());
+            let bsdf = Bsdf::new(&scene, &hit, &surface_at);
             let (wi, wo) = (surface_at.frame.to_local(from.normalize()), surface_at.frame.to_local(EYE.normalize()));
-            let expected = bsdf.eval(wi, wo) * wi.z.abs() * vec3(5.0, 4.0, 3.0) * (brighter / from.length_squared());
+            let expected = bsdf.eval(wi, wo) * vec3(5.0, 4.0, 3.0) * (brighter / from.length_squared());
             let picture = Estimate::of_picture(&draw(&scene, 1));
             // The camera's rays are not all the same to the last digit.
             let expected = Estimate { error: expected.to_array().map(|x| 5e-4 * f64::from(x)), ..Estimate::exact(expected) };

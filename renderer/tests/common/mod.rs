@@ -1,23 +1,34 @@
 //! Renders scenes given as text, and estimates with known errors to hold the pictures against.
 #![allow(dead_code, reason = "each test program takes its part")]
 
+pub mod bsdf;
+
+use bsdf::Bsdf;
 use lightbound::accel::AccelKind;
 use lightbound::film::Picture;
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator::PathTracer;
-use lightbound::material::Bsdf;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
 use lightbound::render::{RenderOptions, render};
 use lightbound::sampling::{Sampler, SamplerKind};
 use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
+use lightbound_shader::Target;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// No override at all.
 pub fn overrides() -> Overrides {
-    Overrides { accel: AccelKind::Auto, integrator: None, spp: None, seed: None, resolution: None, crop: None }
+    Overrides {
+        accel: AccelKind::Auto,
+        target: Target::best(),
+        integrator: None,
+        spp: None,
+        seed: None,
+        resolution: None,
+        crop: None,
+    }
 }
 
 /// Renders pbrt text; warnings are failures.
@@ -148,9 +159,8 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
         if event == depth {
             break;
         }
-        let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
-        let [lobe, u, v, _] = numbers(event);
-        let Some(s) = bsdf.sample(lobe, vec2(u, v), surface.frame.to_local(-ray.d)) else { break };
+        let bsdf = Bsdf::new(scene, &hit, &surface);
+        let Some(s) = bsdf.sample(numbers(event), surface.frame.to_local(-ray.d)) else { break };
         throughput *= s.weight;
         let d = surface.frame.to_world(s.wi);
         ray = Ray::new(surface.origin_towards(d), d);

@@ -3,8 +3,9 @@
 //!
 //! A new material is a new row of [`CASES`].
 
-use crate::math::{Vec3, vec3};
+use crate::math::{Vec3, vec2, vec3};
 use crate::sampling::chi_square::chi_square_batches;
+use crate::sampling::warp::cosine_hemisphere;
 use crate::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
@@ -268,17 +269,52 @@ fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (x.map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
 
+/// Part of the light from `wo` that is scattered, the most of all colours, and its noise.
+fn albedo(material: &Material, wo: Vec3) -> (f64, f64) {
+    let lights = material.scatter(&stratified(300), wo);
+    let channels = [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(light.weight()[k]))));
+    let (mean, deviation) = channels.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three");
+    (mean, 4.0 * deviation / 300.0 + 1e-5)
+}
+
 #[test]
 fn no_light_is_made() {
     for (case, material) in Material::all() {
         for wo in material.views() {
-            let lights = material.scatter(&stratified(300), wo);
-            for channel in 0..3 {
-                let (albedo, deviation) = statistics(lights.iter().map(|light| f64::from(light.weight()[channel])));
-                let noise = 4.0 * deviation / 300.0 + 1e-5;
-                assert!(albedo <= case.albedo + noise, "{} from {wo}: {albedo} ± {noise}", material.name);
-            }
+            let (albedo, noise) = albedo(&material, wo);
+            assert!(albedo <= case.albedo + noise, "{} from {wo}: {albedo} ± {noise}", material.name);
         }
+    }
+}
+
+#[test]
+fn light_is_made_where_shaders_say_so() {
+    let case = |file, set| Material::new(&Case { file, set, glossy: false, albedo: 1.0 });
+    let oren_nayar = case("oren_nayar", &[("kd", &[1.0]), ("sigma", &[11.25])]);
+    let isoward = case("isoward", &[("kd", &[0.0]), ("ks", &[1.0])]);
+    let ward = case("ward", &[("kd", &[0.0]), ("ks", &[1.0])]);
+    for (material, degrees, [least, most]) in [
+        (&oren_nayar, 60.0, [0.98, 1.0]),
+        (&oren_nayar, 89.9, [1.01, 1.02]),
+        (&isoward, 89.0, [0.1, 1.0]),
+        (&isoward, 89.99, [1.0, 10.0]),
+        (&ward, 89.0, [0.1, 1.0]),
+        (&ward, 89.99, [1.0, 10.0]),
+    ] {
+        let (s, c) = f32::to_radians(degrees).sin_cos();
+        let (albedo, noise) = albedo(material, vec3(0.6 * s, 0.8 * s, c));
+        let expected = albedo - noise >= least && albedo + noise <= most;
+        assert!(expected, "{} from {degrees}°: {albedo} ± {noise}", material.name);
+    }
+}
+
+#[test]
+fn the_cosine_is_sampled_by_the_concentric_map() {
+    let numbers = stratified(100);
+    let material = Material::new(&CASES[0]);
+    for ([x, y], light) in numbers.iter().zip(material.scatter(&numbers, Vec3::Z)) {
+        let expected = cosine_hemisphere(vec2(*x, *y));
+        assert!(light.wi.distance(expected) < 1e-6, "{} for {x}, {y}: {}, {expected}", material.name, light.wi);
     }
 }
 

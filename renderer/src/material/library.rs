@@ -19,6 +19,9 @@ macro_rules! library {
 
 library! {
     "ashikhmin.wgsl",
+    "coated_diffuse.wgsl",
+    "conductor.wgsl",
+    "dielectric.wgsl",
     "diffuse.wgsl",
     "diffuse_transmission.wgsl",
     "fractal.wgsl",

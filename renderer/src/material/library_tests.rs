@@ -65,6 +65,29 @@ const CASES: &[Case] = &[
     Case { file: "fractal", set: &[], glossy: false, albedo: 1.0 },
     Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
     Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.05])], glossy: true, albedo: 1.0 },
+    Case { file: "conductor", set: &[], glossy: true, albedo: 1.0 },
+    Case {
+        file: "conductor",
+        set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case { file: "conductor", set: &[("alpha_x", &[0.01]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
+    Case { file: "conductor", set: &[("alpha_x", &[1.5]), ("alpha_y", &[1.5])], glossy: false, albedo: 1.0 },
+    Case { file: "dielectric", set: &[], glossy: true, albedo: 1.0 },
+    Case { file: "dielectric", set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])], glossy: true, albedo: 1.0 },
+    Case {
+        file: "dielectric",
+        set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "dielectric",
+        set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])],
+        glossy: false,
+        albedo: 1.0,
+    },
 ];
 
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.
@@ -141,6 +164,14 @@ impl Material {
             (0..member.size).map(bits).collect::<Vec<_>>()
         };
         self.parameters = self.shader.members().iter().flat_map(words).collect();
+    }
+
+    /// Index of refraction on the side of a direction, by whose square radiance is scaled.
+    fn index(&self, w: Vec3) -> f32 {
+        let members = self.shader.members();
+        let at: usize = members.iter().take_while(|member| member.name != "eta").map(|member| member.size).sum();
+        let refracts = self.shader.sides() == Sides::Both && at < self.parameters.len();
+        if refracts && w.z < 0.0 { f32::from_bits(self.parameters[at]) } else { 1.0 }
     }
 
     /// Directions that it is seen from.
@@ -247,7 +278,8 @@ fn light_goes_both_ways() {
             let there: Vec<_> = there.into_iter().filter(|light| light.s.max_element() > 1e-20).collect();
             let swapped: Vec<_> = there.iter().map(|light| (wo, light.wi)).collect();
             for (light, back) in there.iter().zip(material.evaluate(&swapped)) {
-                let (one, other) = (light.s / light.wi.z.abs(), back.s / wo.z.abs());
+                let (n_i, n_o) = (material.index(light.wi), material.index(wo));
+                let (one, other) = (light.s / light.wi.z.abs() * n_i * n_i, back.s / wo.z.abs() * n_o * n_o);
                 let off = (one - other).abs().max_element();
                 assert!(off <= 1e-5 * one.max_element(), "{} from {wo}: {one}, back {other}; {light:?}", material.name);
             }
@@ -272,7 +304,9 @@ fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 /// Part of the light from `wo` that is scattered, the most of all colours, and its noise.
 fn albedo(material: &Material, wo: Vec3) -> (f64, f64) {
     let lights = material.scatter(&stratified(300), wo);
-    let channels = [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(light.weight()[k]))));
+    // Radiance that is refracted is scaled by the square of the index.
+    let scale = |light: &Light| (material.index(light.wi) / material.index(wo)).powi(2);
+    let channels = [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(light.weight()[k] * scale(light)))));
     let (mean, deviation) = channels.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three");
     (mean, 4.0 * deviation / 300.0 + 1e-5)
 }

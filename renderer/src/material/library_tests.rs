@@ -66,28 +66,13 @@ const CASES: &[Case] = &[
     Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
     Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.05])], glossy: true, albedo: 1.0 },
     Case { file: "conductor", set: &[], glossy: true, albedo: 1.0 },
-    Case {
-        file: "conductor",
-        set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])],
-        glossy: false,
-        albedo: 1.0,
-    },
+    Case { file: "conductor", set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])], glossy: false, albedo: 1.0 },
     Case { file: "conductor", set: &[("alpha_x", &[0.01]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
     Case { file: "conductor", set: &[("alpha_x", &[1.5]), ("alpha_y", &[1.5])], glossy: false, albedo: 1.0 },
     Case { file: "dielectric", set: &[], glossy: true, albedo: 1.0 },
     Case { file: "dielectric", set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])], glossy: true, albedo: 1.0 },
-    Case {
-        file: "dielectric",
-        set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])],
-        glossy: true,
-        albedo: 1.0,
-    },
-    Case {
-        file: "dielectric",
-        set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])],
-        glossy: false,
-        albedo: 1.0,
-    },
+    Case { file: "dielectric", set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
+    Case { file: "dielectric", set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])], glossy: false, albedo: 1.0 },
 ];
 
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.

@@ -104,6 +104,9 @@ impl Estimate {
         for c in 0..3 {
             let (a, b) = (self.mean[c], other.mean[c]);
             let error = self.error[c].hypot(other.error[c]);
+            if ![a, b, error].into_iter().all(f64::is_finite) {
+                return Err(format!("channel {c}: {a} and {b} ± {error}"));
+            }
             if (a - b).abs() > sigmas * error + 1e-4 * b.abs() {
                 return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5}"));
             }

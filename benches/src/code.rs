@@ -7,7 +7,7 @@
 use crate::foreign::{Compiler, Foreign, instructions, ticks};
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
-use lightbound_shader::backend::{c, x86::Code};
+use lightbound_shader::backend::x86::Code;
 use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
@@ -77,17 +77,13 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
     let function = passes::lower(&materials::point_shader(&shader));
     let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1, 1));
     let kernel = Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
-    let text = c::emit(&function, target);
-    let foreign: Vec<Foreign> = compilers
-        .iter()
-        .map(|compiler| compiler.compile(&text, &c::identifier(&function.name), target))
-        .collect::<Result<_, _>>()?;
-    let ports = (function.inputs.len(), function.outputs.len());
-    let mut outputs = Batch::new(target, ports.1, inputs.rows());
+    let foreign: Vec<Foreign> =
+        compilers.iter().map(|compiler| compiler.compile(&function, target)).collect::<Result<_, _>>()?;
+    let mut outputs = Batch::new(target, function.outputs.len(), inputs.rows());
     kernel.run(&[], &inputs, &mut outputs);
     for (other, compiler) in foreign.iter().zip(compilers) {
-        let mut theirs = Batch::new(target, ports.1, inputs.rows());
-        other.run(&inputs, &mut theirs, ports);
+        let mut theirs = Batch::new(target, function.outputs.len(), inputs.rows());
+        other.run(&[], &inputs, &mut theirs);
         compare(&function, &outputs, &theirs).map_err(|error| format!("{}: {error}", compiler.name))?;
     }
     let mut least = vec![u64::MAX; foreign.len() + 1];
@@ -97,7 +93,7 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
         least[0] = least[0].min(ticks() - start);
         for (other, least) in foreign.iter().zip(&mut least[1..]) {
             let start = ticks();
-            other.run(&inputs, std::hint::black_box(&mut outputs), ports);
+            other.run(&[], &inputs, std::hint::black_box(&mut outputs));
             *least = (*least).min(ticks() - start);
         }
     }

@@ -3,6 +3,8 @@
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
+use lightbound_shader::backend::c;
+use lightbound_shader::ir::{Function, Table};
 use lightbound_shader::{Batch, Target};
 use object::{Object, ObjectSymbol};
 use std::path::Path;
@@ -57,8 +59,8 @@ impl Compiler {
         found
     }
 
-    /// Compiles a text that defines `symbol` with the interface of our machine code, and loads it.
-    pub fn compile(&self, text: &str, symbol: &str, target: Target) -> Result<Foreign, String> {
+    /// Compiles a lowered function by way of C, with the interface of our machine code, and loads it.
+    pub fn compile(&self, function: &Function, target: Target) -> Result<Foreign, String> {
         let width = match target {
             Target::Interpreter | Target::Sse => "-msse4.1",
             Target::Avx => "-mavx",
@@ -66,7 +68,7 @@ impl Compiler {
         };
         let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (source, library) = (dir.path().join("shader.c"), dir.path().join("shader.so"));
-        std::fs::write(&source, text).map_err(|error| error.to_string())?;
+        std::fs::write(&source, c::emit(function, target)).map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.program);
         command.args([
             self.level,
@@ -84,24 +86,29 @@ impl Compiler {
         if !output.status.success() {
             return Err(format!("{}: {}", self.program, String::from_utf8_lossy(&output.stderr)));
         }
-        Foreign::load(&library, symbol, target)
+        Foreign::load(&library, function, target)
     }
 }
 
-/// The interface of machine code: inputs and outputs of one group, `[port][lane]`.
-type Entry = unsafe extern "C" fn(*const u32, *mut u32);
+/// The interface of machine code: inputs and outputs of one group, `[port][lane]`, and tables.
+type Entry = unsafe extern "C" fn(*const u32, *mut u32, *const Table<'static>);
 
 /// A function of a shared library.
 pub struct Foreign {
     entry: Entry,
     target: Target,
+    /// Numbers of inputs and outputs.
+    ports: (usize, usize),
+    /// Number of tables.
+    tables: usize,
     code: Vec<u8>,
     /// Keeps the code in place.
     _library: Library,
 }
 
 impl Foreign {
-    fn load(path: &Path, symbol: &str, target: Target) -> Result<Foreign, String> {
+    fn load(path: &Path, function: &Function, target: Target) -> Result<Foreign, String> {
+        let symbol = &c::identifier(&function.name);
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let code = code_of(&bytes, symbol).ok_or(format!("no function `{symbol}` in what the compiler made"))?;
         // SAFETY: the library was just compiled from a text of ours that consists of one function and constants, so that loading
@@ -111,12 +118,14 @@ impl Foreign {
             let entry = *library.get::<Entry>(symbol.as_bytes()).map_err(|error| error.to_string())?;
             (library, entry)
         };
-        Ok(Foreign { entry, target, code, _library: library })
+        let ports = (function.inputs.len(), function.outputs.len());
+        Ok(Foreign { entry, target, ports, tables: function.tables(), code, _library: library })
     }
 
     /// Evaluates all rows, group by group.
-    pub fn run(&self, inputs: &Batch, outputs: &mut Batch, ports: (usize, usize)) {
-        let lanes = self.target.lanes();
+    pub fn run(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
+        let (lanes, ports) = (self.target.lanes(), self.ports);
+        assert!(self.tables <= tables.len(), "the function reads {} tables, not {}", self.tables, tables.len());
         assert!(self.target.is_available(), "this machine runs the code");
         assert_eq!((inputs.lanes(), outputs.lanes()), (lanes, lanes), "batches are for {lanes} lanes");
         assert_eq!((inputs.ports(), outputs.ports()), ports, "batches have the function's ports");
@@ -125,8 +134,9 @@ impl Foreign {
         let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
         for (inputs, outputs) in inputs.zip(outputs) {
             // SAFETY: the function reads a word of each input and writes one of each output for each lane, and the slices are
-            // that long; groups of a batch are aligned as the machine code of the target wants them.
-            unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr()) }
+            // that long; groups of a batch are aligned as the machine code of the target wants them. The text lays tables out as
+            // `Table` is, and limits indices by what a table says; as many as it reads are there, as asserted.
+            unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr(), tables.as_ptr().cast()) }
         }
     }
 
@@ -153,8 +163,26 @@ fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_shader::backend::c;
     use lightbound_shader::ir::{Builder, Emit, Op, Rules, Type};
+
+    #[test]
+    fn compiled_c_reads_tables() {
+        let mut b = Builder::new("read", Rules::Exact);
+        let (table, index) = (b.i32(1), b.input("index", Type::I32));
+        let word = b.op(Op::Load, &[table, index]);
+        let function = b.finish([("word".to_owned(), word)]);
+        let tables = [Table::new(&[0]), Table::new(&[1, 2, 3])];
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+            for compiler in Compiler::all() {
+                let foreign = compiler.compile(&function, target).expect("it compiles");
+                let (mut inputs, mut outputs) = (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
+                (0..20).for_each(|row| inputs.set_bits(row, 0, (row as u32).wrapping_sub(10)));
+                foreign.run(&tables, &inputs, &mut outputs);
+                let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
+                assert!((0..20).all(|row| outputs.bits(row, 0) == expected(row)), "{} for {target}", compiler.name);
+            }
+        }
+    }
 
     #[test]
     fn compiled_c_runs_here() {
@@ -164,10 +192,10 @@ mod tests {
         let function = b.finish([("product".to_owned(), product)]);
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             for compiler in Compiler::all() {
-                let foreign = compiler.compile(&c::emit(&function, target), "product", target).expect("it compiles");
+                let foreign = compiler.compile(&function, target).expect("it compiles");
                 let (mut inputs, mut outputs) = (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
                 (0..20).for_each(|row| (0..2).for_each(|port| inputs.set(row, port, (row + port) as f32)));
-                foreign.run(&inputs, &mut outputs, (2, 1));
+                foreign.run(&[], &inputs, &mut outputs);
                 assert!((0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32), "{} for {target}", compiler.name);
                 // Load, multiply, store, return; the upper halves of AVX2's registers are cleared.
                 assert!((4..=5).contains(&instructions(foreign.code())), "{} for {target}", compiler.name);

@@ -549,7 +549,7 @@ fn s_is_what_integrators_will_get() {
             let directions: Vec<f32> = row.split(',').map(|x| x.parse().unwrap()).collect();
             if directions[5] > 0.0 {
                 let words: Vec<u32> = directions.iter().map(|x| x.to_bits()).chain(defaults.iter().copied()).collect();
-                let s = interpreter::run(&point, &words, 1 << 20).unwrap();
+                let s = interpreter::run(&point, &[], &words, 1 << 20).unwrap();
                 let equal = |a: u32, b: u32| a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
                 assert!((0..3).all(|k| equal(s[k], values[3 + k])), "{} at {row}", path.display());
             }

@@ -2,7 +2,8 @@
 //!
 //! What machine code computes in each lane equals this bit for bit, NaN payloads and signs aside.
 
-use crate::ir::{Block, Def, Function, Stmt, Value};
+use crate::ir::op::Words;
+use crate::ir::{Block, Def, Function, Stmt, Table, Value};
 
 /// A loop did not end within the given number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +14,9 @@ pub struct Endless {
 }
 
 /// The outputs, as bits, for inputs given as bits; all loops together run at most `rounds` times.
-pub fn run(function: &Function, inputs: &[u32], rounds: u64) -> Result<Vec<u32>, Endless> {
+///
+/// *Panics* if there are fewer tables than the function reads, or not as many inputs as it has.
+pub fn run(function: &Function, tables: &[Table<'_>], inputs: &[u32], rounds: u64) -> Result<Vec<u32>, Endless> {
     assert_eq!(inputs.len(), function.inputs.len(), "one word for each input");
     let words = function
         .values
@@ -24,13 +27,14 @@ pub fn run(function: &Function, inputs: &[u32], rounds: u64) -> Result<Vec<u32>,
             Def::Op { .. } | Def::Param | Def::Result => 0,
         })
         .collect();
-    let mut machine = Machine { function, words, left: rounds, rounds };
+    let mut machine = Machine { function, tables: Words { tables }, words, left: rounds, rounds };
     machine.run(&function.body)?;
     Ok(machine.all(&function.body.yields))
 }
 
 struct Machine<'a> {
     function: &'a Function,
+    tables: Words<'a>,
     words: Vec<u32>,
     left: u64,
     rounds: u64,
@@ -60,7 +64,7 @@ impl Machine<'_> {
                     for (word, &arg) in words.iter_mut().zip(args) {
                         *word = self.get(arg);
                     }
-                    self.words[value.index()] = op.eval(&words[..args.len()]);
+                    self.words[value.index()] = op.eval_with(&mut self.tables, &words[..args.len()]);
                 }
                 Stmt::If(i) => {
                     let arm = if self.get(i.cond) != 0 { &i.then } else { &i.otherwise };

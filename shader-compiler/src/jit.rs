@@ -6,10 +6,12 @@
 //! the arena, which lives as long as any [`Routine`] in it.
 //!
 //! This is the crate's only unsafe code. What it trusts is the [back end](crate::backend::x86): that the bytes of a [`Code`] are a
-//! function that reads its inputs, writes its outputs and counters, and touches no other memory.
+//! function that reads its inputs and tables, writes its outputs and counters, and touches no other memory. Indices of tables are
+//! whatever a shader computes; the code limits each by the greatest one, which the [`Table`] tells it.
 #![allow(unsafe_code)]
 
 use crate::backend::x86::Code;
+use crate::ir::Table;
 use crate::kernel::CompileError;
 use std::fmt;
 
@@ -105,6 +107,7 @@ mod native {
                 call,
                 inputs: code.inputs() * lanes,
                 outputs: code.outputs() * lanes,
+                tables: code.tables(),
                 counters: code.counters(),
                 alignment: 4 * lanes,
                 arena: self.clone(),
@@ -128,7 +131,7 @@ mod native {
         }
     }
 
-    type Call = unsafe extern "sysv64" fn(*const u32, *mut u32, *mut u64);
+    type Call = unsafe extern "sysv64" fn(*const u32, *mut u32, *const Table<'static>, *mut u64);
 
     /// Code that can be called, from any thread.
     #[derive(Clone, Debug)]
@@ -137,6 +140,8 @@ mod native {
         /// Words of a group.
         inputs: usize,
         outputs: usize,
+        /// How many are read.
+        tables: usize,
         counters: usize,
         /// Bytes that inputs and outputs are aligned to, a power of two.
         alignment: usize,
@@ -149,19 +154,23 @@ mod native {
         /// Runs the code once for each of `groups` groups, which lie one after another.
         ///
         /// *Panics* if a slice is too short or not aligned to the target's vectors.
-        pub fn run(&self, groups: usize, inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
+        pub fn run(&self, groups: usize, tables: &[Table<'_>], inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
             assert!(groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()), "inputs for all groups");
             assert!(groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()), "outputs for all groups");
+            assert!(self.tables <= tables.len(), "{} tables are read, {} are there", self.tables, tables.len());
             assert!(self.counters <= counters.len(), "a counter for each block");
             let misaligned = (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
             assert!(misaligned == 0, "inputs and outputs are aligned");
             let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
             for _ in 0..groups {
                 // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters` counters, which the slices have, as
-                // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. The arena keeps
-                // the code, and `load` has seen that the machine runs it.
+                // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. It also reads the
+                // `base` and `last` of the first `tables` tables, which are there, as asserted, and words from `base` up to number
+                // `last`: a table has them, borrows them for as long as `tables` is borrowed, and cannot be made or changed but as
+                // a whole. Nothing that the code writes is among them, since outputs and counters are borrowed mutably. The arena keeps the
+                // code, and `load` has seen that the machine runs it.
                 unsafe {
-                    (self.call)(input, output, counters.as_mut_ptr());
+                    (self.call)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());
                     input = input.add(self.inputs);
                     output = output.add(self.outputs);
                 }
@@ -203,7 +212,7 @@ mod foreign {
 
     impl Routine {
         /// Never called.
-        pub fn run(&self, _groups: usize, _inputs: &[u32], _outputs: &mut [u32], _counters: &mut [u64]) {
+        pub fn run(&self, _: usize, _tables: &[Table<'_>], _inputs: &[u32], _outputs: &mut [u32], _counters: &mut [u64]) {
             unreachable!("no code is loaded")
         }
     }
@@ -239,7 +248,7 @@ mod tests {
         inputs.set(3, 0, 3.0);
         for routine in &routines {
             outputs.set(3, 0, 0.0);
-            routine.run(1, inputs.words(), outputs.words_mut(), &mut []);
+            routine.run(1, &[], inputs.words(), outputs.words_mut(), &mut []);
             assert_eq!(outputs.get(3, 0), 9.0);
         }
     }
@@ -252,6 +261,6 @@ mod tests {
         let code = Code::compile(&b.finish([("x".to_owned(), x)]), Target::Sse);
         let inputs = crate::Batch::new(Target::Sse, 1, 4);
         let routine = Arena::new().load(&code).expect("there is memory");
-        routine.run(1, inputs.words(), &mut [], &mut []);
+        routine.run(1, &[], inputs.words(), &mut [], &mut []);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::backend::x86::Code;
 use crate::interpreter;
-use crate::ir::{Function, Port};
+use crate::ir::{Function, Port, Table};
 use crate::jit::{Arena, Routine};
 use crate::target::Target;
 use crate::texture::Texture;
@@ -34,20 +34,25 @@ impl Batch {
     /// Changes the number of words of an evaluation, and of evaluations; what the words are then is not said.
     pub fn reshape(&mut self, ports: usize, rows: usize) {
         (self.ports, self.rows) = (ports, rows);
-        let words = self.groups() * self.lanes * self.ports;
-        self.pieces.resize(words.div_ceil(8), Piece::default());
+        let pieces = (self.groups() * self.lanes * self.ports).div_ceil(8);
+        if pieces > self.pieces.len() {
+            self.pieces.resize(pieces, Piece::default());
+        }
     }
 
     /// Sets words of an evaluation that follow each other, from port `first` on.
+    #[inline]
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
         assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
         let (lanes, index) = (self.lanes, self.index_of(row, first));
-        for (word, &bits) in self.words_mut()[index..].iter_mut().step_by(lanes).zip(words) {
-            *word = bits;
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for (k, &bits) in words.iter().enumerate() {
+            all[index + k * lanes] = bits;
         }
     }
 
     /// The words of an evaluation that follow each other, from port `first` on, as floats.
+    #[inline]
     pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
         assert!(row < self.rows && first + N <= self.ports, "row {row} of {}, port {first} and on", self.rows);
         let (words, index) = (self.words(), self.index_of(row, first));
@@ -136,6 +141,7 @@ pub struct Kernel {
     target: Target,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    tables: usize,
     engine: Engine,
 }
 
@@ -158,7 +164,8 @@ impl Kernel {
             Target::Interpreter => Engine::Interpreter(Box::new(function.clone())),
             _ => Engine::Native(arena.load(&Code::compile(function, target))?),
         };
-        Ok(Kernel { target, inputs: function.inputs.clone(), outputs: function.outputs.clone(), engine })
+        let (inputs, outputs) = (function.inputs.clone(), function.outputs.clone());
+        Ok(Kernel { target, inputs, outputs, tables: function.tables(), engine })
     }
 
     /// What it was compiled for.
@@ -178,19 +185,27 @@ impl Kernel {
 
     /// Evaluates all rows of `inputs` into `outputs`; `textures` are those of the shader, in the order of its declarations.
     ///
-    /// *Panics* if the batches do not have as many ports as the function, unequal rows, or are for another number of lanes.
+    /// *Panics* if there are fewer textures than the function reads, or if the batches do not have as many ports as the function,
+    /// unequal rows, or are for another number of lanes.
     pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
-        let _ = textures;
+        with_tables(textures, self.tables, |tables| self.run_on(tables, inputs, outputs));
+    }
+
+    /// As [`run`](Kernel::run), over tables, which textures are a kind of.
+    ///
+    /// *Panics* as that does.
+    pub fn run_on(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
+        assert!(self.tables <= tables.len(), "the function reads {} tables, not {}", self.tables, tables.len());
         let lanes = self.target.lanes();
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
         assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
         assert_eq!(inputs.rows, outputs.rows, "batches have equally many rows");
         match &self.engine {
-            Engine::Native(routine) => routine.run(inputs.groups(), inputs.words(), outputs.words_mut(), &mut []),
+            Engine::Native(routine) => routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut []),
             Engine::Interpreter(function) => {
                 for row in 0..inputs.rows {
                     let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
-                    let results = interpreter::run(function, &words, ROUNDS).expect("loops end");
+                    let results = interpreter::run(function, tables, &words, ROUNDS).expect("loops end");
                     for (port, bits) in results.into_iter().enumerate() {
                         outputs.set_bits(row, port, bits);
                     }
@@ -200,12 +215,27 @@ impl Kernel {
     }
 }
 
+/// Calls `f` for the first `count` textures as tables.
+fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[Table<'_>])) {
+    /// So many take no allocation, which would be felt in small batches.
+    const FEW: usize = 8;
+    assert!(count <= textures.len(), "the function reads {count} textures, not {}", textures.len());
+    let tables = textures[..count].iter().map(|texture| Table::new(texture.words()));
+    if count > FEW {
+        return f(&tables.collect::<Vec<_>>());
+    }
+    let mut few = [Table::new(&[0]); FEW];
+    few.iter_mut().zip(tables).for_each(|(slot, table)| *slot = table);
+    f(&few[..count]);
+}
+
 /// A kernel's twin that counts the instructions it executes: the same code, but each basic block starts by counting itself.
 #[derive(Clone, Debug)]
 pub struct Twin {
     routine: Routine,
     target: Target,
     ports: (usize, usize),
+    tables: usize,
     /// Instructions of each block, counting ones left out.
     sizes: Vec<usize>,
 }
@@ -218,17 +248,20 @@ impl Twin {
         }
         let code = Code::instrumented(function, target);
         let ports = (function.inputs.len(), function.outputs.len());
-        Ok(Twin { routine: arena.load(&code)?, target, ports, sizes: code.block_sizes() })
+        Ok(Twin { routine: arena.load(&code)?, target, ports, tables: function.tables(), sizes: code.block_sizes() })
     }
 
     /// Machine instructions that a kernel executes for these inputs, in all groups together.
     ///
-    /// *Panics* if the batch does not have as many ports as the function, or is for another number of lanes.
-    pub fn executed(&self, inputs: &Batch) -> u64 {
+    /// *Panics* if there are fewer textures than the function reads, or if the batch does not have as many ports as the function, or is
+    /// for another number of lanes.
+    pub fn executed(&self, textures: &[&Texture], inputs: &Batch) -> u64 {
         assert_eq!((inputs.lanes, inputs.ports), (self.target.lanes(), self.ports.0), "the batch is for the function");
         let mut outputs = Batch::new(self.target, self.ports.1, inputs.rows);
         let mut counters = vec![0; self.sizes.len()];
-        self.routine.run(inputs.groups(), inputs.words(), outputs.words_mut(), &mut counters);
+        with_tables(textures, self.tables, |tables| {
+            self.routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut counters);
+        });
         std::iter::zip(counters, &self.sizes).map(|(count, &size)| count * size as u64).sum()
     }
 }
@@ -237,6 +270,7 @@ impl Twin {
 mod tests {
     use super::*;
     use crate::ir::random::{self, Options, rows};
+    use crate::ir::{Builder, Emit, Op, Rules, Type};
 
     fn function(seed: u64) -> Function {
         random::function(seed, &Options { ops: 200, composite: false, ifs: true, loops: true, lowered: true })
@@ -250,10 +284,58 @@ mod tests {
         batch
     }
 
+    /// As many as random functions read, of different sizes.
+    fn textures() -> Vec<Texture> {
+        (1..=4).map(|size| Texture::new(size, &vec![[size as f32; 4]; size as usize])).collect()
+    }
+
     fn outputs(kernel: &Kernel, inputs: &Batch) -> Batch {
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
-        kernel.run(&[], inputs, &mut outputs);
+        let textures = textures();
+        kernel.run(&textures.iter().collect::<Vec<_>>(), inputs, &mut outputs);
         outputs
+    }
+
+    /// The words of twelve textures at the index that is the input, on a target.
+    fn reader(target: Target) -> Kernel {
+        let mut b = Builder::new("read", Rules::Exact);
+        let index = b.input("index", Type::I32);
+        let words = [0, 11].map(|number| {
+            let table = b.i32(number);
+            (format!("word{number}"), b.op(Op::Load, &[table, index]))
+        });
+        Kernel::compile(&Arena::new(), &b.finish(words), target).expect("the target is available")
+    }
+
+    #[test]
+    fn textures_are_read_and_not_beyond_their_ends() {
+        let one = Texture::new(1, &[[1.0, 2.0, 3.0, 4.0]]);
+        let two = Texture::new(2, &[[5.0; 4], [6.0, 7.0, 8.0, f32::INFINITY]]);
+        let textures: Vec<_> = [&one; 11].into_iter().chain([&two]).collect();
+        let indices: Vec<_> = (0..20).chain([1 << 29, i32::MAX as u32, 1 << 31, u32::MAX - 7, u32::MAX]).collect();
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+            let kernel = reader(target);
+            let mut inputs = Batch::new(target, 1, indices.len());
+            let mut outputs = Batch::new(target, 2, indices.len());
+            indices.iter().enumerate().for_each(|(row, &index)| inputs.set_bits(row, 0, index));
+            kernel.run(&textures, &inputs, &mut outputs);
+            for (row, &index) in indices.iter().enumerate() {
+                for (port, texture) in [&one, &two].into_iter().enumerate() {
+                    let words = texture.words();
+                    let expected = *words.get(index as usize).unwrap_or(&words[words.len() - 1]);
+                    assert_eq!(outputs.bits(row, port), expected, "{target}, word {index}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the function reads 12 textures, not 11")]
+    fn textures_must_be_there() {
+        let kernel = reader(Target::best());
+        let texture = Texture::new(1, &[[0.0; 4]]);
+        let (inputs, mut outputs) = (Batch::new(kernel.target(), 1, 8), Batch::new(kernel.target(), 2, 8));
+        kernel.run(&[&texture; 11], &inputs, &mut outputs);
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
 
     fn run(function: &Function, inputs: &[f32]) -> Vec<u32> {
         let words: Vec<_> = inputs.iter().map(|x| x.to_bits()).collect();
-        interpreter::run(function, &words, 1000).expect("loops end")
+        interpreter::run(function, &[], &words, 1000).expect("loops end")
     }
 
     fn shader(text: &str) -> Shader {

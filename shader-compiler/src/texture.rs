@@ -45,14 +45,20 @@ const HEADER: usize = 4;
 impl Texture {
     /// An image of `width` columns whose rows, from the top, follow each other. NaN counts as 0.
     ///
-    /// *Panics* where there is no texel, or not as many as whole rows need.
+    /// *Panics* where there is no texel, or not as many as whole rows need, or where there are 2²⁹ texels or more.
     pub fn new(width: u32, texels: &[[f32; 4]]) -> Texture {
         let height = texels.len() as u32 / width;
         assert!(height > 0 && (width * height) as usize == texels.len(), "whole rows of texels, at least one");
+        assert!(texels.len() < 1 << 29, "{} texels are too many", texels.len());
         let mut words = vec![width, height, 0, 0];
         debug_assert_eq!(words.len(), HEADER);
         words.extend(texels.iter().flatten().map(|x| if x.is_nan() { 0 } else { x.to_bits() }));
         Texture { words }
+    }
+
+    /// All words, in the order in which compiled code reads them: the header, then four for each texel.
+    pub fn words(&self) -> &[u32] {
+        &self.words
     }
 
     /// Bytes of memory.

@@ -72,9 +72,10 @@ fn check(cases: &[Case], target: Target) {
     assert!(output.status.success(), "{}", program.display());
     let output = String::from_utf8(output.stdout).expect("hexadecimal numbers");
     let mut words = output.split_whitespace().map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal number"));
+    let tables = random::tables();
     for Case { function, rows } in cases {
         for inputs in rows {
-            let expected = interpreter::run(function, inputs, 1 << 20).expect("loops end");
+            let expected = interpreter::run(function, &tables, inputs, 1 << 20).expect("loops end");
             for (port, &expected) in std::iter::zip(&function.outputs, &expected) {
                 let (name, found) = (&port.name, words.next().expect("a word for each output"));
                 let message = || {
@@ -85,6 +86,17 @@ fn check(cases: &[Case], target: Target) {
         }
     }
     assert_eq!(words.next(), None);
+}
+
+/// The tables of random functions, as `tables`.
+fn tables_text() -> String {
+    let (mut text, mut list) = (String::new(), String::new());
+    for (k, table) in random::tables().iter().enumerate() {
+        let words: Vec<_> = table.words().iter().map(|&word| (word as i32).to_string()).collect();
+        let _ = writeln!(text, "static const int words{k}[] = {{{}}};", words.join(","));
+        let _ = writeln!(list, "    {{words{k}, {{0}}, {{{}}}}},", vec![(words.len() - 1).to_string(); 8].join(","));
+    }
+    format!("{text}static const struct table tables[] __attribute__((aligned(32))) = {{\n{list}}};\n")
 }
 
 /// A program that prints all outputs, `[case][row][port]`.
@@ -107,12 +119,13 @@ static inline VECTORi opaque(VECTOR x) { __asm__(\"\" : \"+x\"(x)); return PREFI
         function.name = format!("case{index}");
         text += &c::emit(&function, target);
     }
+    text += &tables_text();
     text += "
-typedef void Function(const float *restrict, float *restrict);
+typedef void Function(const float *restrict, float *restrict, const struct table *);
 static void run(Function *f, const unsigned *in, int inputs, int outputs, int rows) {
     static float out[4096] __attribute__((aligned(32)));
     for (int group = 0; group < rows; group += LANES) {
-        f((const float *)in + group * inputs, out);
+        f((const float *)in + group * inputs, out, tables);
         for (int lane = 0; lane < LANES && group + lane < rows; lane++)
             for (int port = 0; port < outputs; port++) {
                 unsigned bits;

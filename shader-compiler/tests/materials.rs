@@ -548,9 +548,9 @@ fn the_fractal_iterates_as_long_as_its_orbit() {
             row([0.0, 0.0, 1.0], [0.6, 0.0, 0.8], &parameters).iter().map(|&x| (x as f32).to_bits()).collect();
         let c = [parameters[2], parameters[3]].map(|x| f64::from(x as f32));
         let rounds = u64::from(formulas::orbit(uv, c).0);
-        assert!(interpreter::run(&function, &words, rounds).is_ok(), "uv {uv:?} takes more than {rounds} rounds");
+        assert!(interpreter::run(&function, &[], &words, rounds).is_ok(), "uv {uv:?} takes more than {rounds} rounds");
         assert!(
-            rounds == 0 || interpreter::run(&function, &words, rounds - 1).is_err(),
+            rounds == 0 || interpreter::run(&function, &[], &words, rounds - 1).is_err(),
             "uv {uv:?} takes less than {rounds} rounds"
         );
         counts.insert(rounds);

@@ -13,10 +13,11 @@ use crate::target::Target;
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
-/// C source of one function, `void NAME(const float *restrict in, float *restrict out)`, for a lowered function.
+/// C source of one function, `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a lowered
+/// function.
 ///
 /// *Shape*: word p of lane l is at `p * LANES + l`, aligned to a register, as in a group of a [`Batch`](crate::Batch). The target says
-/// instruction set and lanes; the interpreter's stands for SSE4.1.
+/// instruction set and lanes; the interpreter's stands for SSE4.1. Tables are laid out as [`Table`](crate::ir::Table) is.
 pub fn emit(function: &Function, target: Target) -> String {
     debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
     let mut writer = Writer::new(function, target);
@@ -31,7 +32,8 @@ pub fn identifier(name: &str) -> String {
     let reserved = [
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
         "for", "goto", "if", "in", "inline", "int", "long", "main", "out", "register", "restrict", "return", "short", "signed",
-        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+        "sizeof", "static", "struct", "switch", "TABLES", "tables", "typedef", "union", "unsigned", "void", "volatile",
+        "while", "words_at",
     ];
     if identifier.is_empty()
         || identifier.starts_with(|c: char| c.is_ascii_digit() || c == '_')
@@ -103,6 +105,42 @@ fn integer(bits: u32) -> String {
 /// What an operation becomes: a [template](Dialect::fill) with `$0`, `$1`, `$2` for values.
 type Expression = (&'static str, Vec<Value>);
 
+/// How tables are read, once for all functions of a file.
+const TABLES_BY_FOUR: &str = "\
+#ifndef TABLES
+#define TABLES
+struct table {
+    const int *words;
+    const void *reserved[3];
+    unsigned last[8];
+};
+
+static inline __m128i words_at(const struct table *table, __m128i index) {
+    const __m128i i = _mm_min_epu32(index, _mm_load_si128((const __m128i *)table->last));
+    const int *words = table->words;
+    return _mm_setr_epi32(words[(unsigned)_mm_extract_epi32(i, 0)], words[(unsigned)_mm_extract_epi32(i, 1)],
+                          words[(unsigned)_mm_extract_epi32(i, 2)], words[(unsigned)_mm_extract_epi32(i, 3)]);
+}
+#endif
+
+";
+const TABLES_BY_EIGHT: &str = "\
+#ifndef TABLES
+#define TABLES
+struct table {
+    const int *words;
+    const void *reserved[3];
+    unsigned last[8];
+};
+
+static inline __m256i words_at(const struct table *table, __m256i index) {
+    const __m256i i = _mm256_min_epu32(index, _mm256_load_si256((const __m256i *)table->last));
+    return _mm256_i32gather_epi32(table->words, i, 4);
+}
+#endif
+
+";
+
 struct Writer<'a> {
     function: &'a Function,
     dialect: Dialect,
@@ -160,6 +198,18 @@ impl<'a> Writer<'a> {
         for value in values {
             self.used[value.index()] = true;
         }
+    }
+
+    /// Whether what is written reads tables.
+    fn is_reading(&self) -> bool {
+        let mut reading = false;
+        for_each_stmt(&self.function.body, &mut |stmt| {
+            if let Stmt::Op(value) = stmt {
+                let (op, _) = self.function.operation(*value).expect("statements define operations");
+                reading |= self.used[value.index()] && op.is_reading();
+            }
+        });
+        reading
     }
 
     // Expressions.
@@ -224,6 +274,7 @@ impl<'a> Writer<'a> {
             Op::Float => "@cast#_ps($0)",
             Op::FromS32 => "@cvtepi32_ps($0)",
             Op::Chop => "@cvttps_epi32($0)",
+            Op::Load => "words_at(&tables[$0], $1)",
             _ => unreachable!("`{}` is not basic", op.name()),
         };
         (template, args.to_vec())
@@ -286,11 +337,12 @@ impl<'a> Writer<'a> {
 
     fn text_of(&self, value: Value) -> String {
         let (template, operands) = self.expression(value);
-        let shift = matches!(self.function.operation(value), Some((Op::Shl | Op::LShr | Op::AShr, _)));
+        let op = self.function.operation(value).map(|(op, _)| op);
         let mut text = self.dialect.fill(template);
         for (k, &operand) in operands.iter().enumerate() {
             let name = match self.function.constant(operand) {
-                Some(bits) if shift && k == 1 => format!("{}", bits & 31),
+                Some(bits) if k == 1 && matches!(op, Some(Op::Shl | Op::LShr | Op::AShr)) => format!("{}", bits & 31),
+                Some(bits) if k == 0 && op == Some(Op::Load) => format!("{bits}"),
                 _ => self.name(operand),
             };
             text = text.replace(&format!("${k}"), &name);
@@ -321,11 +373,20 @@ impl<'a> Writer<'a> {
              #include <{header}>\n\n",
             lanes * 4
         );
+        self.text.push_str(match lanes {
+            _ if !self.is_reading() => "struct table;\n\n",
+            4 => TABLES_BY_FOUR,
+            _ => TABLES_BY_EIGHT,
+        });
     }
 
     fn function(&mut self) {
         let name = identifier(&self.function.name);
-        let _ = writeln!(self.text, "void {name}(const float *restrict in, float *restrict out) {{");
+        let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
+        let _ = writeln!(self.text, "void {name}({arguments}) {{");
+        if !self.is_reading() {
+            self.line("(void)tables;");
+        }
         let lanes = self.dialect.lanes;
         for index in 0..self.function.len() as u32 {
             let value = Value(index);
@@ -513,7 +574,10 @@ mod tests {
         #include <limits.h>
         #include <smmintrin.h>
 
-        void demo(const float *restrict in, float *restrict out) {
+        struct table;
+
+        void demo(const float *restrict in, float *restrict out, const struct table *tables) {
+            (void)tables;
             const __m128 wi_x = _mm_load_ps(in + 0);
             const __m128i n = _mm_load_si128((const __m128i *)(in + 4));
             const __m128 v0 = _mm_cmpnlt_ps(wi_x, _mm_set1_ps(0.5f));
@@ -548,6 +612,27 @@ mod tests {
             const __m128i v12 = _mm_slli_epi32(v5, 1);
             _mm_store_ps(out + 0, v4);
             _mm_store_si128((__m128i *)(out + 4), v12);
+        }
+        ");
+    }
+
+    #[test]
+    fn tables_are_read_by_a_function() {
+        let text = "fn read(i: i32) -> (r: i32) {
+          %w = load 3, i
+          %x = load 0, 7
+          %r = iadd %w, %x
+          return %r
+        }";
+        let c = emit(&parse(text).unwrap(), Target::Avx2);
+        let body = &c[c.find("void read").expect("the function is there")..];
+        insta::assert_snapshot!(body, @r"
+        void read(const float *restrict in, float *restrict out, const struct table *tables) {
+            const __m256i i = _mm256_load_si256((const __m256i *)(in + 0));
+            const __m256i v0 = words_at(&tables[3], i);
+            const __m256i v1 = words_at(&tables[0], _mm256_set1_epi32(7));
+            const __m256i v2 = _mm256_add_epi32(v0, v1);
+            _mm256_store_si256((__m256i *)(out + 0), v2);
         }
         ");
     }

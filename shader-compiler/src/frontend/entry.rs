@@ -189,7 +189,7 @@ mod tests {
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
         assert_eq!(names, inputs.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
-        let results = interpreter::run(&function, &words, 1000).expect("loops end");
+        let results = interpreter::run(&function, &[], &words, 1000).expect("loops end");
         function.outputs.iter().map(|port| port.name.clone()).zip(results).collect()
     }
 
@@ -263,6 +263,6 @@ mod tests {
         let function =
             shader.function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() }).expect("it is supported");
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
-        assert_eq!(interpreter::run(&function, &words, 1000).expect("loops end").last(), Some(&!0));
+        assert_eq!(interpreter::run(&function, &[], &words, 1000).expect("loops end").last(), Some(&!0));
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn fault(source: &str) -> (Fault, String) {
 
 /// Outputs of a function.
 pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
-    interpreter::run(function, inputs, 1 << 24).expect("loops are capped")
+    interpreter::run(function, &[], inputs, 1 << 24).expect("loops are capped")
 }
 
 /// Holds `f(inputs…) -> expected` for WGSL functions, apart from NaN payloads; prints what fails.

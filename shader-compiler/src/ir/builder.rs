@@ -62,7 +62,7 @@ const SPECULATION: u32 = 6;
 /// What an operation costs, about, in cheap basic operations.
 pub(crate) fn cost_of(op: Op) -> u32 {
     match op {
-        Op::Div | Op::Sqrt => 4,
+        Op::Div | Op::Sqrt | Op::Load => 4,
         op if op.is_composite() => 16,
         _ => 1,
     }
@@ -189,6 +189,9 @@ impl Builder {
     }
 
     fn fold(&self, op: Op, args: &[Value]) -> Option<u32> {
+        if op.is_reading() {
+            return None;
+        }
         let mut words = [0; 3];
         for (word, &arg) in words.iter_mut().zip(args) {
             *word = self.function.constant(arg)?;
@@ -386,5 +389,9 @@ impl Emit for Builder {
 
     fn op(&mut self, op: Op, args: &[Value]) -> Value {
         self.append(op, args)
+    }
+
+    fn known(&self, value: Value) -> Option<u32> {
+        self.function.constant(value)
     }
 }

@@ -177,6 +177,21 @@ impl Function {
         }
     }
 
+    /// Number of tables of which some may be read: one more than the greatest number of a table.
+    pub fn tables(&self) -> usize {
+        let mut tables = 0;
+        for_each_stmt(&self.body, &mut |stmt| {
+            if let Stmt::Op(value) = stmt
+                && let Some((op, args)) = self.operation(*value)
+                && op.is_reading()
+            {
+                let number = self.constant(args[0]).expect("numbers of tables are constants");
+                tables = tables.max(number as usize + 1);
+            }
+        });
+        tables
+    }
+
     /// Operation and arguments of a value that is defined by one.
     pub fn operation(&self, value: Value) -> Option<(Op, &[Value])> {
         match &self.values[value.index()].def {

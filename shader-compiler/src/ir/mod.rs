@@ -1,7 +1,8 @@
 //! The intermediate representation: scalar SSA values in structured control flow.
 //!
 //! [`op`] is the table of operations, [`function`] what a function is made of, [`builder`] the one way to make one, [`rewrite`] the
-//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold of it.
+//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold of it. [`table`] is memory that it
+//! may read.
 
 pub mod builder;
 pub mod function;
@@ -9,6 +10,7 @@ pub mod op;
 #[doc(hidden)]
 pub mod random;
 pub mod rewrite;
+pub mod table;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -16,4 +18,5 @@ pub mod verify;
 pub use builder::{Builder, Rules};
 pub use function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 pub use op::{Emit, Op};
+pub use table::Table;
 pub use types::Type;

@@ -4,9 +4,13 @@
 //! constant folding run. A *basic* operation (`{ … }`) is a machine instruction or a short fixed sequence of them in every back
 //! end. A *composite* one (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and generic over
 //! [`Emit`]: run on words it is the meaning, run on a builder it is the expansion that back ends see. So the two cannot differ.
+//! One that is *reading* looks into [tables](Table) (`read …` says how, or it is composite); its first argument is the number of a
+//! table and a constant, so that code knows where to look. What is read is known only when code runs, so nothing folds it.
 //!
-//! All operations are pure and total: no traps, no undefined results. NaN payloads and signs are unspecified.
+//! All operations are pure and total: no traps, no undefined results; tables do not change while code runs. NaN payloads and signs
+//! are unspecified.
 
+use super::table::Table;
 use super::types::{Any, Type, Word};
 use crate::math::{exponential, integer, inverse_trigonometric, logarithm, numeric, power, trigonometric};
 
@@ -18,6 +22,8 @@ pub trait Emit {
     fn constant(&mut self, ty: Type, bits: u32) -> Self::Value;
     /// Applies an operation; as many arguments as its arity.
     fn op(&mut self, op: Op, args: &[Self::Value]) -> Self::Value;
+    /// The bits of a value that are known already, as those of constants are.
+    fn known(&self, value: Self::Value) -> Option<u32>;
     /// A float constant.
     fn f32(&mut self, x: f32) -> Self::Value {
         self.constant(Type::F32, x.to_bits())
@@ -34,9 +40,20 @@ pub trait Emit {
 
 /// Computes at once, on the bits of words.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Words;
+pub struct Words<'t> {
+    /// What reading operations look into.
+    pub tables: &'t [Table<'t>],
+}
 
-impl Emit for Words {
+impl Words<'_> {
+    /// The word at a place of a table, the last one for places beyond its end.
+    #[inline]
+    fn load(&mut self, table: u32, index: u32) -> u32 {
+        self.tables[table as usize].word(index)
+    }
+}
+
+impl Emit for Words<'_> {
     type Value = u32;
     #[inline(always)]
     fn constant(&mut self, _: Type, bits: u32) -> u32 {
@@ -44,7 +61,11 @@ impl Emit for Words {
     }
     #[inline(always)]
     fn op(&mut self, op: Op, args: &[u32]) -> u32 {
-        op.eval(args)
+        op.eval_with(self, args)
+    }
+    #[inline(always)]
+    fn known(&self, value: u32) -> Option<u32> {
+        Some(value)
     }
 }
 
@@ -57,26 +78,30 @@ pub struct Signature {
     pub result: Option<Type>,
 }
 
+/// Whether a row has a flag, the first of the two.
 macro_rules! row_flag {
-    () => {
-        false
-    };
-    (commutative) => {
+    (commutative commutative) => {
         true
+    };
+    (reading reading) => {
+        true
+    };
+    ($flag:ident $($other:ident)?) => {
+        false
     };
 }
 
 macro_rules! row_eval {
-    ($args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $body:block) => {{
-        let mut words = $args.iter().copied();
-        $(let $arg = <$ty as Word>::from_bits(words.next().expect("an operation has its arguments"));)*
+    ($words:ident, $args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $body:block) => {{
+        let mut bits = $args.iter().copied();
+        $(let $arg = <$ty as Word>::from_bits(bits.next().expect("an operation has its arguments"));)*
         let out: $out = $body;
         Word::to_bits(out)
     }};
-    ($args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $path:path) => {{
-        let mut words = $args.iter().copied();
-        $(let $arg = words.next().expect("an operation has its arguments");)*
-        $path(&mut Words, $($arg),*)
+    ($words:ident, $args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $path:path) => {{
+        let mut bits = $args.iter().copied();
+        $(let $arg = bits.next().expect("an operation has its arguments");)*
+        $path($words, $($arg),*)
     }};
 }
 
@@ -89,7 +114,7 @@ macro_rules! row_expand {
 }
 
 macro_rules! ops {
-    ($($(#[$doc:meta])* $op:ident $name:literal $($commutative:ident)? ($($arg:ident: $ty:ty),*) -> $out:ty, $def:tt $($path:path)?;)*) => {
+    ($($(#[$doc:meta])* $op:ident $name:literal $($flag:ident)? ($($arg:ident: $ty:ty),*) -> $out:ty, $def:tt $($path:path)?;)*) => {
         /// An operation; see the [table](self).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -115,7 +140,12 @@ macro_rules! ops {
 
             /// Whether exchanging the first two arguments leaves the result as it is, NaN payloads aside.
             pub const fn is_commutative(self) -> bool {
-                match self { $(Op::$op => row_flag!($($commutative)?)),* }
+                match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
+            }
+
+            /// Whether the result depends on words of the table whose number the first argument is.
+            pub const fn is_reading(self) -> bool {
+                match self { $(Op::$op => row_flag!(reading $($flag)?)),* }
             }
 
             /// Whether the operation is defined by a sequence of basic ones.
@@ -124,9 +154,19 @@ macro_rules! ops {
             }
 
             /// The operation's meaning, on the bits of words.
+            ///
+            /// *Panics* if it is reading.
             #[inline(always)]
             pub fn eval(self, args: &[u32]) -> u32 {
-                match self { $(Op::$op => ops!(@eval args, ($($arg: $ty),*), $out, $def $($path)?)),* }
+                self.eval_with(&mut Words::default(), args)
+            }
+
+            /// The operation's meaning, on the bits of words and where there are tables.
+            ///
+            /// *Panics* if it reads a table that there is not.
+            #[inline(always)]
+            pub fn eval_with(self, words: &mut Words<'_>, args: &[u32]) -> u32 {
+                match self { $(Op::$op => ops!(@eval words, args, ($($arg: $ty),*), $out, $def $($path)?)),* }
             }
 
             /// Writes the sequence that defines a composite operation; `None` for basic ones.
@@ -136,10 +176,13 @@ macro_rules! ops {
         }
     };
     (@composite via $path:path) => { true };
+    (@composite read $path:path) => { false };
     (@composite $body:block) => { false };
-    (@eval $args:ident, $list:tt, $out:ty, via $path:path) => { row_eval!($args, $list, $out, $path) };
-    (@eval $args:ident, $list:tt, $out:ty, $body:block) => { row_eval!($args, $list, $out, $body) };
+    (@eval $words:ident, $args:ident, $list:tt, $out:ty, via $path:path) => { row_eval!($words, $args, $list, $out, $path) };
+    (@eval $words:ident, $args:ident, $list:tt, $out:ty, read $path:path) => { row_eval!($words, $args, $list, $out, $path) };
+    (@eval $words:ident, $args:ident, $list:tt, $out:ty, $body:block) => { row_eval!($words, $args, $list, $out, $body) };
     (@expand $emit:ident, $args:ident, $list:tt, via $path:path) => { row_expand!($emit, $args, $list, $path) };
+    (@expand $emit:ident, $args:ident, $list:tt, read $path:path) => { None };
     (@expand $emit:ident, $args:ident, $list:tt, $body:block) => { None };
 }
 
@@ -237,6 +280,10 @@ ops! {
     FromS32 "from_s32" (a: i32) -> f32, { a as f32 };
     /// The signed integer next to a towards zero; 0x80000000 for what does not fit and for NaN
     Chop "chop" (a: f32) -> i32, { if (-2147483648.0..2147483648.0).contains(&a) { a as i32 } else { i32::MIN } };
+
+    // Memory.
+    /// The word of a table at an index, unsigned; the last word where the index is beyond the end
+    Load "load" reading (table: u32, index: u32) -> u32, read Words::load;
 
     // Composite operations on floats.
     /// a − b·trunc(a ÷ b), the sign that of a: WGSL's `%`

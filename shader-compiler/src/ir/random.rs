@@ -8,8 +8,10 @@
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
+use super::table::Table;
 use super::types::Type;
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines.
 #[derive(Clone, Debug)]
@@ -88,6 +90,19 @@ const FLOATS: &[f32] = &[
 /// Integers where something changes.
 const INTEGERS: &[u32] =
     &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
+
+/// Numbers of words of the tables that random functions read.
+const TABLES: [usize; 4] = [1, 3, 50, 5000];
+
+/// The tables that random functions read; no word occurs twice but by chance.
+pub fn tables() -> Vec<Table<'static>> {
+    static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let mut random = Random::new(3);
+        (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect()
+    });
+    let mut rest = &WORDS[..];
+    TABLES.map(|count| Table::new(rest.split_off(..count).expect("there are words for all"))).to_vec()
+}
 
 /// A word of a type: special, small, or any bits.
 pub fn word(random: &mut Random, ty: Type) -> u32 {
@@ -248,6 +263,11 @@ impl Generator {
         self.constant(ty, bits)
     }
 
+    fn random_table(&mut self) -> Value {
+        let table = self.random.below(TABLES.len());
+        self.int(table)
+    }
+
     fn int(&mut self, x: usize) -> Value {
         self.constant(Type::I32, x as u32)
     }
@@ -305,6 +325,14 @@ impl Generator {
             }
             Op::Bits => return self.bits(args[0]),
             _ => {}
+        }
+        if op.is_reading() {
+            args[0] = self.random_table();
+            if self.random.once_in(2) {
+                // Mostly within all tables but the smallest ones.
+                let mask = self.int(63);
+                args[1] = self.append(Op::And, &[args[1], mask]);
+            }
         }
         self.append(op, &args)
     }
@@ -511,7 +539,7 @@ mod tests {
                 let verified = if lowered { verify_lowered(&function) } else { verify(&function) };
                 verified.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
                 for inputs in rows(&function.inputs, 2, seed) {
-                    interpreter::run(&function, &inputs, 1 << 16)
+                    interpreter::run(&function, &tables(), &inputs, 1 << 16)
                         .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{function}"));
                 }
                 for_each_stmt(&function.body, &mut |stmt| match stmt {
@@ -534,7 +562,7 @@ mod tests {
             assert_eq!(parsed.to_string(), text, "seed {seed}");
             assert_eq!(parse(&parsed.to_string()).unwrap(), parsed, "seed {seed}");
             for inputs in rows(&function.inputs, 2, seed) {
-                let run = |function: &Function| interpreter::run(function, &inputs, 1 << 16).unwrap();
+                let run = |function: &Function| interpreter::run(function, &tables(), &inputs, 1 << 16).unwrap();
                 let alike = |(port, (a, b)): (&Port, (u32, u32))| crate::differential::same(port.ty, a, b);
                 let same = std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed))).all(alike);
                 assert!(same, "seed {seed}");

@@ -2,6 +2,7 @@
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
+use super::table::TABLES;
 use super::types::Type;
 use rustc_hash::FxHashSet;
 
@@ -191,6 +192,11 @@ impl Verifier<'_> {
         }
         let (want, found) = (signature.result.or(any), self.ty(value)?);
         ensure(want == Some(found), || format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name()))?;
+        if op.is_reading() {
+            let number = self.function.constant(args[0]);
+            ensure(number.is_some(), || format!("the table of `{}` is not a constant", op.name()))?;
+            ensure(number < Some(TABLES), || format!("the table of `{}` is beyond the {TABLES} that there may be", op.name()))?;
+        }
         if self.lowered && matches!(op, Op::Shl | Op::LShr | Op::AShr) {
             ensure(self.function.constant(args[1]).is_some(), || format!("the amount of `{}` is not a constant", op.name()))?;
         }
@@ -433,5 +439,16 @@ mod tests {
             lowered(yields).unwrap_err(),
             "%0 is a value of the result %1, but results of `any` are only for conditions"
         );
+    }
+
+    #[test]
+    fn tables_are_constants() {
+        let read = |table: &str| {
+            let text = format!("fn f(i: i32) -> (r: i32) {{\n  %word = load {table}, i\n  return %word\n}}");
+            parse(&text).map(drop).map_err(|error| error.message)
+        };
+        read("0").unwrap();
+        assert_eq!(read("i").unwrap_err(), "the table of `load` is not a constant");
+        assert_eq!(read("65536").unwrap_err(), "the table of `load` is beyond the 65536 that there may be");
     }
 }

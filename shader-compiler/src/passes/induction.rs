@@ -235,7 +235,7 @@ mod tests {
     fn is_proved(function: &Function) -> bool {
         let proved = passes::optimize_by(function, Rules::Exact);
         for row in random::special_rows(&function.inputs, 40, 3) {
-            let run = |function| interpreter::run(function, &row, 1 << 20).expect("loops are capped");
+            let run = |function| interpreter::run(function, &[], &row, 1 << 20).expect("loops are capped");
             let (before, after) = (run(function), run(&proved));
             assert_eq!((before[0], before[2]), (after[0], after[2]), "{row:x?}\n{function}\n{proved}");
         }
@@ -312,7 +312,7 @@ mod tests {
         let function = function.unwrap_or_else(|error| panic!("{error}"));
         let after = passes::optimize_by(&function, Rules::Exact);
         for x in [0.0f32, 1.0, -1.0, 1e-40] {
-            let run = |function| interpreter::run(function, &[x.to_bits()], 1000).expect("the loop ends");
+            let run = |function| interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop ends");
             assert_eq!(run(&function), run(&after), "{x}\n{after}");
         }
     }

@@ -271,6 +271,7 @@ mod tests {
     use super::*;
     use crate::differential;
     use crate::interpreter;
+    use crate::ir::op::Words;
     use crate::ir::random::{self, Options};
     use crate::ir::text::parse;
     use crate::ir::verify::verify_lowered;
@@ -320,8 +321,11 @@ mod tests {
                     Stmt::Op(value) => {
                         let (op, args) = self.function.operation(*value).expect("statements define operations");
                         let args = self.all(args);
-                        let lane = |lane: usize| op.eval(&args.iter().map(|words| words[lane]).collect::<Vec<_>>());
-                        let words: [u32; LANES] = std::array::from_fn(lane);
+                        let tables = random::tables();
+                        let mut tables = Words { tables: &tables };
+                        let mut lane =
+                            |lane: usize| op.eval_with(&mut tables, &args.iter().map(|words| words[lane]).collect::<Vec<_>>());
+                        let words: [u32; LANES] = std::array::from_fn(&mut lane);
                         let any = words.iter().fold(0, |a, b| a | b);
                         self.words[value.index()] = if op == Op::Any { [any; LANES] } else { words };
                     }
@@ -353,7 +357,7 @@ mod tests {
         let mut high = 1 << 20;
         while low < high {
             let middle = (low + high) / 2;
-            if interpreter::run(function, row, middle).is_ok() { high = middle } else { low = middle + 1 }
+            if interpreter::run(function, &random::tables(), row, middle).is_ok() { high = middle } else { low = middle + 1 }
         }
         low as usize
     }
@@ -372,7 +376,7 @@ mod tests {
             let (group, rounds) = Group::run(&after, rows);
             let mut alone = 0;
             for (lane, row) in rows.iter().enumerate() {
-                let expected = interpreter::run(before, row, 1 << 20).expect("loops end");
+                let expected = interpreter::run(before, &random::tables(), row, 1 << 20).expect("loops end");
                 let ports = std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
                 let same = ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
                 assert!(same, "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}", group[lane]);

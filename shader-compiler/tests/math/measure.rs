@@ -278,6 +278,9 @@ pub fn cost(op: Op) -> usize {
                 self.0 += 1;
             }
         }
+        fn known(&self, (): ()) -> Option<u32> {
+            None
+        }
     }
     let mut count = Count(0);
     count.op(op, &vec![(); op.arity()]);

@@ -11,6 +11,8 @@ pub(super) enum Mem {
     Input(u32),
     Output(u32),
     Const(u32),
+    /// The greatest index of the table of this number.
+    Last(u32),
     /// The slot of this variable, later of this number, on the stack.
     Slot(u32),
     /// A slot for moves in circles.

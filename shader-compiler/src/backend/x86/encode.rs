@@ -1,13 +1,16 @@
 //! Encoding: bytes for allocated code.
 //!
 //! The pool of constants comes first, then the code, so that all addresses are known when an instruction that reads a constant
-//! is encoded. The code takes the inputs' address in rdi and the outputs' in rsi, as System V has it; the [instrumented](encode) form
-//! takes that of its counters in rdx. Slots lie below the stack pointer, in the zone that signal handlers leave alone, as long as
+//! is encoded. The code takes the address of inputs in rdi, of outputs in rsi, of tables in rdx, as System V has it; the
+//! [instrumented](encode) form takes that of its counters in rcx. It uses rax for the stack, r8 to r11 for what is short-lived. Slots lie below the stack pointer, in the zone that signal handlers leave alone, as long as
 //! they fit.
+
+mod gather;
 
 use super::Code;
 use super::asm::{Allocated, Asm, Label, Mem, Place, Register};
 use super::machine::{Any, Form, Opcode};
+use crate::ir::Table;
 use crate::target::Target;
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register as Name};
 use rustc_hash::FxHashMap;
@@ -21,8 +24,8 @@ const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
-/// Encodes a function with so many inputs and outputs. With `instrument`, each basic block starts by counting itself.
-pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize), instrument: bool) -> Code {
+/// Encodes a function with so many inputs and outputs, which reads so many tables. With `instrument`, each basic block starts by counting itself.
+pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize), tables: usize, instrument: bool) -> Code {
     let pool = pool(&allocated.code);
     let width = 4 * target.lanes();
     let entry = (pool.len() * width).next_multiple_of(ENTRY_ALIGNMENT);
@@ -67,6 +70,7 @@ pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize
         blocks: writer.blocks,
         inputs: ports.0,
         outputs: ports.1,
+        tables,
         frame,
         instrumented: instrument,
     }
@@ -95,6 +99,11 @@ fn is_made(bits: u32) -> bool {
     bits == 0 || bits == !0
 }
 
+/// Offset of a table in the array of them.
+fn table_offset(table: u32) -> i64 {
+    i64::from(table) * size_of::<Table<'static>>() as i64
+}
+
 /// Where slots lie.
 struct Frame {
     base: Name,
@@ -113,7 +122,7 @@ enum FrameKind {
     Pointer,
     /// The stack pointer is lowered, which keeps it as aligned as slots need.
     Lowered,
-    /// The stack pointer is lowered and aligned; rcx keeps what it was.
+    /// The stack pointer is lowered and aligned; rax keeps what it was.
     Aligned,
 }
 
@@ -164,6 +173,8 @@ enum Operand {
     Reg(Name),
     /// Base and displacement; of rip, the address itself.
     Mem(Name, i64),
+    /// The word of this number, given by the second register, from the address in the first.
+    Word(Name, Name),
     Imm8(u8),
     Imm32(i32),
 }
@@ -173,7 +184,7 @@ impl Writer {
         if std::mem::take(&mut self.starts_block) {
             self.blocks.push(self.at as u32);
             if self.instrument {
-                let counter = Operand::Mem(Name::RDX, 8 * (self.blocks.len() as i64 - 1));
+                let counter = Operand::Mem(Name::RCX, 8 * (self.blocks.len() as i64 - 1));
                 self.write_with(Encoding::Inc_rm64, &[counter]);
             }
         }
@@ -192,6 +203,12 @@ impl Writer {
                     instruction.set_memory_displacement64(displacement as u64);
                     // The encoder finds the least that does.
                     instruction.set_memory_displ_size(1);
+                }
+                Operand::Word(base, index) => {
+                    instruction.set_op_kind(k, OpKind::Memory);
+                    instruction.set_memory_base(base);
+                    instruction.set_memory_index(index);
+                    instruction.set_memory_index_scale(4);
                 }
                 Operand::Imm8(bits) => {
                     instruction.set_op_kind(k, OpKind::Immediate8);
@@ -215,6 +232,7 @@ impl Writer {
             Mem::Input(port) => (Name::RDI, i64::from(port) * self.width),
             Mem::Output(port) => (Name::RSI, i64::from(port) * self.width),
             Mem::Const(bits) => (Name::RIP, self.addresses[&bits]),
+            Mem::Last(table) => (Name::RDX, table_offset(table) + Table::LAST as i64),
             Mem::Slot(slot) => (self.frame.base, self.frame.offset + i64::from(slot) * self.width),
             Mem::Scratch => unreachable!("it has become a slot"),
         };
@@ -243,7 +261,7 @@ impl Writer {
             }
             FrameKind::Aligned => {
                 self.probe();
-                self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RCX), Reg(Name::RSP)]);
+                self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RAX), Reg(Name::RSP)]);
                 self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
                 self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RSP), Imm32(ALIGN)]);
             }
@@ -265,7 +283,7 @@ impl Writer {
             FrameKind::Lowered => {
                 self.write_with(Encoding::Add_rm64_imm32, &[Reg(Name::RSP), Imm32(self.frame.size as i32)]);
             }
-            FrameKind::Aligned => self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RCX)]),
+            FrameKind::Aligned => self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RAX)]),
         }
         if self.column == 2 {
             // Else code of the SSE kind that runs next would wait for the upper halves.
@@ -316,6 +334,9 @@ impl Writer {
     }
 
     fn op(&mut self, op: Opcode, dst: Register, a: Register, b: Place, c: Register, imm: u32) {
+        if op.form() == Form::Gather {
+            return self.gather(dst, a, c, imm);
+        }
         let code = op.codes()[self.column];
         let dst = Operand::Reg(self.register(dst));
         let mut operands = [dst; 4];

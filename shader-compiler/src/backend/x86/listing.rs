@@ -1,7 +1,7 @@
 //! Machine code as text, for people: Intel syntax, labels for jumps, names for ports, values for constants.
 
 use super::Code;
-use crate::ir::{Function, Port};
+use crate::ir::{Function, Port, Table};
 use iced_x86::{
     Formatter, Instruction, IntelFormatter, MemorySizeOptions, NumberBase, OpKind, Register, SymbolResolver, SymbolResult,
 };
@@ -75,9 +75,16 @@ impl Code {
             }
             Register::RDI => name(&function.inputs),
             Register::RSI => name(&function.outputs),
+            Register::RDX => Some(table(instruction.memory_displacement64() as usize)),
             _ => None,
         }
     }
+}
+
+/// What is at an offset in the array of tables.
+fn table(offset: usize) -> String {
+    let (table, offset) = (offset / size_of::<Table<'static>>(), offset % size_of::<Table<'static>>());
+    if offset == Table::LAST { format!("last of table {table}") } else { format!("table {table}") }
 }
 
 /// A constant as a float if it may well be one.

@@ -23,6 +23,8 @@ pub(super) enum Home {
     Input(u32),
     /// The pool, which has these bits in all lanes.
     Const(u32),
+    /// The table of this number, which has its greatest index in all lanes.
+    Last(u32),
 }
 
 /// How an operation takes its operands.
@@ -36,6 +38,8 @@ pub(super) enum Form {
     Shift,
     /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c` is in xmm0.
     Blend,
+    /// `dst` = the words at the indices `a`, none beyond the end, of the table whose number is the immediate.
+    Gather,
     /// Stores `a` as the output whose number is the immediate.
     Store,
 }
@@ -98,6 +102,8 @@ opcodes! {
     FromS32 Unary false 4 Cvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_ymm_ymmm256;
     Chop Unary false 4 Cvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_ymm_ymmm256;
     Blend Blend false 2 Blendvps_xmm_xmmm128 VEX_Vblendvps_xmm_xmm_xmmm128_xmm VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
+    // The encoding is that of one step; see `encode`.
+    Gather Gather false 20 Pinsrd_xmm_rm32_imm8 VEX_Vpinsrd_xmm_xmm_rm32_imm8 VEX_Vpgatherdd_ymm_vm32y_ymm;
     Store Store false 1 Movaps_xmmm128_xmm VEX_Vmovaps_xmmm128_xmm VEX_Vmovaps_ymmm256_ymm;
 }
 
@@ -126,7 +132,7 @@ impl Inst {
         let (a, b, c) = (self.a, self.b, self.c);
         let (args, count) = match self.op.form() {
             Form::Unary => ([b, b, b], 1),
-            Form::Shift | Form::Store => ([a, a, a], 1),
+            Form::Shift | Form::Gather | Form::Store => ([a, a, a], 1),
             Form::Binary => ([a, b, b], if a == b { 1 } else { 2 }),
             Form::Blend if a == b => ([a, c, c], if a == c { 1 } else { 2 }),
             Form::Blend => ([a, b, c], if c == a || c == b { 2 } else { 3 }),
@@ -201,4 +207,6 @@ pub(super) struct Program {
     pub body: Block,
     /// Whether masks of blends must be in xmm0.
     pub blends_by_xmm0: bool,
+    /// Tables with lower numbers may be read.
+    pub tables: usize,
 }

@@ -4,8 +4,8 @@
 //! function ─► select ─► schedule ─► allocate ─► encode ─► Code
 //! ```
 //!
-//! The code is a leaf function `extern "sysv64" fn(inputs, outputs)` over one group of lanes: word l of port p is at `[p · lanes + l]`
-//! of either, aligned to the vector's size. Truth values are masks, all bits set or none. Nothing is contracted or approximated, so all
+//! The code is a leaf function `extern "sysv64" fn(inputs, outputs, tables)` over one group of lanes: word l of port p is at
+//! `[p · lanes + l]` of the first two, aligned to the vector's size; `tables` is an array of [`Table`](crate::ir::Table). Truth values are masks, all bits set or none. Nothing is contracted or approximated, so all
 //! targets give the bits of the [interpreter](crate::interpreter).
 
 mod allocate;
@@ -35,6 +35,7 @@ pub struct Code {
     blocks: Vec<u32>,
     inputs: usize,
     outputs: usize,
+    tables: usize,
     /// Bytes of the stack that are used.
     frame: usize,
     instrumented: bool,
@@ -49,7 +50,7 @@ impl Code {
     }
 
     /// The same code, but each basic block starts by incrementing a counter of its own, 64 bits wide, in memory whose address is the
-    /// third argument.
+    /// fourth argument.
     pub fn instrumented(function: &Function, target: Target) -> Code {
         Code::with(function, target, true)
     }
@@ -58,7 +59,7 @@ impl Code {
         let mut program = select::select(function, target);
         schedule::schedule(&mut program);
         let allocated = allocate::allocate(&program, target);
-        encode::encode(&allocated, target, (function.inputs.len(), function.outputs.len()), instrument)
+        encode::encode(&allocated, target, (function.inputs.len(), function.outputs.len()), program.tables, instrument)
     }
 
     /// What it runs on.
@@ -84,6 +85,11 @@ impl Code {
     /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs
+    }
+
+    /// Number of tables that it reads, or one more than the greatest number of one.
+    pub fn tables(&self) -> usize {
+        self.tables
     }
 
     /// Bytes of the stack that it uses.

@@ -4,6 +4,7 @@
 //! only user (a negation into a comparison, say) is never asked for. Values of the IR keep their numbers as variables.
 
 use super::machine::{Any, Block, Home, If, Inst, Loop, Opcode, Program, Step, Test, Var};
+use crate::ir::table::TABLES;
 use crate::ir::{self, Def, Function, Op, Stmt, Value};
 use crate::target::Target;
 use rustc_hash::FxHashMap;
@@ -36,6 +37,8 @@ pub(super) fn select(function: &Function, target: Target) -> Program {
         uses: vec![0; function.len()],
         homes: Vec::with_capacity(function.len() + 16),
         constants: FxHashMap::default(),
+        last: FxHashMap::default(),
+        tables: 0,
         needed: vec![false; function.len()],
         stores: vec![],
         line: vec![],
@@ -54,7 +57,7 @@ pub(super) fn select(function: &Function, target: Target) -> Program {
     selector.scan(&function.body);
     selector.count(&function.body.yields);
     let body = selector.body();
-    Program { homes: selector.homes, body, blends_by_xmm0: selector.blends_by_xmm0 }
+    Program { homes: selector.homes, body, blends_by_xmm0: selector.blends_by_xmm0, tables: selector.tables }
 }
 
 struct Selector<'a> {
@@ -67,6 +70,10 @@ struct Selector<'a> {
     uses: Vec<u32>,
     homes: Vec<Home>,
     constants: FxHashMap<u32, Var>,
+    /// Greatest indices of tables.
+    last: FxHashMap<u32, Var>,
+    /// One more than the greatest number of a table that is read.
+    tables: usize,
     /// Variables that what is selected so far reads.
     needed: Vec<bool>,
     /// Outputs, by the value that they are, sorted.
@@ -362,6 +369,7 @@ impl Selector<'_> {
             Op::Select => self.select(dst, [a, b, c]),
             Op::FromS32 => self.unary(Opcode::FromS32, dst, a, 0),
             Op::Chop => self.unary(Opcode::Chop, dst, a, 0),
+            Op::Load => self.load(dst, a, b),
             Op::Bits | Op::Float | Op::Any => unreachable!("they share the variable of their argument"),
             _ => panic!("`{}` is not left after lowering", op.name()),
         }
@@ -481,6 +489,25 @@ impl Selector<'_> {
         self.needed[mask.index()] = true;
         let (t, e) = (self.read(then), self.read(otherwise));
         self.blend(dst, e, t, mask);
+    }
+
+    /// Words of a table. Every index goes through the minimum, whatever the function knows of it: no code reads beyond a table.
+    fn load(&mut self, dst: Var, table: Value, index: Value) {
+        let table = self.function.constant(table).expect("numbers of tables are constants");
+        assert!(table < TABLES, "table {table} is beyond those that there may be");
+        self.tables = self.tables.max(table as usize + 1);
+        let index = self.read(index);
+        let last = match self.last.get(&table) {
+            Some(&last) => last,
+            None => {
+                let last = self.fresh(Home::Last(table));
+                self.last.insert(table, last);
+                last
+            }
+        };
+        let within = self.fresh(Home::None);
+        self.push_full(Opcode::Gather, dst, [within; 3], table);
+        self.push(Opcode::UMin, within, index, last);
     }
 
     /// `b` where `mask`, else `a`.

@@ -8,6 +8,7 @@ use crate::ir::random::{self, Random, rows, special_rows, word};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use crate::kernel::{Batch, CompileError, Kernel, Twin};
 use crate::target::Target;
+use crate::texture::Texture;
 
 const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
 
@@ -30,7 +31,9 @@ fn operations_take_constants_on_any_side() {
                 let args: Vec<_> = types
                     .map(|(k, ty)| {
                         let ty = ty.unwrap_or(any);
-                        if constants & 1 << k != 0 || (is_shift(op) && k == 1) {
+                        if op.is_reading() && k == 0 {
+                            b.i32(2)
+                        } else if constants & 1 << k != 0 || (is_shift(op) && k == 1) {
                             let bits = word(&mut random, ty);
                             b.constant(ty, bits)
                         } else {
@@ -108,6 +111,14 @@ fn parameters_change_places() {
 }
 
 #[test]
+fn more_words_are_read_than_there_are_registers() {
+    for count in [14, 15, 16, 17, 40] {
+        let function = lookups(count);
+        check_native(&function, &special_rows(&function.inputs, 200, 5), &format!("{count} words"));
+    }
+}
+
+#[test]
 fn random_functions_under_pressure() {
     for seed in 0..200 {
         let options = random::Options { ops: 400, composite: false, ifs: seed % 2 == 0, loops: seed % 3 == 0, lowered: true };
@@ -119,13 +130,16 @@ fn random_functions_under_pressure() {
 #[test]
 fn executed_instructions_are_counted() {
     let arena = Arena::new();
+    let texture = Texture::new(1, &[[1.0; 4]]);
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
         let executed = |function: &Function, groups: usize| {
             let inputs = Batch::new(target, function.inputs.len(), groups * target.lanes());
-            Twin::compile(&arena, function, target).expect("the target is available").executed(&inputs)
+            Twin::compile(&arena, function, target).expect("the target is available").executed(&[&texture; 4], &inputs)
         };
-        let line = small();
-        assert_eq!(executed(&line, 3), 3 * Code::compile(&line, target).counts().total as u64);
+        // The second has a frame on the stack, and reads, which takes general registers too.
+        for line in [small(), lookups(40)] {
+            assert_eq!(executed(&line, 3), 3 * Code::compile(&line, target).counts().total as u64);
+        }
         // From zero, z stays within the circle in all rounds: 64 times body and head.
         let code = Code::compile(&escape_time(), target);
         let [before, body, head, after] = code.block_sizes()[..] else { panic!("a loop has four blocks") };
@@ -146,6 +160,24 @@ fn small() -> Function {
     let less = b.op(Op::Lt, &[sum, x]);
     let chosen = b.op(Op::Select, &[less, sum, square]);
     b.finish([("square".to_owned(), square), ("chosen".to_owned(), chosen)])
+}
+
+/// Words of two tables, by turns, at indices that follow each other; all of them are needed twice.
+fn lookups(count: u32) -> Function {
+    let mut b = Builder::new("lookups", Rules::Exact);
+    let index = b.input("index", Type::I32);
+    let one = |b: &mut Builder, k| {
+        let (k, table) = (b.constant(Type::I32, k), b.constant(Type::I32, 2 + k % 2));
+        let index = b.op(Op::IAdd, &[index, k]);
+        b.op(Op::Load, &[table, index])
+    };
+    let words: Vec<_> = (0..count).map(|k| one(&mut b, k)).collect();
+    let (mut sum, factor) = (index, b.i32(0x0100_0193));
+    for &word in words.iter().chain(words.iter().rev()) {
+        let mixed = b.op(Op::IMul, &[sum, factor]);
+        sum = b.op(Op::Xor, &[mixed, word]);
+    }
+    b.finish([("sum".to_owned(), sum)])
 }
 
 /// Both arms of an if, one of which yields a constant.
@@ -194,7 +226,7 @@ fn escape_time() -> Function {
 
 #[test]
 fn listings_are_as_accepted() {
-    for function in [small(), branching(), escape_time()] {
+    for function in [small(), branching(), escape_time(), lookups(2)] {
         check_native(&function, &rows(&function.inputs, 100, 7), &function.name);
         for target in NATIVE {
             let name = format!("{}_{target}", function.name);

@@ -46,6 +46,7 @@ pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     let mut allocator = Allocator {
         program,
         vex,
+        wide: target == Target::Avx2,
         uses,
         state,
         out: vec![],
@@ -86,6 +87,8 @@ struct State {
 struct Allocator<'a> {
     program: &'a Program,
     vex: bool,
+    /// Registers have eight lanes.
+    wide: bool,
     uses: Uses,
     state: State,
     out: Vec<Asm>,
@@ -153,6 +156,7 @@ impl Allocator<'_> {
         match self.program.homes[var.index()] {
             Home::Input(port) => Mem::Input(port),
             Home::Const(bits) => Mem::Const(bits),
+            Home::Last(table) => Mem::Last(table),
             Home::None => {
                 if !std::mem::replace(&mut self.state.slotted[var.index()], true) {
                     let (after, register) = self.state.def[var.index()];

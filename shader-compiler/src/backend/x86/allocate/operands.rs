@@ -10,6 +10,7 @@ impl Allocator<'_> {
         self.state.pos += 1;
         match inst.op.form() {
             Form::Store => self.store(inst),
+            Form::Gather => self.gather(inst),
             Form::Unary => {
                 let b = self.place(inst.b);
                 self.release_dead([inst.b]);
@@ -38,6 +39,22 @@ impl Allocator<'_> {
         };
         self.out.push(Asm::Store { src, to: Mem::Output(inst.imm) });
         self.release_dead([inst.a]);
+    }
+
+    /// Indices, a temporary register where lanes are eight, and the destination, which then are all different.
+    fn gather(&mut self, inst: &Inst) {
+        let a = self.fetch(inst.a, 0);
+        let (mut c, mut pinned) = (0, 0);
+        if self.wide {
+            c = self.take(1 << a, None);
+            pinned = 1 << a | 1 << c;
+        } else {
+            self.release_dead([inst.a]);
+        }
+        let dst = self.take(pinned, Some(inst.dst));
+        self.out.push(Asm::Op { op: inst.op, dst, a, b: Place::Reg(a), c, imm: inst.imm });
+        self.release_dead([inst.a]);
+        self.assign(dst, inst.dst);
     }
 
     /// Operands of a binary operation in the better order: the first in a register, of which it can be the last use.

@@ -124,6 +124,7 @@ impl Collector<'_> {
         let homed = |var: Var| self.program.homes[var.index()] != Home::None;
         match inst.op.form() {
             Form::Unary => false,
+            Form::Gather => true,
             Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
             // Of SSE, the destination is loaded as it would be copied.
             _ if !self.vex => false,

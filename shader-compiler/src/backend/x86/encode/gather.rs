@@ -1,0 +1,68 @@
+//! Words of tables, at an index of each lane.
+//!
+//! AVX2 has an instruction for it; without, indices go to general registers in pairs, and words come back one by one. On Golden
+//! Cove, the instruction is 1.3 times as fast per lane as the other way would be where the table is in the first-level cache, 1.1 times in
+//! the second; on processors that are mitigated against *Downfall* it may be slower.
+
+use super::{Operand, Writer, table_offset};
+use crate::backend::x86::asm::Register;
+use crate::backend::x86::machine::Opcode;
+use crate::ir::Table;
+use Operand::{Imm8, Mem, Reg, Word};
+use iced_x86::{Code as Encoding, Register as Name};
+
+/// The address of the table.
+const BASE: Name = Name::R8;
+/// Pairs of indices, of which the upper one remains.
+const PAIRS: [Name; 2] = [Name::R9, Name::R10];
+/// The lower index of a pair.
+const LOWER: Name = Name::R11;
+
+// Of SSE and AVX. The lower pair, and the upper:
+const FIRST_PAIR: [Encoding; 2] = [Encoding::Movq_rm64_xmm, Encoding::VEX_Vmovq_rm64_xmm];
+const PAIR: [Encoding; 2] = [Encoding::Pextrq_rm64_xmm_imm8, Encoding::VEX_Vpextrq_rm64_xmm_imm8];
+// The first word, which clears the register, and another:
+const FIRST_WORD: [Encoding; 2] = [Encoding::Movd_xmm_rm32, Encoding::VEX_Vmovd_xmm_rm32];
+const WORD: [Encoding; 2] = [Encoding::Pinsrd_xmm_rm32_imm8, Encoding::VEX_Vpinsrd_xmm_xmm_rm32_imm8];
+
+impl Writer {
+    /// `dst` = words of a table at the indices `a`; where lanes are eight, `mask` is lost, and all registers differ.
+    pub(super) fn gather(&mut self, dst: Register, a: Register, mask: Register, table: u32) {
+        let address = table_offset(table) + Table::BASE as i64;
+        self.write_with(Encoding::Mov_r64_rm64, &[Reg(BASE), Mem(Name::RDX, address)]);
+        let [dst, indices, mask] = [dst, a, mask].map(|register| self.register(register));
+        match self.column {
+            2 => self.gather_at_once(dst, indices, mask),
+            _ => self.gather_one_by_one(dst, indices),
+        }
+    }
+
+    fn gather_at_once(&mut self, dst: Name, indices: Name, mask: Name) {
+        self.write_with(Opcode::IEq.codes()[2], &[Reg(mask); 3]);
+        // Lanes that are masked out would keep what they had. None is, but the instruction waits for it all the same.
+        self.write_with(Opcode::Xor.codes()[2], &[Reg(dst); 3]);
+        self.write_with(Opcode::Gather.codes()[2], &[Reg(dst), Word(BASE, indices), Reg(mask)]);
+    }
+
+    fn gather_one_by_one(&mut self, dst: Name, indices: Name) {
+        self.write_with(FIRST_PAIR[self.column], &[Reg(PAIRS[0]), Reg(indices)]);
+        self.write_with(PAIR[self.column], &[Reg(PAIRS[1]), Reg(indices), Imm8(1)]);
+        for (pair, lane) in std::iter::zip(PAIRS, [0, 2]) {
+            self.write_with(Encoding::Mov_r32_rm32, &[LOWER, pair].map(|name| Reg(name.full_register32())));
+            self.write_with(Encoding::Shr_rm64_imm8, &[Reg(pair), Imm8(32)]);
+            if lane == 0 {
+                self.write_with(FIRST_WORD[self.column], &[Reg(dst), Word(BASE, LOWER)]);
+            } else {
+                self.insert(dst, LOWER, lane);
+            }
+            self.insert(dst, pair, lane + 1);
+        }
+    }
+
+    /// Puts a word into a lane.
+    fn insert(&mut self, dst: Name, index: Name, lane: u8) {
+        let operands = [Reg(dst), Reg(dst), Word(BASE, index), Imm8(lane)];
+        // SSE has the destination once.
+        self.write_with(WORD[self.column], &operands[usize::from(self.column == 0)..]);
+    }
+}

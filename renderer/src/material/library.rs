@@ -19,6 +19,7 @@ macro_rules! library {
 
 library! {
     "ashikhmin.wgsl",
+    "coated_conductor.wgsl",
     "coated_diffuse.wgsl",
     "conductor.wgsl",
     "dielectric.wgsl",

@@ -73,6 +73,39 @@ const CASES: &[Case] = &[
     Case { file: "dielectric", set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])], glossy: true, albedo: 1.0 },
     Case { file: "dielectric", set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
     Case { file: "dielectric", set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])], glossy: false, albedo: 1.0 },
+    Case { file: "coated_diffuse", set: &[("kd", &[0.9, 0.5, 0.0])], glossy: false, albedo: 0.8 },
+    Case { file: "coated_diffuse", set: &[("kd", &[1.0]), ("thickness", &[0.0])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "coated_diffuse",
+        set: &[("kd", &[0.9, 0.5, 0.1]), ("alpha_x", &[0.1]), ("alpha_y", &[0.1])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "coated_diffuse",
+        set: &[("kd", &[1.0]), ("eta", &[2.0]), ("alpha_x", &[0.4]), ("alpha_y", &[0.15]), ("thickness", &[0.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case { file: "coated_conductor", set: &[], glossy: true, albedo: 1.0 },
+    Case {
+        file: "coated_conductor",
+        set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4]), ("coat_alpha_x", &[0.2]), ("coat_alpha_y", &[0.05])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "coated_conductor",
+        set: &[("eta", &[1e-4]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05]), ("thickness", &[0.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "coated_conductor",
+        set: &[("eta", &[1e-4]), ("alpha_x", &[0.3]), ("alpha_y", &[0.3]), ("coat_eta", &[2.5]), ("thickness", &[0.0])],
+        glossy: false,
+        albedo: 1.0,
+    },
 ];
 
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.

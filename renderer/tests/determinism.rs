@@ -89,6 +89,9 @@ MakeNamedMaterial "glass" "string type" "dielectric"
 MakeNamedMaterial "frosted" "string type" "dielectric" "texture roughness" "board"
 MakeNamedMaterial "mirror" "string type" "conductor" "rgb reflectance" [0.9 0.8 0.7]
 MakeNamedMaterial "mix" "string type" "mix" "string materials" ["image" "frosted"] "texture amount" "board"
+MakeNamedMaterial "varnish" "string type" "coateddiffuse" "texture reflectance" "image" "texture thickness" "board"
+MakeNamedMaterial "lacquer" "string type" "coatedconductor" "float interface.roughness" 0.1 "texture conductor.roughness" "board"
+MakeNamedMaterial "coats" "string type" "mix" "string materials" ["varnish" "lacquer"] "texture amount" "board"
 MakeNamedMaterial "void" "string type" "interface"
 MakeNamedMaterial "holes" "string type" "mix" "string materials" ["mix" "void"] "float amount" 0.3
 NamedMaterial "image" Shape "bilinearmesh" "point3 P" [-9 -9 -1  9 -9 -1  -9 9 -1  9 9 -1]
@@ -99,6 +102,7 @@ NamedMaterial "frosted" AttributeBegin Translate 1.5 0.5 0 Shape "sphere" "float
 NamedMaterial "mirror" AttributeBegin Translate -1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
 NamedMaterial "mix" AttributeBegin Translate -0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
 NamedMaterial "holes" AttributeBegin Translate 0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "coats" AttributeBegin Translate 1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
 "#;
 
 #[test]

@@ -9,7 +9,7 @@ use lightbound::film::Picture;
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator::PathTracer;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
-use lightbound::render::{RenderOptions, render};
+use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::sampling::{Sampler, SamplerKind};
 use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
@@ -38,9 +38,14 @@ pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture
 
 /// Renders a scene as its file says.
 pub fn draw(scene: &Scene, threads: usize) -> Picture {
+    work(scene, threads).picture
+}
+
+/// The same, with what it took.
+pub fn work(scene: &Scene, threads: usize) -> Rendering {
     let stop = AtomicBool::new(false);
     let options = RenderOptions { threads, time_limit: None, features: true, stop: &stop, progress: &|_| () };
-    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture
+    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
 }
 
 /// Writes one file of each kind for scenes to name: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and the index of

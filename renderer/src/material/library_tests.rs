@@ -38,9 +38,9 @@ const CASES: &[Case] = &[
     },
     Case { file: "phong", set: &[], glossy: true, albedo: 0.7 },
     Case { file: "phong", set: &[("exponent", &[1.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.5, 0.2])], glossy: false, albedo: 1.0 },
-    Case { file: "phong", set: &[("exponent", &[2000.0]), ("kd", &[0.1]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "phong", set: &[("exponent", &[10000.0]), ("kd", &[0.1]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
     Case { file: "isoward", set: &[], glossy: true, albedo: 0.6 },
-    Case { file: "isoward", set: &[("alpha", &[0.02]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case { file: "isoward", set: &[("alpha", &[0.01]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
     Case { file: "isoward", set: &[("alpha", &[0.7]), ("kd", &[0.2]), ("ks", &[0.8])], glossy: false, albedo: 1.0 },
     Case { file: "ward", set: &[], glossy: true, albedo: 0.6 },
     Case {
@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
     Case { file: "ashikhmin", set: &[], glossy: true, albedo: 1.0 },
     Case {
         file: "ashikhmin",
-        set: &[("n_u", &[20.0]), ("n_v", &[300.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.8, 0.3])],
+        set: &[("n_u", &[10000.0]), ("n_v", &[5.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.8, 0.3])],
         glossy: true,
         albedo: 1.0,
     },
@@ -64,7 +64,7 @@ const CASES: &[Case] = &[
     },
     Case { file: "fractal", set: &[], glossy: false, albedo: 1.0 },
     Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
-    Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.05])], glossy: true, albedo: 1.0 },
+    Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.02])], glossy: true, albedo: 1.0 },
     Case { file: "conductor", set: &[], glossy: true, albedo: 1.0 },
     Case { file: "conductor", set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])], glossy: false, albedo: 1.0 },
     Case { file: "conductor", set: &[("alpha_x", &[0.01]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
@@ -363,7 +363,7 @@ fn light_is_made_where_shaders_say_so() {
 #[test]
 fn the_cosine_is_sampled_by_the_concentric_map() {
     let numbers = stratified(100);
-    let material = Material::new(&CASES[0]);
+    let material = Material::new(&Case { file: "diffuse", set: &[], glossy: false, albedo: 0.5 });
     for ([x, y], light) in numbers.iter().zip(material.scatter(&numbers, Vec3::Z)) {
         let expected = cosine_hemisphere(vec2(*x, *y));
         assert!(light.wi.distance(expected) < 1e-6, "{} for {x}, {y}: {}, {expected}", material.name, light.wi);
@@ -409,7 +409,8 @@ fn ends_of_ranges_break_nothing() {
                     .collect();
                 for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
                     let values = light.s.extend(light.pdf);
-                    let unit = (light.wi.as_dvec3().length_squared() - 1.0).abs() < 1e-6;
+                    // What bounds of shaders rely on.
+                    let unit = (light.wi.as_dvec3().length_squared() - 1.0).abs() < 0.5f64.powi(21);
                     assert!(
                         values.is_finite() && values.min_element() >= 0.0 && unit,
                         "{} with {:?} from {wo}: {light:?}",

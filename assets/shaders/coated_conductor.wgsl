@@ -8,22 +8,27 @@
 //!   mean surface, with the metal's index over that of the coat. 1/η² since solid angles are smaller inside. The roughness of the
 //!   metal is raised by what a rough coat blurs: α² + (b(wi)² + b(wo)²) αc²/4, b being the turn of a refracted direction over that
 //!   of the facet that refracts it.
-//! - T is what gets into the coat, 1 − F if it is polished, and l the length of the way through it, whose thickness is t; it absorbs, with
-//!   an extinction of 1, and does not scatter. Both are those of coated_diffuse.wgsl.
-//! - r is the part of the metal's reflection that the coat sends back to the metal, in the mean of wi and wo. All light that has been
-//!   sent back is taken to leave like that which has not: the series of inter-reflections is then geometric, 1/(1 − r Fₘ). For a
-//!   nearly polished metal under a polished coat r is F, and the series is that of two mirrors. Else r is a fit.
+//! - T is what gets into the coat, 1 − F if it is polished, and l the length of the way through it, whose thickness is t; it
+//!   absorbs, with an extinction of 1, and does not scatter. Both are those of coated_diffuse.wgsl.
+//! - r is the part of the metal's reflection that the coat sends back to the metal, in the mean of wi and wo, less what is absorbed
+//!   there and back. All light that has been sent back is taken to leave like that which has not: the series of inter-reflections
+//!   is then geometric, 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, and the series is that of two
+//!   mirrors. Else r is a fit.
 //!
 //! Against random walks as pbrt-v4 does them, of 10⁵ paths, in f64 and without limit of depth (η of 1.5 and 2; metals that reflect
 //! 95 % and 44 %, α from 0.05 to 0.9; wo up to 75° off the normal), the albedo below the coat differs
 //!
 //! - under a polished coat of η = 1.5, by up to 6 %, at 75° by up to 8 %; of η = 2, by up to 9 %;
 //! - under a coat as rough as 0.1, by up to 12 %, but 28 % too much at 75° where the metal is much smoother than the coat;
-//! - under a coat as rough as 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too little over one of 0.9; over smoother metals it
-//!   is too much, by up to 26 %, at 75° by up to 39 %.
+//! - under a coat as rough as 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too little over one of 0.9; over smoother metals
+//!   it is too much, by up to 26 %, at 75° by up to 39 %.
 //!
-//! Light reflected once by the metal is right within 2 % under a polished coat; what is sent back would be spread wider than it is here.
-//! Albedos stay below 1, for a perfect metal under a coat of η = 3 below 1.007. Reciprocal; bounded as conductor.wgsl is.
+//! Light reflected once by the metal is right within 2 % under a polished coat; what is sent back would be spread wider than it is
+//! here. Albedos stay below 1, for a perfect metal under a coat of η = 3 below 1.007. Reciprocal; without bound where both wi and
+//! wo graze.
+//!
+//! Sampled by the normals visible from wo on a rough coat, or from its refracted direction on the metal (Heitz 2018; Dupuy and
+//! Benyoub 2023), and by the cosine, the more the wider the metal spreads light; what would not leave the coat is void.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
@@ -145,8 +150,8 @@ fn metal_roughness(coat: vec2f, bends2: f32, m: Material) -> vec2f {
     return sqrt(metal * metal + (0.25 / (m.coat_eta * m.coat_eta)) * bends2 * (coat * coat));
 }
 
-/// r under a polished coat, for light that leaves to p: from F, if the metal is polished, to what is sent back of light that a rough
-/// metal spreads. The nearer the direction in the coat is to total reflection, the less roughness does it take.
+/// r under a polished coat, for light that leaves to p: from F, if the metal is polished, to what is sent back of light that a
+/// rough metal spreads. The nearer the direction in the coat is to total reflection, the less roughness does it take.
 fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
     let critical = refract_cosine(0.0, 1.0, m.coat_eta);
     let beyond = p.inside.z - critical;
@@ -218,8 +223,8 @@ fn coat_share(o: Passage, m: Material) -> f32 {
     return select(o.shares.x / (o.shares.x + METAL * o.shares.y), 0.0, is_polished(m));
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
-/// sine and cosine of up to an eighth of a turn.
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
     let swap = abs(p.x) > abs(p.y);
@@ -231,8 +236,8 @@ fn disk(u: vec2f) -> vec2f {
     return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
 }
 
-/// How often a direction is drawn by the cosine rather than from the metal: the rougher the metal, the more of its light is reflected back
-/// to it by the coat and leaves elsewhere.
+/// How often a direction is drawn by the cosine rather than from the metal: the rougher the metal, the more of its light is
+/// reflected back to it by the coat and leaves elsewhere.
 fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
     let width = metal.x * metal.y * (eta - 1.0) * (eta + 1.0);
     return 0.8 * width / (width + 0.15);
@@ -250,25 +255,25 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let low = select(select(both, share, diffuse), 0.0, surface);
     let high = select(select(1.0, both, diffuse), share, surface);
     let d = disk(vec2f(min((u.x - low) / (high - low), BELOW_ONE), u.y));
-    let r2 = min(dot(d, d), 1.0);
+    let r2 = dot(d, d);
     // A facet that is visible from w: in the stretched space, where facets make a sphere, halfway between w and a point that is
     // uniform on the cap z > −w.z.
     let w = select(o.inside, wo, surface);
     let alpha = select(metal, coat, surface);
-    let stretched = vec3f(alpha * w.xy, w.z) * (1.0 / sigma(w, alpha));
-    let height = 1.0 + stretched.z;
-    let n = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    let h = vec3f(alpha * n, max((1.0 - r2) * height, 1e-7));
+    let length = sigma(w, alpha);
+    let height = length + w.z;
+    let n = alpha * w.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
     // Reflected by the metal, η long, and refracted: what is along the surface stays.
-    let mirrored = 2.0 * dot(w, h) / dot(h, h) * h - w;
+    let mirrored = (2.0 * dot(w, h) / dot(h, h)) * h - w;
     let lost = !diffuse && mirrored.z <= 0.0;
     let xy = select(mirrored.xy, d, diffuse);
     let z2 = 1.0 - dot(xy, xy);
     return select(vec3f(xy, sqrt(max(z2, 0.0))), vec3f(1.0, 0.0, 0.0), lost || z2 <= 0.0);
 }
 
-/// Both lobes by the normals that are visible from wo, or from where it is in the coat, and the cosine. Directions that are η long in the
-/// coat make η² solid angles of cos θi/(η² inside.z/η) each, and lengths cancel.
+/// Both lobes by the normals that are visible from wo, or from where it is in the coat, and the cosine. A solid angle dω of wi is
+/// cos θi/(η z) dω in the coat, z being that of the direction there, η long.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let coat = coat_roughness(m);
     let o = pass_coat(wo, coat, m);

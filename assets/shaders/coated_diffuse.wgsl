@@ -6,26 +6,29 @@
 //!   the renderer adds: F(cos θo) in the mirror's direction.
 //! - T is what gets into the coat, 1 − F if it is polished. Light of a solid angle fills one that is 1/η² of it inside, hence η².
 //! - l is the length of the way through the coat, whose thickness is t; it absorbs, with an extinction of 1, and does not scatter.
-//! - R is the part of the light from the base that returns to it, 1 − T̄/η² if the coat is polished and does not absorb, where T̄ is
-//!   the mean of 1 − F over diffuse light from outside (for diffuse light, F inside and outside are related so). The sum over all
-//!   returns is a geometric series, since the base forgets where light came from.
+//! - R is the part of the light from the base that returns to it, 1 − T̄/η² if the coat is polished and does not absorb, where T̄
+//!   is the mean of 1 − F over diffuse light from outside (for diffuse light, F inside and outside are related so). The sum over
+//!   all returns is a geometric series, since the base forgets where light came from.
 //!
-//! With a polished coat this is exact but for the fits of T̄ and of the absorption on returns; a base with kd = 1 under a coat of no
-//! thickness reflects 1 within 0.0003. Under a rough coat, T, l and R are fits to a random walk as pbrt-v4 does it, in which light that
-//! would bounce from facet to facet is lost, at each passage of the coat: so energy is lost rather than made.
+//! With a polished coat this is exact but for the fits of T̄ and of the absorption on returns; a base with kd = 1 under a coat of
+//! no thickness reflects 1 within 0.0003. Under a rough coat, T, l and R are fits to a random walk as pbrt-v4 does it, in which
+//! light that would bounce from facet to facet is lost, at each passage of the coat: so energy is lost rather than made.
 //!
 //! Against such walks of 10⁵ paths, in f64 and without limit of depth (η of 1.2, 1.5, 2; α from 0 to 0.8; kd from 0.5 to 1), the
 //! albedo of the base differs
 //!
 //! - under a polished coat, by less than 1 %, at 87° off the normal 3 %, for thicknesses up to 1;
 //! - under a rough one up to 0.01 thick, by up to 7 % up to 75°, and 10 % at 87°;
-//! - under a rough one 0.1 thick, by up to 14 % up to 75°, and 28 % at 87°; thicker ones let through too much of what little they do.
+//! - under a rough one 0.1 thick, by up to 14 % up to 75°, and 28 % at 87°; thicker ones let through too much of what little they
+//!   do.
 //!
-//! The radiance towards the last 20° above the horizon alone is up to 20 % off under rough coats up to 0.01 thick. pbrt-v4 itself ends
-//! walks after five reflections at the base by default, and with them (kd R)⁵ of the light: 7 % of it where kd = 1 and η = 1.5, 0.2 %
-//! where kd = 0.5.
+//! The radiance towards the last 20° above the horizon alone is up to 20 % off under rough coats up to 0.01 thick. pbrt-v4 itself
+//! ends walks after five reflections at the base by default, and with them (kd R)⁵ of the light: 7 % of it where kd = 1 and η =
+//! 1.5, 0.2 % where kd = 0.5.
 //!
-//! Reciprocal. Bounded as conductor.wgsl is; without bound only if the coat is rough.
+//! Sampled by the cosine for the base and by the normals visible from wo for the coat (Heitz 2018; Dupuy and Benyoub 2023), in
+//! proportion to about what each reflects; under a polished coat the base alone. Reciprocal; without bound where the coat is rough
+//! and both wi and wo graze.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
@@ -110,7 +113,8 @@ fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
     return vec2f(shares.x, shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + lost));
 }
 
-/// Length of the way of w through a coat of thickness 1, by Snell's law; longer, by a fit, where rough facets let light in sideways.
+/// Length of the way of w through a coat of thickness 1, by Snell's law; longer, by a fit, where rough facets let light in
+/// sideways.
 fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     let mean = 0.5 * (alpha.x + alpha.y);
     let grazing = 1.0 - max(w.z, 0.0);
@@ -118,8 +122,8 @@ fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     return m.eta * detour / refract_cosine(w.z, 1.0, m.eta);
 }
 
-/// kd/(η² − kd η² R). R without absorption, for η² of which `rough` stands, falls with the roughness of the coat by a fit; the share of it
-/// that is not absorbed, x⁴, is within 0.015 of what a polished coat of η up to 3 has.
+/// kd/(η² − kd η² R). R without absorption, for η² of which `rough` stands, falls with the roughness of the coat by a fit; the
+/// share of it that is not absorbed, x⁴, is within 0.015 of what a polished coat of η up to 3 has.
 fn base(m: Material, alpha: vec2f) -> vec3f {
     let eta2 = m.eta * m.eta;
     let reflected = eta2 - diffuse_transmittance(m.eta);
@@ -170,8 +174,8 @@ fn coat_share(wo: vec3f, alpha: vec2f, m: Material) -> f32 {
     return select(shares.x / max(shares.x + diffuse, 1e-9), 0.0, is_polished(m));
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
-/// sine and cosine of up to an eighth of a turn.
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
     let swap = abs(p.x) > abs(p.y);
@@ -193,14 +197,15 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let r2 = min(dot(d, d), 1.0);
     var wi = vec3f(d, sqrt(1.0 - r2));
     if coat {
-        // Reflected by a facet that is visible from wo: in the stretched space, where facets make a sphere, halfway between wo and a
-        // point that is uniform on the cap z > −wo.z.
-        let stretched = vec3f(alpha * wo.xy, wo.z) * (1.0 / sigma(wo, alpha));
-        let height = 1.0 + stretched.z;
-        let n = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-        let h = vec3f(alpha * n, max((1.0 - r2) * height, 1e-7));
-        let mirrored = 2.0 * dot(wo, h) * h - dot(h, h) * wo;
-        wi = mirrored * (1.0 / sqrt(dot(mirrored, mirrored)));
+        // Reflected by a facet that is visible from wo: in the stretched space, where facets make a sphere, halfway between wo and
+        // a point that is uniform on the cap z > −wo.z.
+        let length = sigma(wo, alpha);
+        let height = length + wo.z;
+        let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+        let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
+        let mirrored = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+        // Newton's step towards a length of 1.
+        wi = mirrored * (1.5 - 0.5 * dot(mirrored, mirrored));
     }
     return wi;
 }

@@ -2,8 +2,8 @@
 //!
 //!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)
 //!
-//! after Torrance and Sparrow 1967, *Theory for off-specular reflection from roughened surfaces*, and Walter et al. 2007, *Microfacet
-//! models for refraction through rough surfaces*, with the unit half vector h and
+//! after Torrance and Sparrow 1967, *Theory for off-specular reflection from roughened surfaces*, and Walter et al. 2007,
+//! *Microfacet models for refraction through rough surfaces*, with the unit half vector h and
 //!
 //! - D = 1/(π αx αy ((h·x/αx)² + (h·y/αy)² + (h·z)²)²);
 //! - G₂ = 1/(1 + Λ(wi) + Λ(wo)), Smith's masking and shadowing, height-correlated (Heitz 2014, *Understanding the masking-shadowing
@@ -12,9 +12,8 @@
 //! - F of unpolarised light for the index η − i k, one per colour.
 //!
 //! It is pbrt-v4's `conductor`. Sampled by the normals that are visible from wo (Heitz 2018), as spherical caps (Dupuy and Benyoub
-//! 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the albedo is at most 1, and the rougher the more of the light
-//! is lost that would bounce from facet to facet. It is bounded by 1/(8 π αx αy cos θ) for the lesser of both α below 1, so without
-//! bound where both wi and wo graze.
+//! 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the albedo is at most 1, and the rougher the more of the
+//! light is lost that would bounce from facet to facet. Without bound where both wi and wo graze.
 
 const INV_TWO_PI = 0.15915494309189535;
 
@@ -49,9 +48,9 @@ fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
     return INV_TWO_PI * alpha * (ratio * ratio);
 }
 
-/// F for a cosine whose square is cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² = p + t, the perpendicular share is
-/// (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ; the parallel one that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c sin²θ (Born and
-/// Wolf, *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
+/// F for a cosine whose square is cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² = p + t, the perpendicular
+/// share is (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ; the parallel one that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c
+/// sin²θ (Born and Wolf, *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
 fn fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let eta2 = m.eta * m.eta;
@@ -73,19 +72,20 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return f * select(0.0, lobe, min(wi.z, wo.z) > GRAZING);
 }
 
-/// A normal of any length that is visible from wo. In the stretched space, where facets make a sphere, it lies halfway between wo and
-/// a point that is uniform on the cap z > −wo.z.
+/// A normal of any length that is visible from wo. In the stretched space, where facets make a sphere, it lies halfway between wo
+/// and a point that is uniform on the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    let stretched = vec3f(m.alpha_x * wo.x, m.alpha_y * wo.y, wo.z) * (1.0 / sigma(wo, m));
+    let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
-    let r2 = min(dot(d, d), 1.0);
-    let height = 1.0 + stretched.z;
-    let h = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    return vec3f(m.alpha_x * h.x, m.alpha_y * h.y, max((1.0 - r2) * height, 1e-7));
+    let r2 = dot(d, d);
+    let length = sigma(wo, m);
+    let height = length + wo.z;
+    let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
-/// sine and cosine of up to an eighth of a turn.
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
     let swap = abs(p.x) > abs(p.y);
@@ -99,11 +99,13 @@ fn disk(u: vec2f) -> vec2f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let h = visible_normal(u, wo, m);
-    let wi = 2.0 * dot(wo, h) * h - dot(h, h) * wo;
-    return wi * (1.0 / sqrt(dot(wi, wi)));
+    let wi = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+    // Newton's step towards a length of 1.
+    return wi * (1.5 - 0.5 * dot(wi, wi));
 }
 
-/// The density of visible normals G₁(wo) D wo·h/cos θo, with G₁ = 2 cos θo/(cos θo + σ(wo)), over the Jacobian of the reflection, 4 wo·h.
+/// The density of visible normals G₁(wo) D wo·h/cos θo, with G₁ = 2 cos θo/(cos θo + σ(wo)), over the Jacobian of the reflection, 4
+/// wo·h.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let h = wi + wo;
     let density = half_density(h, dot(h, h), m) / (wo.z + sigma(wo, m));

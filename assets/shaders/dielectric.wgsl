@@ -5,14 +5,15 @@
 //!
 //!     h ∥ nᵢ wi + nₒ wo,    s D(h) G₂(wi, wo) |wi·h| |wo·h| nₒ² / (cos θi cos θo (nᵢ wi·h + nₒ wo·h)²)
 //!
-//! where the share s is F, Fresnel's reflectance of unpolarised light, on one side, and 1 − F from side to side. On one side this is the
-//! usual F D G₂/(4 cos θi cos θo). D and G₂ are those of conductor.wgsl, on both sides of the surface.
+//! where the share s is F, Fresnel's reflectance of unpolarised light, on one side, and 1 − F from side to side. On one side this
+//! is the usual F D G₂/(4 cos θi cos θo). D and G₂ are those of conductor.wgsl, on both sides of the surface.
 //!
-//! It is pbrt-v4's `dielectric`, with radiance: what is refracted is scaled by nₒ²/nᵢ². So f nᵢ² is reciprocal. The albedo is at most
-//! 1, refracted radiance being scaled back; light that would bounce from facet to facet is lost. Nothing is scattered where η is 1 to
-//! four digits, where h is lost in rounding. Unbounded as conductor.wgsl is.
+//! It is pbrt-v4's `dielectric`, with radiance: what is refracted is scaled by nₒ²/nᵢ². So f nᵢ² is reciprocal. The albedo is at
+//! most 1, refracted radiance being scaled back; light that would bounce from facet to facet is lost. Nothing is scattered where η
+//! is 1 to four digits, where h is lost in rounding. Without bound where both wi and wo graze.
 //!
-//! Sampled by the normals that are visible from wo (Heitz 2018; Dupuy and Benyoub 2023), between reflection and refraction by F there.
+//! Sampled by the normals that are visible from wo (Heitz 2018; Dupuy and Benyoub 2023), then by F there between
+//! reflection and refraction, with a third random number that is a hash of the two given.
 
 const INV_PI = 0.3183098861837907;
 
@@ -38,7 +39,8 @@ fn sigma(w: vec3f, m: Material) -> f32 {
     return sqrt(x * x + y * y + w.z * w.z);
 }
 
-/// F and 1 − F, each with all its digits, from the cosines before and behind the interface, times the index there and a common factor.
+/// F and 1 − F, each with all its digits, from the cosines before and behind the interface, times the index there and a common
+/// factor.
 fn fresnel(cosine: f32, refracted: f32, before: f32, behind: f32) -> vec2f {
     let before2 = before * before;
     let behind2 = behind * behind;
@@ -52,7 +54,8 @@ fn fresnel(cosine: f32, refracted: f32, before: f32, behind: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), 2.0 * cosine * refracted * transmitted);
 }
 
-/// What value and density have in common, 0 where no facet connects the directions: 2 s D i o/(i + o)², i = nᵢ |wi·h|, o = nₒ |wo·h|.
+/// What value and density have in common, 0 where no facet connects the directions: 2 s D i o/(i + o)², i = nᵢ |wi·h|, o = nₒ
+/// |wo·h|.
 fn scattered(wi: vec3f, wo: vec3f, index_i: f32, index_o: f32, m: Material) -> f32 {
     let h = index_i * wi + index_o * wo;
     let h2 = dot(h, h);
@@ -94,19 +97,20 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     return scattered(wi, wo, index_i, index_o, m) * index_i / (index_o * (abs(wo.z) + sigma(wo, m)));
 }
 
-/// A normal of any length that is visible from wo, above. In the stretched space, where facets make a sphere, it lies halfway between wo
-/// and a point that is uniform on the cap z > −wo.z.
+/// A normal of any length that is visible from wo, above. In the stretched space, where facets make a sphere, it lies halfway
+/// between wo and a point that is uniform on the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    let stretched = vec3f(m.alpha_x * wo.x, m.alpha_y * wo.y, wo.z) * (1.0 / sigma(wo, m));
+    let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
-    let r2 = min(dot(d, d), 1.0);
-    let height = 1.0 + stretched.z;
-    let h = stretched.xy + d * sqrt(height * max(2.0 - r2 * height, 0.0));
-    return vec3f(m.alpha_x * h.x, m.alpha_y * h.y, max((1.0 - r2) * height, 1e-7));
+    let r2 = dot(d, d);
+    let length = sigma(wo, m);
+    let height = length + wo.z;
+    let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for the
-/// sine and cosine of up to an eighth of a turn.
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
     let swap = abs(p.x) > abs(p.y);
@@ -138,7 +142,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // By Snell's law; 0 under total reflection.
     let refracted = sqrt(max((behind - index_o) * (behind + index_o) * n2 + cosine * cosine, 0.0));
     let reflects = third(u) < fresnel(cosine, refracted, index_o, behind).x;
-    let wi = (cosine + select(-refracted, cosine, reflects)) * n - (index_o * n2) * up;
+    let wi = ((cosine + select(-refracted, cosine, reflects)) / n2) * n - index_o * up;
     // What a facet sends to the wrong side is lost: along the surface, where nothing is scattered.
     return select(vec3f(1.0, 0.0, 0.0), wi * (side / sqrt(dot(wi, wi))), (wi.z > 0.0) == reflects);
 }

@@ -55,8 +55,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return (fresnel * specular + m.kd * (1.0 - m.ks) * shape) * INV_PI;
 }
 
-/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
-fn disk(u: vec2f) -> vec2f {
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
+/// are polynomials.
+fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
     let r = select(a.y, a.x, wide);
@@ -64,7 +65,7 @@ fn disk(u: vec2f) -> vec2f {
     let t2 = t * t;
     let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
     let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
-    return r * select(vec2f(s, c), vec2f(c, s), wide);
+    return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
 /// A step of Newton's method towards unit length, for what is nearly that long.
@@ -85,19 +86,20 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(wo, m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let d = disk(vec2f(x, u.y));
-    let r2 = max(dot(d, d), 1e-12);
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
-    let v = max(1.0 - r2, 6e-8);
-    // The azimuth φ of h, tan φ = √((nu + 1)/(nv + 1)) tan ψ, is that of d, ψ, stretched; which leaves
-    // nu cos²φ + nv sin²φ + 1 = r²/q², the reciprocal of the power of v that n·h is.
-    let q = d * inverseSqrt(vec2f(m.n_u, m.n_v) + 1.0);
-    let q2 = max(dot(q, q), 1e-20);
-    let tan2 = max(pow(v, -2.0 * q2 / r2) - 1.0, 0.0);
+    let v = max(1.0 - p.z * p.z, 6e-8);
+    // The azimuth φ of h, tan φ = √((nu + 1)/(nv + 1)) tan ψ, is a uniform one, ψ, stretched; which leaves
+    // nu cos²φ + nv sin²φ + 1 = 1/q², the reciprocal of the power of v that n·h is.
+    let q = p.xy * inverseSqrt(vec2f(m.n_u, m.n_v) + 1.0);
+    let q2 = dot(q, q);
+    // tan²δ = v^(−2q²) − 1, where the digits of small angles are kept.
+    let y = -2.0 * q2 * log(v);
+    let tan2 = select(exp(y) - 1.0, y * (1.0 + 0.5 * y), y < 1e-3);
     let h = vec3f(q * sqrt(tan2 / q2), 1.0);
-    let mirrored = h * (2.0 * dot(wo, h) / dot(h, h)) - wo;
-    return unit(select(vec3f(d, sqrt(v)), mirrored, in_lobe));
+    let mirrored = h * (2.0 * dot(wo, h) / (1.0 + tan2)) - wo;
+    return unit(select(vec3f(p.xy * p.z, sqrt(v)), mirrored, in_lobe));
 }
 
 /// The lobe's √((nu + 1)(nv + 1))/(8π) (n·h)^(…) / (h·wo), and the cosine's.

@@ -46,8 +46,8 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the side, and what is left of it is uniform again.
     let share = reflected_share(m);
     let reflect = u.x < share;
-    let x = select(u.x - share, u.x, reflect) / select(1.0 - share, share, reflect);
-    let d = disk(vec2f(x, u.y));
+    let rest = select(u.x - share, u.x, reflect) / select(1.0 - share, share, reflect);
+    let d = disk(vec2f(rest, u.y));
     // The floor is half a step of u above the horizon: the density is never 0.
     let z = sqrt(max(1.0 - dot(d, d), 6e-8));
     return vec3f(d, select(z, -z, reflect == (wo.z < 0.0)));

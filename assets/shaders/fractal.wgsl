@@ -105,8 +105,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return lobes * (INV_PI * sec2 * sec2 * masking / (4.0 * max(wi.z * wo.z, 1e-8)));
 }
 
-/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
-fn disk(u: vec2f) -> vec2f {
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
+/// are polynomials.
+fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
     let r = select(a.y, a.x, wide);
@@ -114,7 +115,7 @@ fn disk(u: vec2f) -> vec2f {
     let t2 = t * t;
     let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
     let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
-    return r * select(vec2f(s, c), vec2f(c, s), wide);
+    return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
 /// A step of Newton's method towards unit length, for what is nearly that long.
@@ -145,12 +146,11 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let low = select(select(share.x, last, in_last), 0.0, in_first);
     let width = select(select(last - share.x, share.z, in_last), share.x, in_first);
     let roughness = select(select(m.m_1, m.m_2, in_last), m.m_0, in_first);
-    let d = disk(vec2f((u.x - low) / width, u.y));
-    let r2 = dot(d, d);
+    let p = disk(vec2f((u.x - low) / width, u.y));
     // tan²δ = −m² ln v for v uniform in (0, 1].
-    let v = max(1.0 - r2, 6e-8);
-    let h = vec3f(d * (roughness * sqrt(-log(v) / max(r2, 1e-12))), 1.0);
-    return unit(h * (2.0 * dot(wo, h) / dot(h, h)) - wo);
+    let tan2 = roughness * roughness * -log(max(1.0 - p.z * p.z, 6e-8));
+    let h = vec3f(p.xy * sqrt(tan2), 1.0);
+    return unit(h * (2.0 * dot(wo, h) / (1.0 + tan2)) - wo);
 }
 
 /// D cos δ / (4 h·wo) of the lobes, with h = wi + wo of any length.

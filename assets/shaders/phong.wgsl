@@ -31,8 +31,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return (m.kd + m.ks * lobe) * INV_PI;
 }
 
-/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
-fn disk(u: vec2f) -> vec2f {
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
+/// are polynomials.
+fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
     let r = select(a.y, a.x, wide);
@@ -40,7 +41,7 @@ fn disk(u: vec2f) -> vec2f {
     let t2 = t * t;
     let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
     let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
-    return r * select(vec2f(s, c), vec2f(c, s), wide);
+    return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
 /// A step of Newton's method towards unit length, for what is nearly that long.
@@ -59,18 +60,19 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let d = disk(vec2f(x, u.y));
-    let r2 = dot(d, d);
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
-    let v = max(1.0 - r2, 6e-8);
-    // About +z: cos α = v^(1/(n + 1)).
-    let z = pow(v, 1.0 / (m.exponent + 1.0));
-    let xy = d * sqrt(max(1.0 - z * z, 0.0) / max(r2, 1e-12));
+    let v = max(1.0 - p.z * p.z, 6e-8);
+    // About +z: cos α = v^(1/(n + 1)), by its distance from 1, which keeps the digits of small angles.
+    let x = -log(v) / (m.exponent + 1.0);
+    let away = select(1.0 - exp(-x), x * (1.0 - 0.5 * x), x < 1e-3);
+    let z = 1.0 - away;
+    let xy = p.xy * sqrt(away * (2.0 - away));
     // Turned to the mirror direction (-wo.x, -wo.y, wo.z).
     let k = dot(wo.xy, xy);
     let turned = vec3f(xy - wo.xy * (z + k / (1.0 + wo.z)), k + wo.z * z);
-    return unit(select(vec3f(d, sqrt(v)), turned, in_lobe));
+    return unit(select(vec3f(p.xy * p.z, sqrt(v)), turned, in_lobe));
 }
 
 /// The lobe's (n + 1)/(2π) cosⁿα, below the horizon too, and the cosine's.

@@ -39,8 +39,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return (m.kd + m.ks * lobe) * INV_PI;
 }
 
-/// A uniform point of the unit disk, by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4 are polynomials.
-fn disk(u: vec2f) -> vec2f {
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
+/// are polynomials.
+fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
     let r = select(a.y, a.x, wide);
@@ -48,7 +49,7 @@ fn disk(u: vec2f) -> vec2f {
     let t2 = t * t;
     let s = t * (0.78539816 + t2 * (-0.08074543 + t2 * (0.002490007 - t2 * 3.59544e-5)));
     let c = 1.0 + t2 * (-0.30842514 + t2 * (0.015854325 + t2 * (-3.259386e-4 + t2 * 3.5298043e-6)));
-    return r * select(vec2f(s, c), vec2f(c, s), wide);
+    return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
 /// A step of Newton's method towards unit length, for what is nearly that long.
@@ -67,15 +68,14 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
     let share = lobe_share(m);
     let in_lobe = u.x < share;
-    let x = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
-    let d = disk(vec2f(x, u.y));
-    let r2 = dot(d, d);
+    let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
+    let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
-    let v = max(1.0 - r2, 6e-8);
+    let v = max(1.0 - p.z * p.z, 6e-8);
     // The slopes over their α have a square sum of −ln v.
-    let h = vec3f(d * vec2f(m.alpha_x, m.alpha_y) * sqrt(-log(v) / max(r2, 1e-12)), 1.0);
+    let h = vec3f(p.xy * vec2f(m.alpha_x, m.alpha_y) * sqrt(-log(v)), 1.0);
     let mirrored = h * (2.0 * dot(wo, h) / dot(h, h)) - wo;
-    return unit(select(vec3f(d, sqrt(v)), mirrored, in_lobe));
+    return unit(select(vec3f(p.xy * p.z, sqrt(v)), mirrored, in_lobe));
 }
 
 /// The lobe's exp(…) / (4π αx αy (h·wo) cos³δ), with h = wi + wo of any length, and the cosine's.

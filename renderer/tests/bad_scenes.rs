@@ -148,6 +148,11 @@ Material "mix" => two materials; give
 Material "mix" "string materials" ["a" "b"] => no material is named "a"; MakeNamedMaterial
 Material "mix" "string materials" ["a" "b" "c"] => two materials; give
 MakeNamedMaterial "m" "string type" "mix" "string materials" ["m" "m"] NamedMaterial "m" => leads to itself; circle
+MakeNamedMaterial "a" "string type" "mix" "string materials" ["b" "b"] MakeNamedMaterial "b" "string type" "mix" "string materials" ["c" "c"] MakeNamedMaterial "c" "string type" "mix" "string materials" ["d" "a"] MakeNamedMaterial "d" "string type" "diffuse" => leads to itself; circle
+Material "mix" "string materials" ["a" "a"] "rgb amount" [1 1 1] MakeNamedMaterial "a" "string type" "diffuse" => rgb amount; "float amount"
+Material "coateddiffuse" "float eta" 0 => index of refraction is 0; above 0
+Material "coatedconductor" "float interface.eta" -1 => index of refraction is -1; above 0
+Material "diffusetransmission" "float transmittance" 0.5 => float transmittance; "rgb transmittance"
 # Textures.
 Texture "t" "spectrum" "imagmap" => unknown texture; did you mean "imagemap"
 Texture "t" "color" "constant" => color; spectrum
@@ -408,6 +413,17 @@ Material "dielectric" "float eta" 1e-30 "float roughness" 0.3 Shape "sphere" "fl
 Material "dielectric" "float eta" 1e30 Shape "sphere" "float radius" 5
 Material "dielectric" "float eta" 1 "float roughness" 0.5 Shape "sphere" "float radius" 5
 Material "thindielectric" "float eta" 1e30 Shape "sphere" "float radius" 5
+Material "diffusetransmission" "rgb reflectance" [9 1e30 0] "rgb transmittance" [1 1 1] Shape "sphere" "float radius" 5
+Material "diffusetransmission" "float scale" -1e30 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "float eta" 1e-30 "float thickness" -1 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "float eta" 1e30 "float thickness" 1e30 "float roughness" 0.3 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "rgb reflectance" [9 1 0] "float thickness" 0 "float uroughness" 1e30 "float vroughness" -1 Shape "sphere" "float radius" 5
+Material "coatedconductor" "float interface.eta" 1e30 "float thickness" 1e30 Shape "sphere" "float radius" 5
+Material "coatedconductor" "rgb reflectance" [7 1 0] "float interface.eta" 1e-30 "float thickness" -1e30 Shape "sphere" "float radius" 5
+Material "coatedconductor" "float interface.roughness" 1e30 "float conductor.roughness" -1 "float thickness" 0 Shape "sphere" "float radius" 5
+MakeNamedMaterial "a" "string type" "diffuse" Material "mix" "string materials" ["a" "a"] "float amount" -1e30 Shape "sphere" "float radius" 5
+MakeNamedMaterial "a" "string type" "dielectric" MakeNamedMaterial "b" "string type" "interface" Material "mix" "string materials" ["a" "b"] "float amount" 1e30 Shape "sphere" "float radius" 5
+MakeNamedMaterial "b" "string type" "interface" Material "mix" "string materials" ["b" "b"] Shape "sphere" "float radius" 5
 Texture "t" "float" "imagemap" "string filename" "good.png" "float scale" -9 Material "conductor" "texture roughness" "t" Shape "sphere" "float radius" 5
 Texture "t" "spectrum" "imagemap" "string filename" "nan.pfm" Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5
 Texture "t" "spectrum" "checkerboard" "float uscale" 1e30 "float vdelta" 1e38 Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5

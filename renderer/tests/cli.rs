@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
+use lightbound_shader::Target;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -110,6 +111,7 @@ fn help_and_version() {
         "--seed",
         "--threads",
         "--accel",
+        "--target",
         "--crop",
         "--resolution",
         "--time-limit",
@@ -132,9 +134,10 @@ fn help_and_version() {
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 17] = [
         (&["--integrator", "magic"], "path"),
         (&["--accel", "kd"], "builtin"),
+        (&["--target", "avx512"], "interpreter, sse, avx, avx2"),
         (&["--spp", "0"], "1.."),
         (&["--spp", "-1"], "1.."),
         (&["--threads", "0"], "1.."),
@@ -357,16 +360,47 @@ fn stats_hold_what_benchmarks_need() {
         ("threads", 2),
         ("seed", 9),
         ("invalid_samples", 0),
+        ("shader_capped", 0),
     ];
     for (name, value) in exact {
         assert_eq!(stats[name], value, "{name}");
     }
+    // Each shadow ray was worth an evaluation, and most lanes had one.
+    let (evaluations, occupancy) = (stats["shader_evaluations"].as_u64(), stats["shader_occupancy"].as_f64());
+    assert!(evaluations >= stats["shadow_rays"].as_u64() && occupancy > Some(0.5) && occupancy <= Some(1.0), "{stats}");
+    assert_eq!(stats["shader_target"], Target::best().name());
     assert_eq!(stats["integrator"], "path");
     assert!(["builtin", "embree"].contains(&stats["accel"].as_str().unwrap()));
     assert_eq!(stats["warnings"], Value::Array(Vec::new()));
     if cfg!(target_os = "linux") {
         assert!(stats["peak_memory_bytes"].as_u64().unwrap() > 1 << 20);
     }
+}
+
+#[test]
+fn targets_show_the_same() {
+    let place = Place::new();
+    let here = || Target::ALL.into_iter().filter(|target| target.is_available());
+    let pictures: Vec<_> = here()
+        .map(|target| {
+            let channels = place.channels(&["--target", target.name(), "--stats", "s.json"]);
+            assert_eq!(stats(&place.path("s.json"))["shader_target"], target.name());
+            channels
+        })
+        .collect();
+    assert!(pictures.iter().all(|picture| *picture == pictures[0]));
+    for target in Target::ALL.into_iter().filter(|target| !target.is_available()) {
+        let refused = place.render(&["--target", target.name()]).assert().code(2);
+        refused.stderr(contains(target.name()).and(contains("--target interpreter")));
+    }
+}
+
+#[test]
+fn without_evaluations_shaders_have_no_occupancy() {
+    let place = Place::with("WorldBegin LightSource \"infinite\" Material \"dielectric\" Shape \"sphere\"");
+    place.render(&["-q", "-o", "a.exr", "--spp", "1", "--resolution", "8x8", "--stats", "s.json"]).assert().success();
+    let stats = stats(&place.path("s.json"));
+    assert_eq!((&stats["shader_evaluations"], &stats["shader_occupancy"]), (&Value::from(0), &Value::Null), "{stats}");
 }
 
 #[test]

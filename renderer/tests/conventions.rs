@@ -7,7 +7,7 @@ use common::{draw, overrides};
 use lightbound::film::Picture;
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::light::{AnyLight, Light};
-use lightbound::material::{Material, Metal};
+use lightbound::material::{Material, Specular};
 use lightbound::math::{Vec2, Vec3, vec2, vec3};
 use lightbound::scene::Scene;
 use lightbound::scene::build::load;
@@ -323,43 +323,67 @@ fn films_count_exposure() {
     assert!(close(bright, 2.0) && close(dark, 0.5), "{bright} {dark}");
 }
 
+/// The values of a parameter of the shader of the scene's last material.
+fn parameter(scene: &Scene, name: &str, at: &Lookup) -> Vec<f32> {
+    let Some(Material::Surface { specular: None, scattering: Some(instance) }) = scene.materials.last() else {
+        panic!("{:?} is no shader alone", scene.materials)
+    };
+    let mut words = Vec::new();
+    instance.write(at, &mut words);
+    let parameters = &scene.shaders[instance.shader as usize].program.settable;
+    let index = parameters.iter().position(|p| p.name == name).expect("the shader has the parameter");
+    let first = parameters[..index].iter().map(|p| p.size).sum::<usize>();
+    words[first..][..parameters[index].size].iter().map(|&bits| f32::from_bits(bits)).collect()
+}
+
 #[test]
 fn materials_take_spectra_and_textures() {
     let place = Place::new();
-    let material = |text: &str| place.world(&format!("{text} Shape \"sphere\"")).materials.pop().unwrap();
+    let scene = |text: &str| place.world(&format!("{text} Shape \"sphere\""));
     let at = |u: f32| Lookup { p: Vec3::ZERO, uv: vec2(u, 0.5) };
-    let index = |text: &str| match material(text) {
-        Material::Dielectric { eta, .. } | Material::ThinDielectric { eta } => eta,
-        other => panic!("{other:?}"),
+    let polished = |text: &str| match scene(text).materials.pop() {
+        Some(Material::Surface { specular: Some(specular), scattering: None }) => specular,
+        other => panic!("{text}: {other:?}"),
+    };
+    let index = |text: &str| match polished(text) {
+        Specular::Interface { eta } | Specular::Pane { eta } => eta,
+        other => panic!("{text}: {other:?}"),
     };
     assert_eq!(index(r#"Material "dielectric""#), 1.5);
     assert_eq!(index(r#"Material "thindielectric" "float eta" 1.3"#), 1.3);
     assert!((index(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) - 1.5168).abs() < 1e-4);
     assert!((index(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs() < 1e-4);
-    let metal = |text: &str| match material(text) {
-        Material::Conductor { metal: Metal::Index { eta, k }, .. } => [eta.rgb(&at(0.0)), k.rgb(&at(0.0))],
-        other => panic!("{other:?}"),
+    let frosted = scene(r#"Material "dielectric" "float eta" 1.3 "float roughness" 0.25"#);
+    assert_eq!(["eta", "alpha_x", "alpha_y"].map(|name| parameter(&frosted, name, &at(0.0))), [[1.3], [0.5], [0.5]]);
+    // A polished metal, and one that is not, of the same index.
+    let metal = |text: &str| match polished(text) {
+        Specular::Metal(metal) => {
+            let rough = scene(&format!("{text} \"float roughness\" 0.5"));
+            let index = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
+            assert_eq!(["eta", "k"].map(|name| parameter(&rough, name, &at(0.0))), index.map(|x| x.to_array()), "{text}");
+            index
+        }
+        other => panic!("{text}: {other:?}"),
     };
     let copper = metal(r#"Material "conductor" "spectrum eta" "metal-Cu-eta" "spectrum k" "metal-Cu-k""#);
     assert_eq!(metal(r#"Material "conductor""#), copper);
     let [eta, k] = metal(r#"Material "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k""#);
     assert!(eta.x < 0.3 && eta.z > 1.0 && k.x > 2.5, "gold absorbs blue: {eta} {k}");
     assert_eq!(metal(r#"Material "conductor" "rgb eta" [1 2 3] "rgb k" [4 5 6]"#), [vec3(1.0, 2.0, 3.0), vec3(4.0, 5.0, 6.0)]);
-    let roughness = |text: &str| match material(text) {
-        Material::Conductor { roughness, .. } => {
-            ([0.2, 0.8].map(|x| (roughness.u.float(&at(x)), roughness.v.float(&at(x)))), roughness.remap)
-        }
-        other => panic!("{other:?}"),
+    // η = 1 and k = 2 √(r / (1 − r)) reflect r.
+    assert_eq!(metal(r#"Material "conductor" "rgb reflectance" [0.5 0.2 0]"#), [Vec3::ONE, vec3(2.0, 1.0, 0.0)]);
+    // α is the square root of the roughness, or the roughness itself.
+    let roughness = |text: &str| {
+        let scene = scene(text);
+        [0.2, 0.8].map(|u| ["alpha_x", "alpha_y"].map(|name| parameter(&scene, name, &at(u))[0]))
     };
-    let texture = r#"Texture "r" "float" "imagemap" "string filename" "left.png" "float scale" 0.5 "string filter" "point""#;
-    assert_eq!(
-        roughness(&format!("{texture} Material \"conductor\" \"texture roughness\" \"r\"")),
-        ([(0.5, 0.5), (0.0, 0.0)], true)
-    );
+    let texture = r#"Texture "r" "float" "imagemap" "string filename" "left.png" "float scale" 0.25 "string filter" "point""#;
+    // Where the texture is 0, the least α that the shader takes.
+    assert_eq!(roughness(&format!("{texture} Material \"conductor\" \"texture roughness\" \"r\"")), [[0.5; 2], [1e-4; 2]]);
     let two = format!(
         "{texture} Material \"conductor\" \"float uroughness\" 0.3 \"texture vroughness\" \"r\" \"bool remaproughness\" false"
     );
-    assert_eq!(roughness(&two), ([(0.3, 0.5), (0.3, 0.0)], false));
-    let one = "Material \"conductor\" \"float roughness\" 0.2 \"float vroughness\" 0.4";
-    assert_eq!(roughness(one), ([(0.2, 0.4); 2], true));
+    assert_eq!(roughness(&two), [[0.3, 0.25], [0.3, 1e-4]]);
+    let one = "Material \"conductor\" \"float roughness\" 0.25 \"float vroughness\" 0.5";
+    assert_eq!(roughness(one), [[0.5, 0.5f32.sqrt()]; 2]);
 }

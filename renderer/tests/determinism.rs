@@ -1,10 +1,12 @@
-//! Same seed, same bits: whatever the number of threads, and whatever part of the picture is rendered.
+//! Same seed, same bits: whatever the number of threads, whatever part of the picture is rendered, and whatever code is made of
+//! shaders.
 
 mod common;
 
-use common::{overrides, render_text};
+use common::{draw, overrides, pfm, render_text, scene_of};
 use lightbound::film::Picture;
 use lightbound::scene::build::Overrides;
+use lightbound_shader::Target;
 
 const SCENE: &str = r#"
 Sampler "zsobol" "integer pixelsamples" 6
@@ -61,4 +63,59 @@ fn a_crop_shows_the_same_pixels() {
 fn another_seed_is_another_picture() {
     let seed = |seed| bits(&render_text(SCENE, &Overrides { seed: Some(seed), ..overrides() }, 2));
     assert!(seed(1) != seed(2));
+}
+
+/// Materials of many kinds beside each other, so that groups of lanes are cut at all places.
+const MATERIALS: &str = r#"
+Sampler "zsobol" "integer pixelsamples" 3
+Integrator "path" "integer maxdepth" 4
+Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0
+Camera "orthographic" "float screenwindow" [-2 2 -1 1]
+Film "rgb" "integer xresolution" 34 "integer yresolution" 17
+WorldBegin
+LightSource "infinite" "rgb L" [0.3 0.4 0.5]
+LightSource "point" "rgb I" [5 4 3] "point3 from" [0.5 1 3]
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -0.5 2
+Shape "sphere" "float radius" 0.3
+AttributeEnd
+Texture "image" "spectrum" "imagemap" "string filename" "image.pfm"
+Texture "board" "float" "checkerboard" "float uscale" 5 "float vscale" 3 "float tex1" 0.1 "float tex2" 0.6
+MakeNamedMaterial "image" "string type" "diffuse" "texture reflectance" "image"
+MakeNamedMaterial "metal" "string type" "conductor" "float uroughness" 0.1 "texture vroughness" "board"
+MakeNamedMaterial "leaf" "string type" "diffusetransmission" "texture reflectance" "image" "rgb transmittance" [0.1 0.4 0.2]
+MakeNamedMaterial "glass" "string type" "dielectric"
+MakeNamedMaterial "frosted" "string type" "dielectric" "texture roughness" "board"
+MakeNamedMaterial "mirror" "string type" "conductor" "rgb reflectance" [0.9 0.8 0.7]
+MakeNamedMaterial "mix" "string type" "mix" "string materials" ["image" "frosted"] "texture amount" "board"
+MakeNamedMaterial "varnish" "string type" "coateddiffuse" "texture reflectance" "image" "texture thickness" "board"
+MakeNamedMaterial "lacquer" "string type" "coatedconductor" "float interface.roughness" 0.1 "texture conductor.roughness" "board"
+MakeNamedMaterial "coats" "string type" "mix" "string materials" ["varnish" "lacquer"] "texture amount" "board"
+MakeNamedMaterial "void" "string type" "interface"
+MakeNamedMaterial "holes" "string type" "mix" "string materials" ["mix" "void"] "float amount" 0.3
+NamedMaterial "image" Shape "bilinearmesh" "point3 P" [-9 -9 -1  9 -9 -1  -9 9 -1  9 9 -1]
+NamedMaterial "metal" AttributeBegin Translate -1.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "leaf" AttributeBegin Translate -0.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "glass" AttributeBegin Translate 0.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "frosted" AttributeBegin Translate 1.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "mirror" AttributeBegin Translate -1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "mix" AttributeBegin Translate -0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "holes" AttributeBegin Translate 0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "coats" AttributeBegin Translate 1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+"#;
+
+#[test]
+fn instruction_sets_leave_no_trace() {
+    let image = pfm(5, |x, y| [0.2 * x as f32, 0.2 * y as f32, 0.5]);
+    let render = |target| {
+        let scene = scene_of(MATERIALS, &[("image.pfm", image.clone())], &Overrides { target, ..overrides() });
+        assert!(scene.shaders.iter().all(|bound| bound.program.target() == target));
+        draw(&scene, 2)
+    };
+    let reference = render(Target::Interpreter);
+    assert_eq!(reference.invalid_samples, 0);
+    for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+        assert!(bits(&reference) == bits(&render(target)), "{target}");
+    }
 }

@@ -54,19 +54,15 @@ Material "subsurface" "string name" "Skin1" "float scale" 10 "float roughness" 0
 Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.3 "float g" 0 => "subsurface"; "diffuse"
 Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" of 0.5
 Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" of 0.5
-Material "coateddiffuse" "texture reflectance" "wood" "float roughness" 0.1 "float thickness" 1 "integer maxdepth" 9 => "coateddiffuse"; without the coat
-Material "coatedconductor" "spectrum conductor.eta" "metal-Au-eta" "float interface.roughness" 0 "float conductor.roughness" 0.1 => "coatedconductor"; without the coat
-Material "coatedconductor" "rgb reflectance" [1 0 1] "float conductor.uroughness" 0.2 "float interface.eta" 1.5 => "coatedconductor"; without the coat
-Material "diffusetransmission" "rgb transmittance" [0 1 0] "float scale" 0.5 Shape "sphere" => "diffusetransmission"; nothing is transmitted
 Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
 Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
 Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; left out
+Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; left out
+Material "coateddiffuse" "integer maxdepth" 9 => "integer maxdepth"; left out
+Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; left out
+Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; left out
 Material "" Shape "sphere" => deprecated; "interface"
 Material "none" Shape "sphere" => deprecated; "interface"
-Material "mix" "string materials" ["red" "steel"] "float amount" 0.9 Shape "sphere" => "mix"; larger weight
-Material "mix" "string materials" ["red" "steel"] "texture amount" "grey" Shape "sphere" => "mix"; larger weight
-Material "mix" "string materials" ["red" "void"] "float amount" 1 Shape "sphere" => "mix"; larger weight
-Material "mix" "string materials" ["later" "red"] Shape "sphere" MakeNamedMaterial "later" "string type" "mix" "string materials" ["steel" "void"] => "mix"; larger weight
 Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; left out
 Shape "cylinder" "float radius" 1 "float zmin" 0 => "cylinder"; left out
 Shape "loopsubdiv" "integer levels" 3 "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] => "loopsubdiv"; control mesh
@@ -158,6 +154,18 @@ MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" "glass-BK7" "flo
 MakeNamedMaterial "h" "string type" "dielectric" "float eta" 1.3 "float roughness" 0
 MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
 MakeNamedMaterial "i" "string type" "interface"
+MakeNamedMaterial "x" "string type" "diffusetransmission" "texture reflectance" "mixed" "rgb transmittance" [0.1 0.5 0.2] "float scale" 0.9
+MakeNamedMaterial "l" "string type" "coateddiffuse" "texture reflectance" "mixed" "float roughness" 0 "spectrum eta" "glass-BK7" "float thickness" 0.1
+MakeNamedMaterial "v" "string type" "coateddiffuse" "rgb reflectance" [0.2 0.3 0.4] "float uroughness" 0.1 "texture vroughness" "f"
+  "float eta" 1.4 "texture thickness" "f" "bool remaproughness" false
+MakeNamedMaterial "c" "string type" "coatedconductor" "spectrum conductor.eta" "metal-Au-eta" "spectrum conductor.k" "metal-Au-k"
+  "float interface.eta" 1.4 "float thickness" 0.1
+MakeNamedMaterial "p" "string type" "coatedconductor" "rgb reflectance" [0.3 0.4 0.5] "float conductor.roughness" 0.2
+  "float interface.uroughness" 0.2 "float interface.vroughness" 0.1 "spectrum interface.eta" "glass-BK7" "texture thickness" "f"
+MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughness" 0.2 "texture conductor.vroughness" "f"
+  "float interface.roughness" 0 "bool remaproughness" false
+MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
+MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"
@@ -166,6 +174,10 @@ NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] 
 NamedMaterial "g" Shape "sphere" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
 NamedMaterial "h" Shape "disk" "float height" 1 "float radius" 3 "float innerradius" 1 "float phimax" 200 "texture alpha" "f"
 NamedMaterial "t" Shape "disk" NamedMaterial "i" Shape "sphere"
+NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere" "float radius" 0.4
+NamedMaterial "v" Shape "disk" "float height" 5.5 NamedMaterial "c" Shape "sphere" "float radius" 0.5
+NamedMaterial "p" Shape "disk" "float height" 5.7 NamedMaterial "q" Shape "sphere" "float radius" 0.6
+NamedMaterial "z" Shape "disk" "float height" 4
 Attribute "shape" "float radius" 0.3
 AttributeBegin ReverseOrientation Translate 0 0 6 Scale 1 2 1 Rotate 30 0 0 1 ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]
   AreaLightSource "diffuse" "rgb L" [1 2 3] "float scale" 2 "bool twosided" true "float power" 9

@@ -219,6 +219,29 @@ mod tests {
     }
 
     #[test]
+    fn loops_that_parts_have_in_common_run_once() {
+        let text = "
+            struct Material { x: f32, y: f32 }
+            fn rounds(m: Material) -> vec2f {
+                var x = m.x;
+                var n = 0;
+                while n < 40 && x < m.y { x = x * x + m.x; n += 1; }
+                return vec2f(x, f32(n));
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(rounds(m).x, wi.xy); }
+            fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f { return vec3f(u, rounds(m).y); }
+            fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return rounds(m).y * wi.z; }";
+        let function = scatter(&shader(text), &Settings::default()).expect("it is valid");
+        let printed = function.to_string();
+        assert_eq!(printed.matches("loop").count(), 1, "{printed}");
+        let results = run(&function, &[0.25, 0.5, 0.0, 0.0, 1.0, 0.5, 2.0]);
+        // The orbit of 1/2: 0.75, 1.0625, 1.6289063, 3.1533356.
+        assert_eq!(results[2], 4.0_f32.to_bits());
+        assert_eq!(results[6], 16.0_f32.to_bits());
+        assert_eq!(f32::from_bits(results[3]), 4.0 * ((1.0625_f32 * 1.0625 + 0.5) * (1.0625_f32 * 1.0625 + 0.5) + 0.5));
+    }
+
+    #[test]
     fn setup_has_the_surface_and_what_is_set() {
         let function = setup(&shader(SHADER), &Settings::default()).expect("it is valid").expect("there is a setup");
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();

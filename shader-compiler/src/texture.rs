@@ -81,7 +81,9 @@ impl Texture {
         assert!(size <= MAX_WORDS, "an image of {width} × {height} texels is too large");
         let mut words = Vec::with_capacity(size);
         words.extend([width, height, 0, 0]);
-        words.extend(texels.iter().flatten().map(|x| if x.is_nan() { 0 } else { x.to_bits() }));
+        for texel in texels {
+            words.extend(texel.map(|x| if x.is_nan() { 0 } else { x.to_bits() }));
+        }
         let mut texture = Texture { words };
         texture.build_pyramid();
         debug_assert_eq!(texture.words.len(), size);

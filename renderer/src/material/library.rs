@@ -21,6 +21,10 @@ macro_rules! library {
 
 library! {
     "ashikhmin.wgsl",
+    "coated_conductor.wgsl",
+    "coated_diffuse.wgsl",
+    "conductor.wgsl",
+    "dielectric.wgsl",
     "diffuse.wgsl",
     "diffuse_transmission.wgsl",
     "fractal.wgsl",

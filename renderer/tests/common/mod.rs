@@ -1,23 +1,34 @@
 //! Renders scenes given as text, and estimates with known errors to hold the pictures against.
 #![allow(dead_code, reason = "each test program takes its part")]
 
+pub mod bsdf;
+
+use bsdf::Bsdf;
 use lightbound::accel::AccelKind;
 use lightbound::film::Picture;
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator::PathTracer;
-use lightbound::material::Bsdf;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
-use lightbound::render::{RenderOptions, render};
+use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::sampling::{Sampler, SamplerKind};
 use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
+use lightbound_shader::Target;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// No override at all.
 pub fn overrides() -> Overrides {
-    Overrides { accel: AccelKind::Auto, integrator: None, spp: None, seed: None, resolution: None, crop: None }
+    Overrides {
+        accel: AccelKind::Auto,
+        target: Target::best(),
+        integrator: None,
+        spp: None,
+        seed: None,
+        resolution: None,
+        crop: None,
+    }
 }
 
 /// Renders pbrt text; warnings are failures.
@@ -27,9 +38,14 @@ pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture
 
 /// Renders a scene as its file says.
 pub fn draw(scene: &Scene, threads: usize) -> Picture {
+    work(scene, threads).picture
+}
+
+/// The same, with what it took.
+pub fn work(scene: &Scene, threads: usize) -> Rendering {
     let stop = AtomicBool::new(false);
     let options = RenderOptions { threads, time_limit: None, features: true, stop: &stop, progress: &|_| () };
-    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture
+    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
 }
 
 /// Writes one file of each kind for scenes to name: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and the index of
@@ -93,6 +109,9 @@ impl Estimate {
         for c in 0..3 {
             let (a, b) = (self.mean[c], other.mean[c]);
             let error = self.error[c].hypot(other.error[c]);
+            if ![a, b, error].into_iter().all(f64::is_finite) {
+                return Err(format!("channel {c}: {a} and {b} ± {error}"));
+            }
             if (a - b).abs() > sigmas * error + 1e-4 * b.abs() {
                 return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5}"));
             }
@@ -148,9 +167,8 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
         if event == depth {
             break;
         }
-        let bsdf = scene.materials[primitive.material as usize].bsdf(&surface.lookup());
-        let [lobe, u, v, _] = numbers(event);
-        let Some(s) = bsdf.sample(lobe, vec2(u, v), surface.frame.to_local(-ray.d)) else { break };
+        let bsdf = Bsdf::new(scene, &hit, &surface);
+        let Some(s) = bsdf.sample(numbers(event), surface.frame.to_local(-ray.d)) else { break };
         throughput *= s.weight;
         let d = surface.frame.to_world(s.wi);
         ray = Ray::new(surface.origin_towards(d), d);

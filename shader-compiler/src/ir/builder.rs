@@ -3,9 +3,10 @@
 //! Every operation that is appended is first folded, if its arguments are constants, then simplified
 //! ([`crate::passes::simplify`]), then looked up among the operations in scope (global value numbering by hash-consing; since
 //! dominance is nesting, a table with undo is all it takes), and last placed outside of all loops in which it does not vary
-//! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects. A pass that
-//! rebuilds a function through a builder gets all of that.
+//! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects, and a loop that
+//! is [alike](super::alike) one in scope is that one. A pass that rebuilds a function through a builder gets all of that.
 
+use super::alike::Alike;
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
 use super::op::{Emit, Op};
 use super::types::Type;
@@ -329,7 +330,7 @@ impl Builder {
         let (Kind::Head { init, params }, head) = self.close() else { unreachable!("a body is within a head") };
         debug_assert_eq!(next.len(), params.len(), "a loop's body yields its parameters");
         let level = self.scopes.len() - 1;
-        let mut node = Loop {
+        let node = Loop {
             init,
             params,
             head: Block { stmts: head, yields: vec![] },
@@ -337,6 +338,29 @@ impl Builder {
             body: Block { stmts: body, yields: next.to_vec() },
             results: vec![],
         };
+        match self.loop_like(&node, &exits) {
+            Some((level, index, exits)) => self.exit(level, index, exits),
+            None => {
+                self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
+                self.exit(level, self.scopes[level].stmts.len() - 1, exits)
+            }
+        }
+    }
+
+    /// A loop in scope that is alike: the number of its block and of its statement, and what the exits are called there.
+    fn loop_like(&self, node: &Loop, exits: &[Value]) -> Option<(usize, usize, Vec<Value>)> {
+        self.scopes.iter().enumerate().find_map(|(level, scope)| {
+            scope.stmts.iter().enumerate().find_map(|(index, stmt)| {
+                let Stmt::Loop(known) = stmt else { return None };
+                let alike = Alike::of(&self.function, node, known)?;
+                Some((level, index, exits.iter().map(|&exit| alike.name(exit)).collect()))
+            })
+        })
+    }
+
+    /// The results by which values of a loop's head are known after it; a loop without any is dropped.
+    fn exit(&mut self, level: usize, index: usize, exits: Vec<Value>) -> Vec<Value> {
+        let Stmt::Loop(mut node) = self.scopes[level].stmts.remove(index) else { unreachable!("a loop stands there") };
         let results = exits.into_iter().map(|exit| {
             // What was there before the loop is no result of it.
             if self.level(exit) <= level {
@@ -352,7 +376,7 @@ impl Builder {
         });
         let results = results.collect();
         if !node.results.is_empty() {
-            self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
+            self.scopes[level].stmts.insert(index, Stmt::Loop(node));
         }
         results
     }

@@ -4,6 +4,7 @@
 //! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold of it. [`table`] is memory that it
 //! may read.
 
+mod alike;
 pub mod builder;
 pub mod function;
 pub mod op;

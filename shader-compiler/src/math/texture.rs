@@ -440,7 +440,7 @@ mod tests {
             1e9,
         ];
         match random.below(8) {
-            0 => SPECIAL[random.below(14) as usize],
+            0 => SPECIAL[random.below(14)],
             1 | 2 => (random.below(40 * size as usize) as f32 - 20.0 * size as f32) / (2.0 * size as f32),
             3 => (random.below(1 << 24) as f32 - 8388608.0) * (random.below(1 << 10) as f32),
             4 => f32::from_bits(random.bits() as u32),

@@ -98,6 +98,13 @@ fn hull(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
+/// The hulls of all channels; texels are not NaN.
+fn both([a, b]: [[f32; CHANNELS]; 2], [c, d]: [[f32; CHANNELS]; 2]) -> [[f32; CHANNELS]; 2] {
+    let least = std::array::from_fn(|k| if c[k] < a[k] { c[k] } else { a[k] });
+    let greatest = std::array::from_fn(|k| if b[k] < d[k] { d[k] } else { b[k] });
+    [least, greatest]
+}
+
 /// The hull of nothing.
 const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
@@ -109,23 +116,24 @@ impl Texture {
         for level in levels {
             for row in 0..level.height {
                 for column in 0..level.width {
-                    let bounds: [[f32; 2]; CHANNELS] = std::array::from_fn(|channel| {
-                        let [right, below] = [(column, fine.width), (row, fine.height)].map(|(k, n)| (2 * k + 1).min(n - 1));
-                        let children = [(2 * column, 2 * row), (right, 2 * row), (2 * column, below), (right, below)];
-                        children.into_iter().map(|(x, y)| self.entry(fine, x, y, channel)).fold(EMPTY, hull)
-                    });
-                    for end in [0, 1] {
-                        self.words.extend(bounds.iter().map(|bounds| bounds[end].to_bits()));
-                    }
+                    let [right, below] = [(column, fine.width), (row, fine.height)].map(|(k, n)| (2 * k + 1).min(n - 1));
+                    let children = [(2 * column, 2 * row), (right, 2 * row), (2 * column, below), (right, below)];
+                    let [a, b, c, d] = children.map(|(column, row)| self.entry(fine, column, row));
+                    let [least, greatest] = both(both(a, b), both(c, d));
+                    self.words.extend(least.map(f32::to_bits));
+                    self.words.extend(greatest.map(f32::to_bits));
                 }
             }
             fine = level;
         }
     }
 
-    /// Least and greatest value of a channel in a block.
-    fn entry(&self, level: Level, column: u32, row: u32, channel: usize) -> [f32; 2] {
-        level.entry(column, row).map(|at| f32::from_bits(self.words[at + channel]))
+    /// Least and greatest values of the channels in a block.
+    fn entry(&self, level: Level, column: u32, row: u32) -> [[f32; CHANNELS]; 2] {
+        level.entry(column, row).map(|at| {
+            let words = self.words[at..].first_chunk().expect("an entry has all its words");
+            words.map(f32::from_bits)
+        })
     }
 
     /// Bounds of a channel in a rectangle of texels, which contain the rectangle's hull.
@@ -138,7 +146,8 @@ impl Texture {
         let level = levels(self.width(), self.height()).find(spans_two).expect("the last level has one entry");
         let [left, right, top, bottom] = [left, right, top, bottom].map(|end| end >> level.level);
         let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
-        corners.into_iter().map(|(column, row)| self.entry(level, column, row, channel as usize)).fold(EMPTY, hull)
+        let entries = corners.into_iter().map(|(column, row)| self.entry(level, column, row));
+        entries.map(|ends| ends.map(|channels| channels[channel as usize])).fold(EMPTY, hull)
     }
 
     /// Bounds of all values that a look-up of a channel gives for coordinates in a box, given by the least and the greatest of
@@ -227,7 +236,8 @@ mod tests {
                     for channel in 0..4 {
                         let texels = block(row, height).flat_map(|y| block(column, width).map(move |x| (x, y)));
                         let range = texels.map(|(x, y)| [texel(&texture, x, y, channel); 2]).fold(EMPTY, hull);
-                        assert_eq!(texture.entry(level, column, row, channel as usize), range);
+                        let entry = texture.entry(level, column, row);
+                        assert_eq!(entry.map(|ends| ends[channel as usize]), range);
                     }
                 }
             }
@@ -240,7 +250,7 @@ mod tests {
     fn end(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 8] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];
         match random.below(16) {
-            0 => SPECIAL[random.below(8) as usize],
+            0 => SPECIAL[random.below(8)],
             1..=5 => (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32),
             _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
         }
@@ -249,7 +259,7 @@ mod tests {
     /// An interval: a point, tiny, a part of the image, or wide.
     fn interval(random: &mut Random, size: u32) -> [f32; 2] {
         let low = end(random, size);
-        let width = [0.0, 1e-7, 0.3 / size as f32, 0.1, 0.7, 3.0][random.below(6) as usize];
+        let width = [0.0, 1e-7, 0.3 / size as f32, 0.1, 0.7, 3.0][random.below(6)];
         match random.below(8) {
             0 => [low, end(random, size)],
             1 => [low, low.next_up()],
@@ -259,10 +269,8 @@ mod tests {
 
     /// A coordinate in an interval; any where that means all.
     fn within(random: &mut Random, [low, high]: [f32; 2], size: u32) -> f32 {
-        if !(low <= high) {
-            return end(random, size);
-        }
         match random.below(6) {
+            _ if low.partial_cmp(&high).is_none_or(|order| order.is_gt()) => end(random, size),
             0 => low,
             1 => high,
             2 => low.next_up().min(high),
@@ -342,7 +350,8 @@ mod tests {
         assert_eq!(range(Wrap::Black, Filter::Bilinear, [80.0, 90.0], [1.0, 36.0]), [0.0, 0.0]);
         assert_eq!(range(Wrap::Clamp, Filter::Point, [80.0, 90.0], [1.1, 1.9]), of_texels(&texture, &[(63, 1)]));
         // Once around, and any coordinates.
-        let whole = levels(width, height).last().map(|top| texture.entry(top, 0, 0, 1)).expect("there is a top");
+        let whole =
+            levels(width, height).last().map(|top| texture.entry(top, 0, 0).map(|ends| ends[1])).expect("there is a top");
         assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), whole);
         for ends in [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]] {
             for wrap in WRAPS {

@@ -1,0 +1,222 @@
+//! A diffuse base under a clear dielectric coat, polished or rough, in closed form: a stand-in for pbrt-v4's `coateddiffuse`.
+//!
+//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) kd / (π (η² − kd η² R))
+//!
+//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished coat is a delta function, which
+//!   the renderer adds: F(cos θo) in the mirror's direction.
+//! - T is what gets into the coat, 1 − F if it is polished. Light of a solid angle fills one that is 1/η² of it inside, hence η².
+//! - l is the length of the way through the coat, whose thickness is t; it absorbs, with an extinction of 1, and does not scatter.
+//! - R is the part of the light from the base that returns to it, 1 − T̄/η² if the coat is polished and does not absorb, where T̄
+//!   is the mean of 1 − F over diffuse light from outside (for diffuse light, F inside and outside are related so). The sum over
+//!   all returns is a geometric series, since the base forgets where light came from.
+//!
+//! With a polished coat this is exact but for the fits of T̄ and of the absorption on returns; a base with kd = 1 under a coat of
+//! no thickness reflects 1 within 0.0003. Under a rough coat, T, l and R are fits to a random walk as pbrt-v4 does it, in which
+//! light that would bounce from facet to facet is lost, at each passage of the coat: so energy is lost rather than made.
+//!
+//! Against such walks of 10⁵ paths, in f64 and without limit of depth (η of 1.2, 1.5, 2; α from 0 to 0.8; kd from 0.5 to 1), the
+//! albedo of the base differs
+//!
+//! - under a polished coat, by less than 1 %, at 87° off the normal 3 %, for thicknesses up to 1;
+//! - under a rough one up to 0.01 thick, by up to 7 % up to 75°, and 10 % at 87°;
+//! - under a rough one 0.1 thick, by up to 14 % up to 75°, and 28 % at 87°; thicker ones let through too much of what little they
+//!   do.
+//!
+//! The radiance towards the last 20° above the horizon alone is up to 20 % off under rough coats up to 0.01 thick. pbrt-v4 itself
+//! ends walks after five reflections at the base by default, and with them (kd R)⁵ of the light: 7 % of it where kd = 1 and η =
+//! 1.5, 0.2 % where kd = 0.5.
+//!
+//! Sampled by the cosine for the base and by the normals visible from wo for the coat (Heitz 2018; Dupuy and Benyoub 2023), in
+//! proportion to about what each reflects; under a polished coat the base alone. Reciprocal; without bound where the coat is rough
+//! and both wi and wo graze.
+
+const INV_PI = 0.3183098861837907;
+const INV_TWO_PI = 0.15915494309189535;
+
+/// Cosines up to this one count as along the surface, where the coat reflects nothing.
+const GRAZING = 1e-9;
+
+/// A coat less rough along both axes is polished.
+const SMOOTH = 0.001;
+
+/// The least roughness of one axis where the other is rough.
+const LEAST_ALPHA = 1e-4;
+
+/// The greatest float below 1.
+const BELOW_ONE = 0.99999994;
+
+struct Material {
+    /// Albedo of the base. range: [0, 1], default: 0.5
+    kd: vec3f,
+    /// Index of refraction of the coat. range: [1, 3], default: 1.5
+    eta: f32,
+    /// Roughness of the coat along x. Below 0.001 along both axes it is polished. range: [0, 1000], default: 0
+    alpha_x: f32,
+    /// Roughness of the coat along y. range: [0, 1000], default: 0
+    alpha_y: f32,
+    /// Thickness of the coat, in mean free paths of light, all of which is absorbed. range: [0, 1000], default: 0.01
+    thickness: f32,
+}
+
+/// The roughness of the coat's facets.
+fn roughness(m: Material) -> vec2f {
+    return max(vec2f(m.alpha_x, m.alpha_y), vec2f(LEAST_ALPHA));
+}
+
+fn is_polished(m: Material) -> bool {
+    return max(m.alpha_x, m.alpha_y) < SMOOTH;
+}
+
+/// Whether facets of the coat reflect light from wi to wo.
+fn reflects(wi: vec3f, wo: vec3f, m: Material) -> bool {
+    return !is_polished(m) && min(wi.z, wo.z) > GRAZING;
+}
+
+/// Square of the length that stretching adds to w.z: αx²w.x² + αy²w.y².
+fn stretch2(w: vec3f, alpha: vec2f) -> f32 {
+    let s = alpha * w.xy;
+    return dot(s, s);
+}
+
+/// σ(w), the length of w after stretching.
+fn sigma(w: vec3f, alpha: vec2f) -> f32 {
+    return sqrt(stretch2(w, alpha) + w.z * w.z);
+}
+
+/// η times the length of a refracted vector along the normal, for one of length √n2 whose part along the normal is c.
+fn refract_cosine(c: f32, n2: f32, eta: f32) -> f32 {
+    return sqrt(max((eta - 1.0) * (eta + 1.0) * n2 + c * c, 1e-12 * n2));
+}
+
+/// F and 1 − F, each with all its digits, from the cosine outside and η times that in the coat, times a common factor.
+fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
+    let eta2 = eta * eta;
+    let p = eta2 * cosine + refracted;
+    let q = cosine + refracted;
+    let scale = 1.0 / (p * q);
+    let a = q * scale;
+    let b = p * scale;
+    let parallel = (eta2 * cosine - refracted) * a;
+    let perpendicular = (cosine - refracted) * b;
+    let transmitted = 2.0 * cosine * refracted * (eta2 * (a * a) + b * b);
+    return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), transmitted);
+}
+
+/// What the coat reflects of the light from w, and T. The former is F at a mean of the cosines at which w sees facets, the
+/// latter also without what facets hide on its way in: both are exact for a polished coat, else fits.
+fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
+    let z = max(w.z, GRAZING);
+    let c = min(0.5 * (z + sqrt(z * z + 5.3 * stretch2(w, alpha))), 1.0);
+    let shares = fresnel(c, refract_cosine(c, 1.0, m.eta), m.eta);
+    let mean = 0.5 * (alpha.x + alpha.y);
+    let lost = mean * mean * (2.13 - 1.68 * z);
+    return vec2f(shares.x, shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + lost));
+}
+
+/// Length of the way of w through a coat of thickness 1, by Snell's law; longer, by a fit, where rough facets let light in
+/// sideways.
+fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
+    let mean = 0.5 * (alpha.x + alpha.y);
+    let grazing = 1.0 - max(w.z, 0.0);
+    let detour = 1.0 + 3.0 * mean / (1.0 + 0.8 * mean) * (grazing * grazing * grazing);
+    return m.eta * detour / refract_cosine(w.z, 1.0, m.eta);
+}
+
+/// kd/(η² − kd η² R). R without absorption, for η² of which `rough` stands, falls with the roughness of the coat by a fit; the
+/// share of it that is not absorbed, x⁴, is within 0.015 of what a polished coat of η up to 3 has.
+fn base(m: Material, alpha: vec2f) -> vec3f {
+    let eta2 = m.eta * m.eta;
+    let reflected = eta2 - diffuse_transmittance(m.eta);
+    let mean = 0.5 * (alpha.x + alpha.y);
+    let rough = reflected * reflected / max(reflected + (2.53 * eta2 - 1.15 * reflected) * (mean * (mean + 0.12)), 1e-6);
+    let r = sqrt(max(eta2 - 1.0, 1e-6));
+    let x = r / (r + 0.89 * m.eta * m.thickness);
+    let x2 = x * x;
+    return m.kd / (eta2 - m.kd * (rough * (x2 * x2)));
+}
+
+/// T̄ of a polished coat, within 0.0003 of the integral for η from 1 to 3.
+fn diffuse_transmittance(eta: f32) -> f32 {
+    let y = (eta - 1.0) / (eta + 1.0);
+    return 1.0 - y * (0.60073961 + y * (-1.8300335 + y * (7.90437113 + y * (-13.55487049 + y * 9.36841349))));
+}
+
+/// D/2 for a half vector of any length whose square is h2, over a common denominator, for one division.
+fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
+    let a = alpha.x * alpha.y;
+    let x = h.x * alpha.y;
+    let y = h.y * alpha.x;
+    let z = h.z * a;
+    let ratio = a * h2 / (x * x + y * y + z * z);
+    return INV_TWO_PI * a * (ratio * ratio);
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let alpha = roughness(m);
+    let entering = surface(wi, alpha, m).y * surface(wo, alpha, m).y;
+    let passing = exp(max(-m.thickness * (path(wi, alpha, m) + path(wo, alpha, m)), -80.0));
+    var coat = 0.0;
+    if reflects(wi, wo, m) {
+        let h = wi + wo;
+        let h2 = dot(h, h);
+        let c = 0.5 * h2;
+        let reflected = fresnel(c, refract_cosine(c, h2, m.eta), m.eta).x;
+        coat = reflected * half_density(h, h2, alpha) / (sigma(wi, alpha) * wo.z + sigma(wo, alpha) * wi.z);
+    }
+    return coat + (INV_PI * entering * passing) * base(m, alpha);
+}
+
+/// How often the coat is sampled rather than the base: by the light that each reflects.
+fn coat_share(wo: vec3f, alpha: vec2f, m: Material) -> f32 {
+    let shares = surface(wo, alpha, m);
+    let below = base(m, alpha);
+    let diffuse = diffuse_transmittance(m.eta) * shares.y * max(max(below.x, below.y), below.z);
+    return select(shares.x / max(shares.x + diffuse, 1e-9), 0.0, is_polished(m));
+}
+
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
+fn disk(u: vec2f) -> vec2f {
+    let p = 2.0 * u - 1.0;
+    let swap = abs(p.x) > abs(p.y);
+    let r = select(p.y, p.x, swap);
+    let t = select(p.x, p.y, swap) / select(r, 1.0, r == 0.0);
+    let s = t * t;
+    let sine = t * (0.7853982 + s * (-0.08074543 + s * (0.002490007 + s * -3.59544e-5)));
+    let cosine = 1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
+    return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let alpha = roughness(m);
+    // The first number decides the lobe, and what is left of it is uniform again.
+    let share = coat_share(wo, alpha, m);
+    let coat = u.x < share;
+    let rest = (u.x - select(share, 0.0, coat)) / select(1.0 - share, share, coat);
+    let d = disk(vec2f(min(rest, BELOW_ONE), u.y));
+    let r2 = min(dot(d, d), 1.0);
+    var wi = vec3f(d, sqrt(1.0 - r2));
+    if coat {
+        // Reflected by a facet that is visible from wo: in the stretched space, where facets make a sphere, halfway between wo and
+        // a point that is uniform on the cap z > −wo.z.
+        let length = sigma(wo, alpha);
+        let height = length + wo.z;
+        let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+        let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
+        let mirrored = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+        // Newton's step towards a length of 1.
+        wi = mirrored * (1.5 - 0.5 * dot(mirrored, mirrored));
+    }
+    return wi;
+}
+
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let alpha = roughness(m);
+    let share = coat_share(wo, alpha, m);
+    var coat = 0.0;
+    if reflects(wi, wo, m) {
+        let h = wi + wo;
+        coat = half_density(h, dot(h, h), alpha) / (wo.z + sigma(wo, alpha));
+    }
+    return share * coat + (1.0 - share) * INV_PI * max(wi.z, 0.0);
+}

@@ -1,0 +1,113 @@
+//! Rough metal: Trowbridge–Reitz (GGX) microfacets that reflect by the Fresnel equations of a complex index of refraction.
+//!
+//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)
+//!
+//! after Torrance and Sparrow 1967, *Theory for off-specular reflection from roughened surfaces*, and Walter et al. 2007,
+//! *Microfacet models for refraction through rough surfaces*, with the unit half vector h and
+//!
+//! - D = 1/(π αx αy ((h·x/αx)² + (h·y/αy)² + (h·z)²)²);
+//! - G₂ = 1/(1 + Λ(wi) + Λ(wo)), Smith's masking and shadowing, height-correlated (Heitz 2014, *Understanding the masking-shadowing
+//!   function in microfacet-based BRDFs*). With σ(w) = √(αx²w.x² + αy²w.y² + w.z²), Λ = (σ(w)/cos θ − 1)/2, so that
+//!   G₂/(cos θi cos θo) = 2/(σ(wi) cos θo + σ(wo) cos θi), which divides by no cosine;
+//! - F of unpolarised light for the index η − i k, one per colour.
+//!
+//! It is pbrt-v4's `conductor`. Sampled by the normals that are visible from wo (Heitz 2018), as spherical caps (Dupuy and Benyoub
+//! 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the albedo is at most 1, and the rougher the more of the
+//! light is lost that would bounce from facet to facet. Without bound where both wi and wo graze.
+
+const INV_TWO_PI = 0.15915494309189535;
+
+/// Cosines up to this one count as along the surface, where nothing is reflected.
+const GRAZING = 1e-9;
+
+struct Material {
+    /// Index of refraction. range: [0.0001, 10000], default: (0.10511414, 0.9779329, 1.2046659)
+    eta: vec3f,
+    /// Extinction coefficient. range: [0, 10000], default: (3.2734907, 2.5925198, 2.369188)
+    k: vec3f,
+    /// Roughness along x. range: [0.0001, 1000], default: 0.1
+    alpha_x: f32,
+    /// Roughness along y. range: [0.0001, 1000], default: 0.1
+    alpha_y: f32,
+}
+
+/// σ(w), the length of w after stretching.
+fn sigma(w: vec3f, m: Material) -> f32 {
+    let x = m.alpha_x * w.x;
+    let y = m.alpha_y * w.y;
+    return sqrt(x * x + y * y + w.z * w.z);
+}
+
+/// D/2 for a half vector of any length whose square is h2, over a common denominator, for one division.
+fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
+    let alpha = m.alpha_x * m.alpha_y;
+    let x = h.x * m.alpha_y;
+    let y = h.y * m.alpha_x;
+    let z = h.z * alpha;
+    let ratio = alpha * h2 / (x * x + y * y + z * z);
+    return INV_TWO_PI * alpha * (ratio * ratio);
+}
+
+/// F for a cosine whose square is cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² = p + t, the perpendicular
+/// share is (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ; the parallel one that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c
+/// sin²θ (Born and Wolf, *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
+fn fresnel(cos2: f32, m: Material) -> vec3f {
+    let sin2 = 1.0 - cos2;
+    let eta2 = m.eta * m.eta;
+    let k2 = m.k * m.k;
+    let t = eta2 - k2 - sin2;
+    let p = sqrt(t * t + 4.0 * eta2 * k2);
+    let c = sqrt(2.0 * cos2 * max(p + t, vec3f()));
+    let s = p + cos2;
+    let parallel = cos2 * p + sin2 * sin2;
+    return (s - c) * parallel / ((s + c) * (parallel + sin2 * c));
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let h = wi + wo;
+    let h2 = dot(h, h);
+    // The cosine of half the angle between wi and wo; away from 0, so that no ratio in F is 0/0 where η = 1 and k = 0.
+    let f = fresnel(clamp(0.25 * h2, 1e-12, 1.0), m);
+    let lobe = half_density(h, h2, m) / (sigma(wi, m) * wo.z + sigma(wo, m) * wi.z);
+    return f * select(0.0, lobe, min(wi.z, wo.z) > GRAZING);
+}
+
+/// A normal of any length that is visible from wo. In the stretched space, where facets make a sphere, it lies halfway between wo
+/// and a point that is uniform on the cap z > −wo.z.
+fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let alpha = vec2f(m.alpha_x, m.alpha_y);
+    let d = disk(u);
+    let r2 = dot(d, d);
+    let length = sigma(wo, m);
+    let height = length + wo.z;
+    let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
+    return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
+}
+
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
+/// the sine and cosine of up to an eighth of a turn.
+fn disk(u: vec2f) -> vec2f {
+    let p = 2.0 * u - 1.0;
+    let swap = abs(p.x) > abs(p.y);
+    let r = select(p.y, p.x, swap);
+    let t = select(p.x, p.y, swap) / select(r, 1.0, r == 0.0);
+    let s = t * t;
+    let sine = t * (0.7853982 + s * (-0.08074543 + s * (0.002490007 + s * -3.59544e-5)));
+    let cosine = 1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
+    return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
+}
+
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let h = visible_normal(u, wo, m);
+    let wi = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
+    // Newton's step towards a length of 1.
+    return wi * (1.5 - 0.5 * dot(wi, wi));
+}
+
+/// The density of visible normals G₁(wo) D wo·h/cos θo, with G₁ = 2 cos θo/(cos θo + σ(wo)), over the Jacobian of the reflection, 4
+/// wo·h.
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
+    let h = wi + wo;
+    let density = half_density(h, dot(h, h), m) / (wo.z + sigma(wo, m));
+    return select(0.0, density, min(wi.z, wo.z) > GRAZING);
+}

@@ -1,0 +1,346 @@
+//! Scenes with shaders of their own: what reaches the shader, and what is said of what cannot.
+
+use lightbound::accel::AccelKind;
+use lightbound::integrator::PathTracer;
+use lightbound::render::{RenderOptions, render};
+use lightbound::scene::Scene;
+use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::diagnostics::{Diagnostics, SceneError};
+use lightbound_shader::Target;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// The camera looks at a square that fills the picture, under light of 1 from everywhere: it sees the albedo.
+const BEFORE: &str = r#"
+LookAt 0 0 -5  0 0 0  0 1 0
+Camera "perspective" "float fov" 10
+Film "rgb" "integer xresolution" 4 "integer yresolution" 4
+Sampler "zsobol" "integer pixelsamples" 64
+Integrator "path" "integer maxdepth" 1
+WorldBegin
+LightSource "infinite" "rgb L" [1 1 1]
+"#;
+const SQUARE: &str = r#"
+Shape "bilinearmesh" "point3 P" [-2 -2 0  2 -2 0  -2 2 0  2 2 0]
+"#;
+
+/// Parameters of all types; the albedo has a digit of each.
+const ALL: &str = "
+/// Rounds of nothing.
+override rounds: u32 = 3;
+override scale: f32 = 1.0;
+override shown = true;
+struct Material {
+    /// range: [0, 1], default: 0
+    f: f32,
+    /// default: 0
+    f2: vec2f,
+    /// range: [0, 10], default: 0
+    f3: vec3f,
+    /// default: 0
+    f4: vec4f,
+    /// range: [-10, 10], default: 0
+    i: i32,
+    /// default: 0
+    u2: vec2u,
+    /// default: false
+    b: bool,
+    /// default: false
+    b2: vec2<bool>,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let sum = f32(m.i) + f32(m.u2.x) + 2.0 * f32(m.u2.y) + m.f2.x + 2.0 * m.f2.y + m.f + m.f4.x + m.f4.w
+        + select(0.0, 0.25, m.b) + select(0.0, 0.5, m.b2.y) + 0.125 * (f32(rounds) - 3.0);
+    return select(0.0, scale, shown) * (m.f3 + sum) / 3.14159265;
+}
+";
+
+/// A sampler that forgets the cosine.
+const BROKEN: &str = "
+struct Material {
+    /// default: 0.5
+    kd: vec3f,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd / 3.14159265; }
+fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
+    let s = sqrt(1.0 - u.x * u.x);
+    return vec3f(s * cos(6.2831853 * u.y), s * sin(6.2831853 * u.y), u.x);
+}
+fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return max(wi.z, 0.0) / 3.14159265; }
+";
+
+const REQUIRED: &str = "
+override n: u32;
+struct Material {
+    /// range: [0, 1]
+    kd: vec3f,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * f32(n); }
+";
+
+fn overrides() -> Overrides {
+    let (accel, target) = (AccelKind::Auto, Target::best());
+    Overrides { accel, target, integrator: None, spp: None, seed: None, resolution: None, crop: None }
+}
+
+/// A folder with shaders and a picture.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        place.write("all.wgsl", ALL);
+        place.write("broken.wgsl", BROKEN);
+        place.write("required.wgsl", REQUIRED);
+        place.write(
+            "wrong.wgsl",
+            "struct Material { kd: vec3f }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {\n    return m.kdd;\n}\n",
+        );
+        place.write("taken.wgsl", "struct Material { filename: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.filename); }");
+        place.write("latin.wgsl", b"// first\n// \xe9t\xe9\n");
+        std::fs::create_dir(place.path("folder.wgsl")).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// The scene of what stands before the square, and its warnings.
+    fn load(&self, world: &str, strict: bool) -> Result<(Scene, Vec<String>), SceneError> {
+        self.write("scene.pbrt", format!("{BEFORE}{world}{SQUARE}"));
+        let mut diagnostics = Diagnostics::new(strict);
+        let loaded = load(&self.path("scene.pbrt"), &overrides(), &mut diagnostics)?;
+        Ok((loaded.scene, diagnostics.warnings().iter().map(ToString::to_string).collect()))
+    }
+
+    fn scene(&self, world: &str) -> Scene {
+        self.load(world, true).unwrap_or_else(|error| panic!("{world}\n{error:?}")).0
+    }
+
+    fn error(&self, world: &str) -> SceneError {
+        self.load(world, false).err().unwrap_or_else(|| panic!("{world}\nis refused"))
+    }
+
+    /// What the camera sees, on average.
+    fn albedo(&self, world: &str) -> [f64; 3] {
+        let (scene, stop) = (self.scene(world), AtomicBool::new(false));
+        let options = RenderOptions { threads: 1, time_limit: None, features: false, stop: &stop, progress: &|_| () };
+        let picture = render(&scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture;
+        assert_eq!(picture.invalid_samples, 0);
+        let mean = |c: usize| picture.radiance.iter().map(|p| f64::from(p[c])).sum::<f64>() / picture.radiance.len() as f64;
+        [0, 1, 2].map(mean)
+    }
+}
+
+fn assert_sees(place: &Place, world: &str, expected: [f64; 3]) {
+    let seen = place.albedo(world);
+    let near = std::iter::zip(seen, expected).all(|(a, b)| (a - b).abs() < 0.02 * b.abs() + 1e-6);
+    assert!(near, "{world}\nis seen as {seen:?}, not {expected:?}");
+}
+
+#[test]
+fn constants_of_all_types_reach_the_shader() {
+    let place = Place::new();
+    for (parameters, expected) in [
+        ("", [0.0; 3]),
+        (r#""float f" 0.5"#, [0.5; 3]),
+        (r#""integer f" 1"#, [1.0; 3]),
+        (r#""float f2" [0.25 0.5]"#, [1.25; 3]),
+        (r#""float f2" 0.25"#, [0.75; 3]),
+        (r#""point2 f2" [0.25 0.5]"#, [1.25; 3]),
+        (r#""vector2 f2" [0.25 0.5]"#, [1.25; 3]),
+        (r#""rgb f3" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]),
+        (r#""float f3" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]),
+        (r#""integer f3" [1 2 3]"#, [1.0, 2.0, 3.0]),
+        (r#""float f3" 0.2"#, [0.2; 3]),
+        (r#""vector3 f3" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]),
+        (r#""point3 f3" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]),
+        (r#""normal f3" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]),
+        (r#""spectrum f3" [300 0.5 900 0.5]"#, [0.5; 3]),
+        (r#""float f4" [0.25 9 9 0.5]"#, [0.75; 3]),
+        (r#""integer i" 2"#, [2.0; 3]),
+        (r#""integer i" -1 "integer u2" [1 2]"#, [4.0; 3]),
+        (r#""integer u2" 1"#, [3.0; 3]),
+        (r#""bool b" true"#, [0.25; 3]),
+        (r#""bool b2" [true false]"#, [0.0; 3]),
+        (r#""bool b2" true"#, [0.5; 3]),
+        (r#""integer rounds" 11"#, [1.0; 3]),
+        (r#""float f" 0.5 "float scale" 2"#, [1.0; 3]),
+        (r#""float f" 0.5 "integer scale" 2 "bool shown" false"#, [0.0; 3]),
+    ] {
+        assert_sees(&place, &format!(r#"Material "shader" "string filename" "all.wgsl" {parameters}"#), expected);
+    }
+}
+
+#[test]
+fn parameters_may_be_textures() {
+    let place = Place::new();
+    let textures = r#"
+        Texture "half" "float" "constant" "float value" 0.5
+        Texture "tint" "spectrum" "constant" "rgb value" [0.1 0.2 0.3]
+        Texture "both" "float" "constant" "float value" 0.25
+        Texture "both" "spectrum" "constant" "rgb value" [0.1 0.2 0.3]
+        Texture "board" "float" "checkerboard" "float tex1" 0.25 "float tex2" 0.75 "float uscale" 64 "float vscale" 64
+        Texture "far" "float" "constant" "float value" 7
+    "#;
+    for (parameters, expected) in [
+        (r#""texture f" "half""#, [0.5; 3]),
+        (r#""texture f" "both""#, [0.25; 3]),
+        (r#""texture f" "board""#, [0.5; 3]),
+        (r#""texture f" "far""#, [1.0; 3]),
+        (r#""texture f2" "half""#, [1.5; 3]),
+        (r#""texture f2" "tint""#, [0.5; 3]),
+        (r#""texture f3" "tint""#, [0.1, 0.2, 0.3]),
+        (r#""texture f3" "both""#, [0.1, 0.2, 0.3]),
+        (r#""texture f3" "half" "float f" 0.25"#, [0.75; 3]),
+        (r#""texture i" "far""#, [7.0; 3]),
+        (r#""texture u2" "far""#, [21.0; 3]),
+        (r#""texture b" "half""#, [0.25; 3]),
+        (r#""texture b2" "both""#, [0.0; 3]),
+    ] {
+        assert_sees(&place, &format!(r#"{textures} Material "shader" "string filename" "all.wgsl" {parameters}"#), expected);
+    }
+}
+
+#[test]
+fn shaders_are_found_beside_the_scene_then_in_the_library() {
+    let place = Place::new();
+    let diffuse = r#"MakeNamedMaterial "a" "string type" "shader" "string filename" "diffuse.wgsl" "rgb kd" [0.1 0.2 0.3] NamedMaterial "a""#;
+    assert_sees(&place, diffuse, [0.1, 0.2, 0.3]);
+    let absolute = format!(r#"Material "shader" "string filename" "{}" "float f" 0.5"#, place.path("all.wgsl").display());
+    assert_sees(&place, &absolute, [0.5; 3]);
+    place.write(
+        "diffuse.wgsl",
+        "struct Material { kd: vec3f }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd.bgr / 3.14159265; }",
+    );
+    assert_sees(&place, diffuse, [0.3, 0.2, 0.1]);
+    // The format's own materials have the library's all the same.
+    assert_sees(&place, r#"Material "diffuse" "rgb reflectance" [0.1 0.2 0.3]"#, [0.1, 0.2, 0.3]);
+}
+
+#[test]
+fn materials_share_code() {
+    let place = Place::new();
+    place.write("again.wgsl", ALL);
+    let shaders = |world: &str| place.scene(world).shaders.len();
+    // One is of the default material, which is diffuse.
+    let default = shaders("");
+    let uses = |parameters: &[&str]| {
+        let each = |p: &&str| format!("Material \"shader\" {p}\n{SQUARE}");
+        shaders(&parameters.iter().map(each).collect::<String>()) - default
+    };
+    let all = r#""string filename" "all.wgsl""#;
+    assert_eq!(
+        uses(&[&format!("{all} \"float f\" 0.5"), &format!("{all} \"float f\" 0.25"), r#""string filename" "./all.wgsl""#]),
+        1
+    );
+    assert_eq!(uses(&[all, r#""string filename" "again.wgsl""#]), 2);
+    let scaled = |x: &str| format!("{all} \"float scale\" {x}");
+    assert_eq!(uses(&[&scaled("2"), &scaled("2"), &scaled("3"), &scaled("0"), &scaled("-0")]), 3);
+    assert_eq!(uses(&[r#""string filename" "diffuse.wgsl""#]), 0);
+}
+
+/// Parameters of a material "shader" in line 10, and words of message and remedy.
+const FAULTS: &str = r#"
+ => needs a shader; "string filename"; ward.wgsl
+"string filename" "wrad.wgsl" => shader wrad.wgsl of a material "shader" is not there; wrad.wgsl, and in the library; did you mean "ward.wgsl"
+"string filename" "sub/velvet.wgsl" => sub/velvet.wgsl, and in the library; scene's folder; diffuse.wgsl
+"string filename" "latin.wgsl" => latin.wgsl:2: not text in UTF-8; save the file as UTF-8
+"string filename" "folder.wgsl" => folder.wgsl: cannot be read; check that
+"string filename" "taken.wgsl" => parameter `filename`; another name
+"string filename" "required.wgsl" => parameter "kd" is missing; no default; kd vec3f [0, 1] -; n override u32
+"string filename" "required.wgsl" "float kd" 1 => override `n` has no value; overrides; n override u32
+"string filename" "required.wgsl" "float kd" 1 "float n" 1 => "float n" has another type than `n`, u32; "integer n"
+"string filename" "required.wgsl" "float kd" 1 "texture n" "x" => another type; "integer n"
+"string filename" "required.wgsl" "float kd" 1 "integer n" -1 => "integer n" is -1, out of range; `n` takes whole numbers
+"string filename" "required.wgsl" "float kd" 1 "integer n" [1 2] => has 2 values; `n` takes 1
+"string filename" "ward.wgsl" "float alpha_z" 1 => "float alpha_z" is none of the shader's parameters (shader ward.wgsl; did you mean "alpha_x"; alpha_y f32 [0.01, 1] 0.3
+"string filename" "ward.wgsl" "float alpha_x" 5 => "float alpha_x" is 5, out of range; in [0.01, 1]; ks vec3f
+"string filename" "ward.wgsl" "rgb kd" [0.5 0.5 1.5] => is 1.5, out of range; [0, 1]
+"string filename" "ward.wgsl" "rgb kd" [0.5 0.5 -1] => negative; 0 or more
+"string filename" "ward.wgsl" "float alpha_x" [0.1 0.2] => has 2 values; `alpha_x` takes 1
+"string filename" "ward.wgsl" "float alpha_x" [] => has 0 values; `alpha_x` takes 1
+"string filename" "ward.wgsl" "float kd" [0.1 0.2] => has 2 values; `kd` takes 3, or one for all
+"string filename" "ward.wgsl" "rgb alpha_x" [1 1 1] => has another type than `alpha_x`, f32; "float alpha_x" or "texture alpha_x"
+"string filename" "ward.wgsl" "bool kd" true => another type than `kd`, vec3f; "rgb kd"
+"string filename" "ward.wgsl" "string kd" "red" => another type; "rgb kd" or "spectrum kd" or "float kd"
+"string filename" "all.wgsl" "float i" 1 => another type than `i`, i32; "integer i"
+"string filename" "all.wgsl" "integer b" 1 => another type than `b`, bool; "bool b"
+"string filename" "all.wgsl" "texture f4" "x" => three channels; four "float"s
+"string filename" "all.wgsl" "texture f" "tint" => no texture of type float is named "tint"
+"#;
+
+#[test]
+fn what_does_not_fit_is_told_with_place_and_remedy() {
+    let place = Place::new();
+    // Ends in line 9.
+    let textures = "Texture \"x\" \"float\" \"constant\"\nTexture \"tint\" \"spectrum\" \"constant\"\n";
+    let mut wrong = Vec::new();
+    for row in FAULTS.lines().filter(|row| !row.is_empty()) {
+        let (parameters, words) = row.split_once("=> ").unwrap();
+        let error = place.error(&format!("{textures}Material \"shader\" {parameters}"));
+        let help = error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = format!("{} | {help}", error.message());
+        let line = error.location().map(|location| (location.line, location.path() == place.path("scene.pbrt")));
+        if !words.split("; ").all(|word| text.contains(word)) || help.is_empty() || line != Some((11, true)) {
+            wrong.push(format!("{row}\n    {text}\n    {line:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn wrong_shaders_are_shown_with_their_lines() {
+    let place = Place::new();
+    place.write(
+        "scene.pbrt",
+        format!(r#"{BEFORE}MakeNamedMaterial "velvet" "string type" "shader" "string filename" "wrong.wgsl""#),
+    );
+    let output = assert_cmd::Command::cargo_bin("lightbound")
+        .unwrap()
+        .args([Path::new("render"), &place.path("scene.pbrt"), Path::new("-o"), &place.path("out.png")])
+        .assert()
+        .code(2);
+    let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    for part in ["wrong.wgsl of material \"velvet\"", "scene.pbrt:9:", "wrong.wgsl:3:", "return m.kdd;", "help:", "`kd`"] {
+        assert!(text.contains(part), "{part} missing in\n{text}");
+    }
+    let error = place.error(r#"Material "shader" "string filename" "wrong.wgsl""#);
+    assert!(error.shader_error().unwrap().message.contains("kdd"));
+}
+
+#[test]
+fn samplers_that_lie_are_warned_of() {
+    let place = Place::new();
+    let world = r#"
+        MakeNamedMaterial "a" "string type" "shader" "string filename" "broken.wgsl"
+        MakeNamedMaterial "b" "string type" "shader" "string filename" "broken.wgsl" "float kd" 0.25
+    "#;
+    let (_, warnings) = place.load(world, false).unwrap();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    for part in ["scene.pbrt:10:", "broken.wgsl", "`sample` and `pdf` disagree", "%", "instead"] {
+        assert!(warning.contains(part), "{part} missing in {warning}");
+    }
+    let error = place.load(world, true).err().unwrap();
+    assert!(error.message().contains("disagree") && error.remedy().unwrap().contains("strict"));
+}
+
+#[test]
+fn spectra_out_of_range_are_cut_with_a_warning() {
+    let place = Place::new();
+    let warnings = |value: &str| {
+        let world = format!(r#"Material "shader" "string filename" "ward.wgsl" {value}"#);
+        place.load(&world, false).unwrap().1
+    };
+    assert_eq!(warnings(r#""spectrum kd" [300 1 900 1]"#), [""; 0]);
+    let warned = warnings(r#""spectrum kd" "metal-Cu-k""#);
+    assert!(warned.len() == 1 && warned[0].contains("\"spectrum kd\" is the colour [3.2"), "{warned:?}");
+}

@@ -91,7 +91,7 @@ impl Picture {
 fn help_has_examples() {
     let place = Place::new();
     let help = place.preview(&["--help"]).assert().success();
-    help.stdout(contains("Examples").and(contains("--set")).and(contains("--texture")).and(contains("[default: 48]")));
+    help.stdout(contains("Examples").and(contains("--set")).and(contains("--texture")).and(contains("[default: 32]")));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub struct Args {
     exposure: Option<f32>,
 
     /// Samples per pixel
-    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=MAX_SPP))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=MAX_SPP))]
     spp: u32,
 
     /// Width and height, pixels

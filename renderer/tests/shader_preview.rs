@@ -1,8 +1,8 @@
 //! `lightbound shader preview` as a user calls it: the program is started, and judged by exit code, messages and pictures.
 
 use assert_cmd::Command;
-use lightbound::image::read::read;
 use lightbound::image::Encoding;
+use lightbound::image::read::read;
 use lightbound::image::write::write_png;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -116,10 +116,12 @@ fn the_library_is_known_by_bare_names() {
 fn shaders_come_from_stdin() {
     let place = Place::new();
     place.preview(&["-"]).write_stdin(SHADER).assert().success();
-    assert!(Picture::read(&place.path("preview.png")) == {
-        place.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
-        Picture::read(&place.path("a.png"))
-    });
+    assert!(
+        Picture::read(&place.path("preview.png")) == {
+            place.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
+            Picture::read(&place.path("a.png"))
+        }
+    );
 }
 
 #[test]
@@ -157,7 +159,10 @@ fn wrong_values_are_errors() {
     ] {
         place.preview(&["a.wgsl", "--set", set]).assert().code(2).stderr(contains(message));
     }
-    place.write("b.wgsl", "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }");
+    place.write(
+        "b.wgsl",
+        "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }",
+    );
     place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`x` has no value").and(contains("--set x=…")));
     place.preview(&["b.wgsl", "--set", "x=0.1"]).assert().success();
 }

@@ -27,6 +27,9 @@ struct Key {
     invert: bool,
 }
 
+/// Greatest width and height of a shader's texture: up to it coordinates keep a digit within a texel.
+const MAX_SIDE: u32 = 1 << 23;
+
 /// A shader's texture, and how it is looked up.
 pub(super) type Looked = (texture::Lookup, Arc<texture::Texture>);
 
@@ -111,6 +114,11 @@ impl Builder<'_> {
 
     fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
+        let (width, height) = (map.image.width(), map.image.height());
+        if width.max(height) > MAX_SIDE {
+            let error = used.error(param, &format!("has {width} × {height} texels"));
+            return Err(error.help(format!("shaders take images of up to {MAX_SIDE} texels a side: scale it down")));
+        }
         if map.mapping != Mapping::UV {
             let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);
             self.diagnostics.warn(Some(&param.location), message, "the image alone")?;

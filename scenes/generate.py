@@ -561,7 +561,7 @@ def marble(folder, _):
     urn().write_ply(file("urn.ply.gz"))
     plinth().write_ply(file("plinth.ply.gz"))
     t = Text("marble", "stones whose veins are computed at each point, in the space of the object", (0.3, -3.9, 1.3),
-             (0.08, 0, 0.53), 26.5, 640, 400, 512, 6)
+             (0.08, 0, 0.56), 27.5, 640, 400, 512, 6)
     t.put('LightSource "infinite" "rgb L" [0.2 0.21 0.235]', "")
     t.diffuse(wall=(0.13, 0.145, 0.165), grout=(0.1, 0.095, 0.09), black=(0, 0, 0))
     for name, (stone, vein, rest) in STONES.items():
@@ -673,8 +673,8 @@ def brushed_metal(folder, _):
     write_png(file("across.png"), streaks(256, 3, 0.12, 0.5))
     goblet().write_ply(file("goblet.ply.gz"))
     knob().write_ply(file("knob.ply.gz"))
-    t = Text("brushed-metal", "anisotropic metals whose grain and roughness are textures", (0.25, -4.6, 2.1), (0.06, 0.15, 0.55),
-             23, 640, 400, 512, 8)
+    t = Text("brushed-metal", "anisotropic metals whose grain and roughness are textures", (0.25, -4.6, 2.1), (0.06, 0.15, 0.6),
+             25, 640, 400, 512, 8)
     t.put('LightSource "infinite" "rgb L" [0.17 0.18 0.2]', "")
     for name, v in (("along", 1), ("across", 1)):
         t.put('Texture "%s" "float" "imagemap" "string filename" ["%s.png"] "string encoding" ["linear"] "float vscale" [%d]'
@@ -685,7 +685,7 @@ def brushed_metal(folder, _):
         t.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["brushed.wgsl"] "rgb f0" [%s]%s'
               % (name, nums(f0), "".join("\n  " + r for r in rest)))
 
-    t.diffuse(backdrop=(0.16, 0.165, 0.18), black=(0, 0, 0))
+    t.diffuse(backdrop=(0.08, 0.085, 0.1), black=(0, 0, 0))
     streaky = '"string grain" ["straight.png"] "texture alpha_x" ["along"] "texture alpha_y" ["across"]'
     metal("pearled steel", (0.56, 0.57, 0.58), '"string grain" ["pearls.png"] "float repeats" [4] "float alpha_x" [0.09] "float alpha_y" [0.34]')
     metal("steel", (0.58, 0.58, 0.58), streaky)

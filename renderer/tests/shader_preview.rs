@@ -148,6 +148,21 @@ fn images_stand_for_values() {
 }
 
 #[test]
+fn shaders_read_images() {
+    let place = Place::new();
+    let shader = "var wood: texture_2d<f32>;
+        var smoothly: sampler;
+        struct Material { kd: vec3f }
+        fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, smoothly, p.uv).rgb); }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd / 3.14159265; }";
+    place.write("b.wgsl", shader);
+    write_png(&place.path("green.png"), 1, 1, &[[0.0, 0.8, 0.0]], 0.0).unwrap();
+    let [r, g, _] = place.picture(&["b.wgsl", "--texture", "wood=green.png"]).ball();
+    assert!(g > 5.0 * r && r < 0.02, "{r} {g}");
+    place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
+}
+
+#[test]
 fn wrong_values_are_errors() {
     let place = Place::new();
     for (set, message) in [

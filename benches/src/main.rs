@@ -12,6 +12,7 @@ mod differential;
 mod evaluate;
 #[allow(unsafe_code)]
 mod foreign;
+mod instances;
 mod materials;
 mod math;
 mod report;
@@ -28,6 +29,7 @@ enum Command {
     Compile(compile::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
+    Instances(instances::Args),
     Math(math::Args),
 }
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Instances(args) => instances::run(&args),
         Command::Math(args) => math::run(&args),
     }
 }

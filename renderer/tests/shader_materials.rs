@@ -344,3 +344,31 @@ fn spectra_out_of_range_are_cut_with_a_warning() {
     let warned = warnings(r#""spectrum kd" "metal-Cu-k""#);
     assert!(warned.len() == 1 && warned[0].contains("\"spectrum kd\" is the colour [3.2"), "{warned:?}");
 }
+
+#[test]
+fn commands_know_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("lightbound").unwrap();
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, list, _) = run(&["shader", "list"]);
+    assert_eq!(code, Some(0));
+    assert!(list.lines().any(|line| line.starts_with("ward.wgsl ") && line.contains("kd ks alpha_x alpha_y")), "{list}");
+    for name in ["ward.wgsl", "ward"] {
+        let (code, text, _) = run(&["shader", "check", name]);
+        assert!(code == Some(0) && text.contains("alpha_x"), "{text}");
+    }
+    assert_eq!(run(&["shader", "show", "phong.wgsl", "--stage", "ir"]).0, Some(0));
+    assert_eq!(run(&["shader", "eval", "phong.wgsl", "--wi", "0,0,1", "--wo", "0,0,1"]).0, Some(0));
+    let (code, _, text) = run(&["shader", "check", "wrad.wgsl"]);
+    assert!(
+        code == Some(2) && text.contains("wrad.wgsl: cannot be read") && text.contains("did you mean \"ward.wgsl\""),
+        "{text}"
+    );
+    // A file comes first.
+    std::fs::write(folder.path().join("ward.wgsl"), "no shader").unwrap();
+    assert_eq!(run(&["shader", "check", "ward.wgsl"]).0, Some(2));
+}

@@ -38,6 +38,9 @@ impl Converted {
     }
 }
 
+/// Texels of the largest image for shaders, which takes 7 GiB with its pyramid.
+const MOST_TEXELS: u64 = 1 << 28;
+
 /// The texels as [`ImageMap::eval`] has them, and the image's opacity, or 1, as the fourth channel.
 fn convert(map: &ImageMap) -> texture::Texture {
     let image = &map.image;
@@ -111,6 +114,11 @@ impl Builder<'_> {
 
     fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
+        let (width, height) = (map.image.width(), map.image.height());
+        if u64::from(width) * u64::from(height) > MOST_TEXELS || width.max(height) > texture::MAX_SIDE {
+            let error = used.error(param, &format!("has {width} × {height} texels, too many for a shader"));
+            return Err(error.help(format!("scale the image down to {MOST_TEXELS} texels or less")));
+        }
         if map.mapping != Mapping::UV {
             let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);
             self.diagnostics.warn(Some(&param.location), message, "the image alone")?;

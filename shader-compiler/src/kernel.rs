@@ -95,8 +95,11 @@ impl Batch {
         self.index_of(row, port)
     }
 
+    /// Without divisions, which would cost more than all else that is done to a row; lanes are a power of two.
+    #[inline]
     fn index_of(&self, row: usize, port: usize) -> usize {
-        (row / self.lanes * self.ports + port) * self.lanes + row % self.lanes
+        let shift = self.lanes.trailing_zeros();
+        (((row >> shift) * self.ports + port) << shift) + (row & (self.lanes - 1))
     }
 
     /// The bits of a word.

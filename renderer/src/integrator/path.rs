@@ -55,7 +55,8 @@ struct Pending {
 
 /// A point where a path may go on.
 struct Vertex<'a> {
-    path: Path,
+    /// Index of the path.
+    path: u32,
     surface: Surface,
     specular: Option<&'a Specular>,
     /// In the shading frame, mirrored to the upper side where the shader is for that alone.
@@ -138,7 +139,7 @@ struct Wave<'a> {
     pending: Vec<Pending>,
     hits: Vec<Hit>,
     blocked: Vec<bool>,
-    /// Position of each material in an order by shaders, from 1 on; 0 is for misses.
+    /// Position of each material in an order by shaders, from 1 on, since 0 is for misses; [`MIXED`] for those that are one of two.
     ranks: Vec<u32>,
     /// Which shader the materials of a rank have.
     shaders: Vec<Option<u32>>,
@@ -163,6 +164,9 @@ const ROULETTE_DEPTH: u32 = 3;
 
 /// Most points that a shader is run over at once: enough to fill groups of lanes, few enough to stay in the fastest cache.
 const CHUNK: usize = 128;
+
+/// Stands in the place of a mixed material's rank.
+const MIXED: u32 = u32::MAX;
 
 /// Greatest chance of survival, so that paths end even between perfect mirrors.
 const MAX_SURVIVAL: f32 = 0.99;
@@ -217,7 +221,8 @@ impl<'a> Wave<'a> {
         order.sort_by_key(|&material| shader(material));
         let mut ranks = vec![0; order.len()];
         for (rank, &material) in (1..).zip(&order) {
-            ranks[material] = rank;
+            let mixed = matches!(scene.materials[material], Material::Mix { .. });
+            ranks[material] = if mixed { MIXED } else { rank };
         }
         let shaders = std::iter::once(None).chain(order.into_iter().map(shader)).collect();
         let target = scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
@@ -287,10 +292,13 @@ impl<'a> Wave<'a> {
             if hit.is_miss() {
                 return 0;
             }
-            let material = self.scene.geometry.primitives[hit.primitive as usize].material;
-            let mixed = matches!(self.scene.materials[material as usize], Material::Mix { .. });
-            let mut lobe = if mixed { self.sampler.get4(path.key, 2 * depth + 2)[0] } else { 0.0 };
-            self.ranks[self.material(hit, &mut lobe) as usize]
+            match self.ranks[self.scene.geometry.primitives[hit.primitive as usize].material as usize] {
+                MIXED => {
+                    let [mut lobe, ..] = self.sampler.get4(path.key, 2 * depth + 2);
+                    self.ranks[self.material(hit, &mut lobe) as usize]
+                }
+                rank => rank,
+            }
         }));
         self.starts.clear();
         self.starts.resize(self.shaders.len() + 1, 0);
@@ -396,7 +404,7 @@ impl<'a> Wave<'a> {
         }
         let feature = (self.features.len() as u32).saturating_sub(1);
         let u = vec2(u, v);
-        self.vertices.push(Vertex { path, surface, specular, wo, side, eta, share, lobe, u, roulette, feature });
+        self.vertices.push(Vertex { path: i as u32, surface, specular, wo, side, eta, share, lobe, u, roulette, feature });
     }
 
     /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
@@ -409,14 +417,15 @@ impl<'a> Wave<'a> {
                 continue;
             }
             let vertex = &self.vertices[c.vertex as usize];
+            let path = &self.paths[vertex.path as usize];
             let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
-            let radiance = vertex.path.throughput * s * c.light.radiance * (weight / c.pdf);
+            let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
             let o = vertex.surface.origin_towards(c.light.wi);
             self.shadow_rays.push(match c.light.target {
                 Some(target) => Ray::segment(o, target),
                 None => Ray::new(o, c.light.wi),
             });
-            self.pending.push(Pending { sample: vertex.path.sample, radiance });
+            self.pending.push(Pending { sample: path.sample, radiance });
         }
     }
 
@@ -429,7 +438,7 @@ impl<'a> Wave<'a> {
                 next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
         let Some(next) = next.filter(|_| depth < self.max_depth) else { return };
-        let path = &vertex.path;
+        let path = &self.paths[vertex.path as usize];
         let eta_scale = path.eta_scale * next.eta * next.eta;
         let mut throughput = path.throughput * next.weight;
         if throughput.is_nan() {

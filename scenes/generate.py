@@ -513,10 +513,267 @@ def interior(folder, _):
     t.write(os.path.join(folder, "scene.pbrt"))
 
 
+# ------------------------------------------------------------------------------------------------ marble
+
+STONES = {  # stone, vein, and what differs from the shader's defaults
+    "carrara": ((0.82, 0.81, 0.78), (0.16, 0.17, 0.21), '"float scale" [1.7] "float turbulence" [2.1] "float width" [0.24]'),
+    "portoro": ((0.028, 0.026, 0.03), (0.62, 0.5, 0.3), '"float scale" [1.9] "float turbulence" [2.6] "float width" [0.035]'),
+    "verde": ((0.03, 0.1, 0.065), (0.36, 0.5, 0.42), '"float scale" [2.6] "float turbulence" [3] "float width" [0.12]'),
+    "rosa": ((0.62, 0.3, 0.24), (0.8, 0.68, 0.6), '"float scale" [2.2] "float turbulence" [2] "float width" [0.3]'),
+}
+
+
+def urn():
+    """A vase on a foot, 1.06 m tall: a wide shoulder, a narrow neck, an open mouth."""
+    belly = [(0.12 + 0.23 * math.sin(math.pi * (0.06 + 0.64 * s)) ** 1.4, 0.17 + 0.6 * s) for s in (i / 28 for i in range(29))]
+    r, z = belly[-1]
+    neck = [(0.13 + (r - 0.13) * (1 - s) ** 2.2, z + 0.2 * s) for s in (i / 14 for i in range(15))]
+    top = neck[-1][1]
+    return lathe([[(0.0, 0.0), (0.19, 0.0)], arc(0.19, 0.03, 0.03, -90, 90, 8), [(0.19, 0.06), (0.16, 0.075)],
+                  [(0.16, 0.075), (0.1, 0.1), (0.085, 0.13), belly[0]], belly + neck[1:],
+                  arc(0.15, top + 0.035, 0.035, -120, 120, 12), [(0.13, top + 0.06), (0.09, top - 0.02), (0.08, 0.6), (0.0, 0.5)]],
+                 96)
+
+
+def plinth():
+    """A short column with a base and a cap, 0.5 m tall."""
+    return lathe([[(0.0, 0.0), (0.34, 0.0)], arc(0.34, 0.045, 0.045, -90, 90, 10), [(0.34, 0.09), (0.27, 0.1)],
+                  [(0.27, 0.1), (0.255, 0.25), (0.27, 0.4)], [(0.27, 0.4), (0.31, 0.41)], arc(0.31, 0.44, 0.03, -90, 90, 8),
+                  [(0.31, 0.47), (0.335, 0.475)], [(0.335, 0.475), (0.335, 0.5)], [(0.335, 0.5), (0.0, 0.5)]], 96)
+
+
+def tile(z):
+    """The upper faces of a floor tile of 0.5 m with chamfered edges, cut out of its block at height `z`."""
+    a, b = 0.247, 0.243
+    low, high = [(x * a, y * a, z - 0.008) for x, y in RING], [(x * b, y * b, z) for x, y in RING]
+    mesh = quad(*high)
+    for i in range(4):
+        j = (i + 1) % 4
+        mesh.join(quad(low[i], low[j], high[j], high[i]))
+    return mesh
+
+
+RING = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+
+
+def marble(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    urn().write_ply(file("urn.ply.gz"))
+    plinth().write_ply(file("plinth.ply.gz"))
+    t = Text("marble", "stones whose veins are computed at each point, in the space of the object", (0.3, -3.9, 1.3),
+             (0.08, 0, 0.56), 27.5, 640, 400, 512, 6)
+    t.put('LightSource "infinite" "rgb L" [0.2 0.21 0.235]', "")
+    t.diffuse(wall=(0.13, 0.145, 0.165), grout=(0.1, 0.095, 0.09), black=(0, 0, 0))
+    for name, (stone, vein, rest) in STONES.items():
+        t.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["marble.wgsl"]' % name,
+              '  "rgb stone" [%s] "rgb vein" [%s] %s' % (nums(stone), nums(vein), rest))
+    t.put("")
+
+    def thing(name, material, *shapes):
+        t.put('ObjectBegin "%s"' % name, '  NamedMaterial "%s"' % material, *("  " + s for s in shapes), "ObjectEnd")
+
+    # the floor: each kind of tile is a slice of its block, and each place turns it
+    for k in range(4):
+        for stone in ("carrara", "portoro"):
+            mesh = tile(0.37 * k)
+            thing("%s tile %d" % (stone, k), stone, triangles(mesh))
+    t.mesh("grout", quad((-6, -4, -0.009), (6, -4, -0.009), (6, 3, -0.009), (-6, 3, -0.009)))
+    t.mesh("wall", quad((-8, 2.6, -1), (8, 2.6, -1), (8, 2.6, 6), (-8, 2.6, 6)))
+    rng = Pcg(3, 7)
+    for j in range(-7, 6):
+        for i in range(-7, 8):
+            k = rng.below(4)
+            t.put('AttributeBegin Translate %s %s %s Rotate %d 0 0 1 ObjectInstance "%s tile %d" AttributeEnd'
+                  % (num(0.5 * i), num(0.5 * j), num(-0.37 * k), 90 * rng.below(4), ("carrara", "portoro")[(i + j) % 2], k))
+    t.put("")
+
+    thing("urn", "carrara", ply("urn.ply.gz"))
+    thing("rosa urn", "rosa", ply("urn.ply.gz"))
+    thing("plinth", "verde", ply("plinth.ply.gz"))
+    thing("ball", "portoro", 'Shape "sphere" "float radius" [0.25]')
+    thing("egg", "rosa", "Scale 1 1 1.4", 'Shape "sphere" "float radius" [0.2]')
+    thing("verde ball", "verde", 'Shape "sphere" "float radius" [0.25]')
+    for name, *place in (
+        ("plinth", "Translate -0.55 0.35 0", "Rotate 25 0 0 1"),
+        ("urn", "Translate -0.55 0.35 0.5", "Scale 0.85 0.85 0.85"),
+        ("rosa urn", "Translate 0.72 0.42 0", "Rotate 200 0 0 1", "Scale 1.05 1.05 1.05"),
+        ("ball", "Translate 0.12 -0.12 0.25", "Rotate 40 1 1 0"),
+        ("ball", "Translate 0.46 -0.62 0.16", "Rotate 160 0 1 1", "Scale 0.64 0.64 0.64"),
+        ("verde ball", "Translate -0.3 -0.72 0.14", "Rotate 70 1 0 2", "Scale 0.56 0.56 0.56"),
+        ("egg", "Translate 0.93 -0.32 0.2", "Rotate 30 0 0 1", "Rotate 90 0 1 0", "Rotate 50 0 0 1"),
+    ):
+        t.block(*place, 'ObjectInstance "%s"' % name)
+    t.put("")
+    for centre, target, width, height, rgb in (((-3.4, -1.6, 3.6), (0, 0, 0.4), 2.0, 2.4, (24, 22.2, 19.4)),
+                                               ((3.6, 0.2, 2.4), (0.2, 0, 0.5), 1.0, 2.2, (9, 9.8, 11.4)),
+                                               ((0.5, 2.2, 3.9), (0, 0, 0.5), 3.0, 0.5, (7, 6.7, 6.2))):
+        t.block(emit(rgb), 'NamedMaterial "black"', panel(centre, target, width, height))
+    t.write(file("scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ brushed-metal
+
+
+def pearling(n, across, seed):
+    """Engine turning, one period of it: `across`² spots in staggered rows, each ground with a turning tool and over the
+    one before. Pixels hold cosine and sine of twice the angle of the grain, and how deep the tool went, all from 0 to 1."""
+    rng, pitch = Pcg(seed, 8), n / across
+    depth = [[rng.uniform() for _ in range(48)] for _ in range(across * across)]
+
+    def pixel(x, y):
+        best = None
+        for row in range(-1, across + 2):
+            for col in range(-1, across + 2):
+                dx, dy = x - (col + 0.5 * (row % 2) + 0.25) * pitch, y - (row + 0.25) * pitch
+                r = math.hypot(dx, dy)
+                if r < 0.72 * pitch:
+                    best = (dx, dy, r, (row % across) * across + col % across)  # the last one that was ground
+        dx, dy, r, spot = best
+        ring = r / (0.72 * pitch) * 40
+        d = depth[spot]
+        groove = lerp((d[int(ring)],), (d[int(ring) + 1],), ring % 1)[0]
+        # the grain is at right angles to the radius
+        c, s = (dy * dy - dx * dx) / max(r * r, 1e-9), -2 * dx * dy / max(r * r, 1e-9)
+        return (0.5 + 0.5 * c, 0.5 - 0.5 * s, groove)
+
+    return [[pixel(x + 0.5, y + 0.5) for x in range(n)] for y in range(n)]
+
+
+def streaks(n, seed, low, high):
+    """Roughness across brushed metal: varies from groove to groove, not along."""
+    rng = Pcg(seed, 9)
+    rows = []
+    for y in range(n):
+        wide = fbm(40 * y / n, 0.5 + seed, 3)
+        rows.append([low + (high - low) * (0.45 * wide + 0.55 * rng.uniform())] * 4)
+    return rows
+
+
+def goblet():
+    """A cup on a stem, 0.9 m tall."""
+    cup = [(0.06 + 0.25 * math.sin(math.pi / 2 * s) ** 0.8, 0.42 + 0.46 * s**1.6) for s in (i / 24 for i in range(25))]
+    inside = [(r - 0.02, z + 0.012) for r, z in reversed(cup)]
+    stem = [(0.045 + 0.23 * (1 - s) ** 5, 0.035 + 0.31 * s) for s in (i / 20 for i in range(21))]
+    return lathe([[(0.0, 0.0), (0.275, 0.0)], [(0.275, 0.0), (0.275, 0.035)], stem, arc(0.045, 0.385, 0.04, -90, 90, 12), cup,
+                  [cup[-1], inside[0]], inside[:-1] + [(0.0, 0.435)]], 96)
+
+
+def knob():
+    """A turned knob, 0.42 m tall: a cylinder with chamfers and a groove, and a dished top."""
+    return lathe([[(0.0, 0.0), (0.3, 0.0)], [(0.3, 0.0), (0.34, 0.04)], [(0.34, 0.04), (0.34, 0.2)], [(0.34, 0.2), (0.32, 0.22)],
+                  [(0.32, 0.22), (0.32, 0.25)], [(0.32, 0.25), (0.34, 0.27)], [(0.34, 0.27), (0.34, 0.38)],
+                  [(0.34, 0.38), (0.3, 0.42)], [(0.3, 0.42), (0.15, 0.405), (0.0, 0.4)]], 128)
+
+
+def brushed_metal(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    write_png(file("pearls.png"), pearling(256, 4, 1))
+    write_png(file("straight.png"), [[(1.0, 0.5, 0.5)]])
+    write_png(file("along.png"), streaks(256, 2, 0.02, 0.12))
+    write_png(file("across.png"), streaks(256, 3, 0.12, 0.5))
+    goblet().write_ply(file("goblet.ply.gz"))
+    knob().write_ply(file("knob.ply.gz"))
+    t = Text("brushed-metal", "anisotropic metals whose grain and roughness are textures", (0.25, -4.6, 2.1), (0.06, 0.15, 0.6),
+             25, 640, 400, 512, 8)
+    t.put('LightSource "infinite" "rgb L" [0.17 0.18 0.2]', "")
+    for name, v in (("along", 1), ("across", 1)):
+        t.put('Texture "%s" "float" "imagemap" "string filename" ["%s.png"] "string encoding" ["linear"] "float vscale" [%d]'
+              % (name, name, v))
+    t.put("")
+
+    def metal(name, f0, *rest):
+        t.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["brushed.wgsl"] "rgb f0" [%s]%s'
+              % (name, nums(f0), "".join("\n  " + r for r in rest)))
+
+    t.diffuse(backdrop=(0.08, 0.085, 0.1), black=(0, 0, 0))
+    streaky = '"string grain" ["straight.png"] "texture alpha_x" ["along"] "texture alpha_y" ["across"]'
+    metal("pearled steel", (0.56, 0.57, 0.58), '"string grain" ["pearls.png"] "float repeats" [4] "float alpha_x" [0.09] "float alpha_y" [0.34]')
+    metal("steel", (0.58, 0.58, 0.58), streaky)
+    metal("titanium", (0.16, 0.3, 0.72), streaky)
+    metal("copper", (0.93, 0.6, 0.46), streaky)
+    metal("gold", (1.0, 0.77, 0.34), streaky)
+    t.put("")
+    plate = lambda a, z: quad((-a, -a, z), (a, -a, z), (a, a, z), (-a, a, z))
+    t.put('NamedMaterial "pearled steel"',
+          'Shape "bilinearmesh" "integer indices" [0 1 2 3] "point3 P" [-3 -3 0  3 -3 0  -3 3 0  3 3 0] "point2 uv" [0 0  1 0  0 1  1 1]',
+          'NamedMaterial "backdrop"',
+          'Shape "bilinearmesh" "integer indices" [0 1 2 3] "point3 P" [-9 3 -1  9 3 -1  -9 3 8  9 3 8]')
+    t.block("Translate -0.62 0.45 0", 'NamedMaterial "copper"', ply("goblet.ply.gz"))
+    t.block("Translate 0.78 -0.25 0", "Rotate 20 0 0 1", 'NamedMaterial "steel"', ply("knob.ply.gz"))
+    t.block("Translate -0.16 -0.8 0.26", "Rotate 50 1 0 0", "Rotate 25 0 1 0", 'NamedMaterial "titanium"',
+            'Shape "sphere" "float radius" [0.26]')
+    # a gong that leans back, ground in circles: u runs around disks
+    t.block("Translate 0.45 0.95 0.72", "Rotate 72 1 0 0", "Rotate 12 0 1 0", 'NamedMaterial "gold"',
+            'Shape "disk" "float radius" [0.75] "float innerradius" [0.12]')
+    t.put("")
+    for centre, target, width, height, rgb in (((-3.2, -2.2, 3.4), (0, 0, 0.4), 1.6, 2.2, (19, 18.2, 17)),
+                                               ((3.4, -0.8, 2.6), (0, 0, 0.4), 0.7, 2.6, (14, 15, 16.8)),
+                                               ((0.0, 2.6, 4.0), (0, 0, 0.2), 4.5, 0.8, (8, 8, 8))):
+        t.block(emit(rgb), 'NamedMaterial "black"', panel(centre, target, width, height))
+    t.write(file("scene.pbrt"))
+
+
+# ------------------------------------------------------------------------------------------------ julia
+
+
+def julia(folder, _):
+    file = lambda name: os.path.join(folder, name)
+    # Four texels that are red at the right and green at the top: looked up between their centres they are u and v themselves.
+    write_png(file("uv.png"), [[(0.0, 1.0, 0.0), (1.0, 1.0, 0.0)], [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]])
+    t = Text("julia", "Julia sets in metal, computed at each evaluation, and brushed metals of Ashikhmin and Shirley",
+             (0.0, -6.2, 2.1), (0, 0, 0.92), 31, 640, 400, 512, 3)
+    t.put('LightSource "infinite" "rgb L" [0.25 0.26 0.28]', "")
+    t.put('Texture "uv" "spectrum" "imagemap" "string filename" ["uv.png"] "string encoding" ["linear"] "string wrap" ["clamp"]',
+          '  "float uscale" [0.5] "float vscale" [0.5] "float udelta" [0.25] "float vdelta" [0.25]', "")
+    t.diffuse(black=(0, 0, 0))
+    copper, gold, steel, blue, ink = (9, 3.4, 2.1), (40, 12, 3.6), (9, 9.5, 10.5), (1.5, 2.6, 9), (1.5, 1.55, 1.9)
+    rose, green = (7, 2, 2.6), (1.6, 3.2, 1.9)
+    sets = (((-0.8, 0.156), ink, gold, copper), ((-0.4, 0.6), blue, steel, copper), ((0.285, 0.01), green, gold, ink),
+            ((-0.7269, 0.1889), copper, steel, ink), ((-0.835, -0.2321), ink, rose, gold), ((0.355, 0.355), steel, blue, gold),
+            ((-0.1, 0.651), green, gold, blue), ((-1.0, 0.28), rose, gold, ink), ((-0.75, 0.11), gold, copper, blue),
+            ((-0.12, 0.75), blue, steel, gold))
+    for i, (c, *etas) in enumerate(sets):
+        t.put('MakeNamedMaterial "julia %d" "string type" ["shader"] "string filename" ["fractal.wgsl"]' % i,
+              '  "texture uv" ["uv"] "float c" [%s] "float m_0" [0.25] "float m_1" [0.14] "float m_2" [0.3]' % nums(c),
+              "  " + " ".join('"float eta_%d" [%s]' % (k, nums(eta)) for k, eta in enumerate(etas)))
+
+    def brushed(name, kd, ks, along, across):
+        t.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["ashikhmin.wgsl"]' % name,
+              '  "rgb kd" [%s] "rgb ks" [%s] "float n_u" [%s] "float n_v" [%s]' % (nums(kd), nums(ks), num(along), num(across)))
+
+    brushed("floor", (0.05, 0.045, 0.04), (0.2, 0.19, 0.18), 2000, 60)
+    brushed("wall", (0.1, 0.1, 0.11), (0.1, 0.1, 0.11), 20, 400)
+    brushed("brass", (0.02, 0.012, 0.003), (0.8, 0.58, 0.24), 900, 20)
+    brushed("steel", (0.01, 0.01, 0.01), (0.6, 0.61, 0.63), 15, 1200)
+    brushed("lacquer", (0.5, 0.04, 0.02), (0.06, 0.06, 0.06), 3000, 3000)
+    t.put("")
+
+    def patch(name, a, b, c, d):
+        t.put('NamedMaterial "%s"' % name, 'Shape "bilinearmesh" "integer indices" [0 1 2 3] "point3 P" [%s]' % points((a, b, d, c)))
+
+    patch("floor", (-8, -7, 0), (8, -7, 0), (8, 1.5, 0), (-8, 1.5, 0))
+    patch("wall", (-8, 1.5, 0), (8, 1.5, 0), (8, 1.5, 7), (-8, 1.5, 7))
+    for i in range(10):
+        x, z, a = 1.14 * (i % 5 - 2), 0.62 + 1.14 * (i // 5), 0.53
+        patch("julia %d" % i, (x - a, 1.4, z - a), (x + a, 1.4, z - a), (x + a, 1.4, z + a), (x - a, 1.4, z + a))
+    for material, x, y, r, *turn in (("brass", -1.5, -0.3, 0.42, "Rotate 60 1 0 0"), ("steel", 1.42, -0.2, 0.46, "Rotate 35 1 0.4 0"),
+                                     ("julia 1", -0.02, -0.1, 0.52, "Rotate 90 0 0 1"), ("lacquer", 0.66, -1.2, 0.24),
+                                     ("julia 0", -0.66, -1.2, 0.3, "Rotate 90 0 0 1")):
+        t.block("Translate %s %s %s" % (num(x), num(y), num(r)), *turn, 'NamedMaterial "%s"' % material,
+                'Shape "sphere" "float radius" [%s]' % num(r))
+    t.put("")
+    for centre, target, width, height, rgb in (((-4.5, -4.6, 4.6), (0, 1, 1), 3.0, 2.0, (11, 10.4, 9.6)),
+                                               ((4.8, -4.2, 3.4), (0, 1, 1), 1.6, 3.4, (7, 7.6, 8.6)),
+                                               ((0.0, -2.4, 5.2), (0, 0.6, 0.6), 5.0, 1.2, (5, 5, 5))):
+        t.block(emit(rgb), 'NamedMaterial "black"', panel(centre, target, width, height))
+    t.write(file("scene.pbrt"))
+
+
 # ------------------------------------------------------------------------------------------------ command line
 
 SCENES = {"cornell-box": cornell_box, "materials": materials, "skylight": skylight, "many-lights": many_lights,
-          "interior": interior}
+          "interior": interior, "marble": marble, "brushed-metal": brushed_metal,
+          "julia": julia}
 
 
 def count(text):

@@ -11,11 +11,12 @@ use lightbound::image::ImageError;
 use lightbound::image::write::{Attribute, save, write_exr, write_pfm, write_png};
 use lightbound::integrator::{Integrator, PathTracer};
 use lightbound::render::{RenderOptions, Rendering, render};
-use lightbound::scene::build::{Loaded, Overrides, load};
-use lightbound::scene::diagnostics::{Diagnostics, Warning};
+use lightbound::scene::build::{Loaded, NamedShader, Overrides, load_source};
+use lightbound::scene::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -32,69 +33,69 @@ Examples:
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
-    scene: PathBuf,
+    pub scene: PathBuf,
 
     /// Picture to write: .exr (float, all layers), .png (sRGB) or .pfm (float)
     ///
     /// By default the film's file name in the scene, in the current folder, or else the scene's name with .exr.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 
     /// Brighten a .png by so many stops [default: 0]
     #[arg(long, value_name = "STOPS", value_parser = stops, help_heading = "Output")]
-    exposure: Option<f32>,
+    pub exposure: Option<f32>,
 
     /// Write times, ray counts, memory and warnings as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    stats: Option<PathBuf>,
+    pub stats: Option<PathBuf>,
 
     /// Print nothing but warnings and errors
     #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    pub quiet: bool,
 
     /// Integrator instead of the scene's
     #[arg(long, value_parser = ["path"], help_heading = "Picture")]
-    integrator: Option<String>,
+    pub integrator: Option<String>,
 
     /// Samples per pixel instead of the scene's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_SPP), help_heading = "Picture")]
-    spp: Option<u32>,
+    pub spp: Option<u32>,
 
     /// Seed of the random numbers; the same seed gives the same pixels [default: the scene's, or 0]
     #[arg(long, value_name = "N", help_heading = "Picture")]
-    seed: Option<u32>,
+    pub seed: Option<u32>,
 
     /// Size of the whole image instead of the scene's, pixels
     #[arg(long, value_name = "WxH", value_parser = resolution, help_heading = "Picture")]
-    resolution: Option<(u32, u32)>,
+    pub resolution: Option<(u32, u32)>,
 
     /// Render a part of the image only; fractions of its width and height from the upper left corner
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
-    crop: Option<[f32; 4]>,
+    pub crop: Option<[f32; 4]>,
 
     /// Stop after so many seconds of rendering and write the samples so far, at least one per pixel
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
-    time_limit: Option<Duration>,
+    pub time_limit: Option<Duration>,
 
     /// Threads [default: all]; the pixels do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Work")]
-    threads: Option<u16>,
+    pub threads: Option<u16>,
 
     /// Acceleration structure
     #[arg(long, value_enum, default_value = "auto", help_heading = "Work")]
-    accel: AccelKind,
+    pub accel: AccelKind,
 
     /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not depend on it
     #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
-    target: Option<Target>,
+    pub target: Option<Target>,
 
     /// Turn warnings into errors: stop at whatever the scene has that is not supported
     #[arg(long, help_heading = "Work")]
-    strict: bool,
+    pub strict: bool,
 }
 
 /// More than any picture needs; keeps the list of passes small.
-const MAX_SPP: i64 = 1 << 24;
+pub(super) const MAX_SPP: i64 = 1 << 24;
 
 /// Parses `WxH`.
 fn resolution(text: &str) -> Result<(u32, u32), String> {
@@ -121,13 +122,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses an exposure.
-fn stops(text: &str) -> Result<f32, String> {
+pub(super) fn stops(text: &str) -> Result<f32, String> {
     let stops = text.parse().ok().filter(|stops: &f32| stops.abs() <= 64.0);
     stops.ok_or_else(|| "expected a number of stops from -64 to 64".into())
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    render_source(&Source::file(&args.scene), &[], args)
+}
+
+/// Renders a scene from any source, with `shaders` of its own, as the options say; `args.scene` is its name for the reader.
+pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args) -> Result<Exit, Error> {
     let console = Console::new(args.quiet);
     let interrupt = Interrupt::install(args.quiet);
     let named = args.output.as_deref().map(|path| target(path, args.exposure)).transpose()?;
@@ -145,7 +151,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
-    let loaded = load(&args.scene, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+    let loaded = load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
         if loaded.scene.lights.all().is_empty() {
             diagnostics.warn(None, "the scene has no light", "the picture is black")?;
         }

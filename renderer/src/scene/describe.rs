@@ -8,7 +8,8 @@ mod interpret;
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::parse::Entity;
 use glam::DAffine3;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A scene as its files describe it.
 #[derive(Debug, Default)]
@@ -176,17 +177,11 @@ impl Description {
     }
 }
 
-/// Reads a scene file and all it includes.
+/// Reads a scene and all it includes; what it names is relative to the folder in the source's path.
 ///
 /// *Errors*: a file cannot be read or does not follow the format, or, when strict, the first warning.
-pub fn describe(file: &Path, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
-    interpret::interpret(Source::file(file), diagnostics)
-}
-
-/// [`describe`] for text in memory, whose includes are relative to the current folder.
-#[cfg(test)]
-fn describe_text(name: &str, text: &str, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
-    interpret::interpret(Source::memory(name, text), diagnostics)
+pub fn describe(source: &Arc<Source>, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
+    interpret::interpret(source.clone(), diagnostics)
 }
 
 #[cfg(test)]
@@ -196,16 +191,17 @@ mod tests {
     use glam::dvec3;
     use proptest::prelude::*;
     use std::io::Write;
+    use std::path::Path;
 
     fn lenient(text: &str) -> (Result<Description, SceneError>, Vec<Warning>) {
         let mut diagnostics = Diagnostics::new(false);
-        let result = describe_text("scene.pbrt", text, &mut diagnostics);
+        let result = describe(&Source::memory("scene.pbrt", text), &mut diagnostics);
         (result, diagnostics.warnings().to_vec())
     }
 
     /// The description of a scene without faults.
     fn good(text: &str) -> Description {
-        describe_text("scene.pbrt", text, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"))
+        describe(&Source::memory("scene.pbrt", text), &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
     /// A world without faults.
@@ -391,7 +387,7 @@ mod tests {
         }
         let many = "Scale 1e100 1e100 1e100 ".repeat(8);
         assert!(bad(&many).0.contains("transform"));
-        let error = describe(Path::new("/no/such/scene.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
+        let error = describe(&Source::file("/no/such/scene.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
         assert!(error.message().contains("/no/such/scene.pbrt"));
     }
 
@@ -418,7 +414,7 @@ mod tests {
             let [warning] = warnings.as_slice() else { panic!("{text}: {warnings:?}") };
             assert!(warning.message.contains(found) && warning.instead.contains(instead), "{text}: {warning}");
             assert!(warning.location.is_some() && description.objects.iter().all(|o| o.shapes[0].area_light.is_none()));
-            assert!(describe_text("s", text, &mut Diagnostics::new(true)).is_err(), "{text} passed when strict");
+            assert!(describe(&Source::memory("s", text), &mut Diagnostics::new(true)).is_err(), "{text} passed when strict");
         }
     }
 
@@ -433,7 +429,7 @@ mod tests {
         let main = gzip(
             b"WorldBegin Include \"parts/a.pbrt\" AttributeEnd Import \"parts/c.pbrt\" Shape \"disk\" ObjectInstance \"o\"",
         );
-        let d = describe(&file(at, "main.pbrt.gz", &main), &mut Diagnostics::new(true)).unwrap();
+        let d = describe(&Source::file(file(at, "main.pbrt.gz", &main)), &mut Diagnostics::new(true)).unwrap();
         let seen: Vec<_> = d.shapes.iter().map(|s| (s.ctm.translation, s.material)).collect();
         assert_eq!(seen, [(dvec3(1., 1., 0.), 0), (dvec3(1., 1., 1.), 1), (dvec3(1., 1., 0.), 0)]);
         assert_eq!(d.resolve("models/x.ply"), at.join("models/x.ply"));
@@ -452,17 +448,17 @@ mod tests {
             file(at, "object.pbrt", b"ObjectEnd");
             file(at, "cut.pbrt.gz", &gzip(&b"Identity ".repeat(1000))[..40]);
             file(at, "wide.pbrt", b"\xff\xfeW\0");
-            let error = describe(&file(at, "self.pbrt", content), &mut Diagnostics::new(false)).unwrap_err();
+            let error = describe(&Source::file(file(at, "self.pbrt", content)), &mut Diagnostics::new(false)).unwrap_err();
             assert!(error.message().contains(part) && error.remedy().is_some(), "{error}");
         }
         file(at, "x.pbrt", b"\nInclude \"y.pbrt\"");
         file(at, "y.pbrt", b"Include \"x.pbrt\"");
-        let error = describe(&at.join("x.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
+        let error = describe(&Source::file(at.join("x.pbrt")), &mut Diagnostics::new(false)).unwrap_err();
         assert!(error.message().contains("includes itself") && error.remedy().unwrap().contains("y.pbrt"), "{error}");
         for i in 0..150 {
             file(at, &format!("deep{i}.pbrt"), format!("Include \"deep{}.pbrt\"", i + 1).as_bytes());
         }
-        let error = describe(&at.join("deep0.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
+        let error = describe(&Source::file(at.join("deep0.pbrt")), &mut Diagnostics::new(false)).unwrap_err();
         assert!(error.message().contains("files deep"), "{error}");
     }
 
@@ -487,7 +483,8 @@ mod tests {
         for folder in folders.map(|f| f.unwrap().path()).filter(|p| p.is_dir()) {
             let files = std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path());
             for path in files.filter(|p| p.extension().is_some_and(|e| e == "pbrt")) {
-                let d = describe(&path, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                let d = describe(&Source::file(&path), &mut Diagnostics::new(true))
+                    .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
                 assert!(d.camera.is_some() && !d.shapes.is_empty(), "{}", path.display());
             }
         }

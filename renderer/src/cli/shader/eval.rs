@@ -5,9 +5,8 @@
 
 use super::csv::Rows;
 use super::evaluator::{Evaluator, OUTPUTS};
-use super::values::{self, Wrong};
-use super::{Assignment, Source, compile, is_stdin, output};
-use crate::cli::console::count;
+use super::values;
+use super::{Source, compile, is_stdin, output};
 use crate::cli::output::to_stdout;
 use crate::cli::{Error, Exit};
 use lightbound::image::write::save;
@@ -74,7 +73,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
     let (settings, assignments) = args.source.settings(&shader)?;
-    let words = words(&shader, &assignments)?;
+    let words = values::assign(shader.parameters(), shader.overrides(), &assignments)?;
     let kernel = compile(&shader, Entry::Brdf, &settings, args.source.target())?;
     let mut evaluator = Evaluator::new(kernel, shader.sides());
     // What goes to a file is held until it is whole, so that it can be saved elsewhere where it cannot be written.
@@ -102,32 +101,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The words of parameters, where they are set or have a default.
-fn words(shader: &Shader, assignments: &[&Assignment]) -> Result<Vec<Option<u32>>, Error> {
-    let parameters = shader.parameters();
-    let mut words = values::defaults(parameters);
-    for (name, text) in assignments {
-        let Some(place) = values::find(parameters, name) else {
-            let overrides: Vec<&str> = shader.overrides().iter().map(|declared| declared.name.as_str()).collect();
-            return Err(values::unknown("parameter", parameters, &overrides, name).into());
-        };
-        let texts: Vec<&str> = text.split(',').map(str::trim).collect();
-        if texts.len() != 1 && texts.len() != place.words.len() {
-            let message = format!("`{name}` takes {}, not {}", count(place.words.len() as u64, "number"), texts.len());
-            return Err(Wrong { message, help: "one number sets all components".into() }.into());
-        }
-        for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
-            words[word] = Some(values::bits(place.parameter, text)?);
-        }
-    }
-    Ok(words)
-}
-
 /// The words of a single evaluation.
 fn row(shader: &Shader, wi: [f32; 3], wo: [f32; 3], words: &[Option<u32>]) -> Result<Vec<u32>, Error> {
     if let Some(name) = values::missing(shader.parameters(), words) {
-        let help = format!("it has no default either: give one with --set {name}=…");
-        return Err(Error::Data { message: format!("`{name}` has no value"), help });
+        return Err(values::no_value(&name).into());
     }
     let directions = wi.into_iter().chain(wo).map(f32::to_bits);
     Ok(directions.chain(words.iter().copied().flatten()).collect())

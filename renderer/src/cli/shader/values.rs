@@ -3,6 +3,7 @@
 //! A parameter goes by its name, which sets all of its components, and each component of a vector by `.r .g .b .a` or
 //! `.x .y .z .w`.
 
+use crate::cli::console::count;
 use lightbound::material::parameters::takes;
 use lightbound::scene::diagnostics::did_you_mean;
 use lightbound_shader::{Parameter, Scalar};
@@ -53,6 +54,28 @@ pub fn defaults(parameters: &[Parameter]) -> Vec<Option<u32>> {
     parameters.iter().flat_map(words).collect()
 }
 
+/// The words of parameters: what is set, by names and texts, and else their defaults; `overrides` are set elsewhere.
+pub fn assign(
+    parameters: &[Parameter],
+    overrides: &[Parameter],
+    assignments: &[&(String, String)],
+) -> Result<Vec<Option<u32>>, Wrong> {
+    let mut words = defaults(parameters);
+    for (name, text) in assignments {
+        let overrides = || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
+        let place = find(parameters, name).ok_or_else(|| unknown("parameter", parameters, &overrides(), name))?;
+        let texts: Vec<&str> = text.split(',').map(str::trim).collect();
+        if texts.len() != 1 && texts.len() != place.words.len() {
+            let message = format!("`{name}` takes {}, not {}", count(place.words.len() as u64, "number"), texts.len());
+            return Err(Wrong { message, help: "one number sets all components".into() });
+        }
+        for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
+            words[word] = Some(bits(place.parameter, text)?);
+        }
+    }
+    Ok(words)
+}
+
 /// The first parameter, or component of one, that has no value yet.
 pub fn missing(parameters: &[Parameter], words: &[Option<u32>]) -> Option<String> {
     let names = parameters.iter().flat_map(Parameter::words).zip(words);
@@ -61,6 +84,12 @@ pub fn missing(parameters: &[Parameter], words: &[Option<u32>]) -> Option<String
     // One without any is named as a whole.
     let stem = name.strip_suffix(".x").filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
     Some(stem.map_or(name.clone(), str::to_owned))
+}
+
+/// What to say of a parameter that is [`missing`].
+pub fn no_value(name: &str) -> Wrong {
+    let help = format!("it has no default either: give one with --set {name}=…");
+    Wrong { message: format!("`{name}` has no value"), help }
 }
 
 /// What to say of the name of a `kind` that there is not; `others` would have been right as well.

@@ -169,7 +169,7 @@ impl Builder<'_> {
     /// A closed form of what pbrt-v4 finds by random walks between the layers; see the shader.
     fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let kd = self.colour(entity, "reflectance", 0.5)?;
-        let (eta, thickness) = (self.refraction(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
+        let (eta, thickness) = (self.coat_index(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
         let coat = self.roughness(entity, "")?;
         let [x, y] = coat.clone().of_coat();
         let values = [("kd", kd), ("eta", Param::from_float(eta)), ("thickness", thickness), ("alpha_x", x), ("alpha_y", y)];
@@ -180,7 +180,7 @@ impl Builder<'_> {
     /// The same over a metal.
     fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let metal = self.metal(entity, "conductor.")?;
-        let (eta, thickness) = (self.refraction(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
+        let (eta, thickness) = (self.coat_index(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
         let (coat, alpha) = (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
         if coat.is_smooth()
             && alpha.is_smooth()
@@ -189,11 +189,14 @@ impl Builder<'_> {
             return Ok(Material::specular(Specular::CoatedMetal { metal, eta, thickness: thickness.x }));
         }
         let [x, y] = coat.clone().of_coat();
+        // A mirror that is seen through a rough coat is no mirror any more.
+        let least = if alpha.is_smooth() { SMOOTH } else { 0.0 };
+        let [metal_x, metal_y] = [alpha.x, alpha.y].map(|alpha| alpha.map(move |alpha| alpha.max(Vec3::splat(least))));
         let values = [
             ("eta", metal.eta),
             ("k", metal.k),
-            ("alpha_x", alpha.x),
-            ("alpha_y", alpha.y),
+            ("alpha_x", metal_x),
+            ("alpha_y", metal_y),
             ("coat_eta", Param::from_float(eta)),
             ("coat_alpha_x", x),
             ("coat_alpha_y", y),
@@ -201,6 +204,20 @@ impl Builder<'_> {
         ];
         let scattering = Some(self.library(entity, "coated_conductor.wgsl", &values)?);
         Ok(Material::Surface { specular: coat.is_smooth().then_some(Specular::Coat { eta }), scattering })
+    }
+
+    /// The index of refraction of a coat, cut to what the closed forms are for.
+    fn coat_index(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+        let eta = self.refraction(entity, name)?;
+        let near = eta.clamp(1.0, 3.0);
+        if near != eta {
+            self.warn(
+                entity,
+                format!("a coat with the index of refraction {eta} is not supported"),
+                format!("the index {near}"),
+            )?;
+        }
+        Ok(near)
     }
 
     /// A metal whose `eta` and `k` carry `prefix`; copper where nothing is said, as in pbrt-v4.

@@ -19,7 +19,7 @@ use crate::light::Lights;
 use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
 use glam::DAffine3;
-use lightbound_shader::Target;
+use lightbound_shader::{Shader, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,14 +58,27 @@ pub struct Loaded {
 /// *Errors*: the first thing that makes a picture impossible, with its place and the remedy. What can be replaced by something
 /// else is a warning.
 pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -> Result<Loaded, SceneError> {
+    load_source(&Source::file(path), &[], overrides, diagnostics)
+}
+
+/// A shader with the name that a scene finds it by.
+pub type NamedShader = (String, Arc<Shader>);
+
+/// [`load`] for any source. The files that it names are relative to the folder in its path; `shaders` come before those of files.
+pub fn load_source(
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Result<Loaded, SceneError> {
     let start = Instant::now();
-    let description = describe(path, diagnostics)?;
+    let description = describe(source, diagnostics)?;
     let mut builder = Builder {
         folder: description.folder.clone(),
-        start: Location::new(Source::file(path), 1, 1),
+        start: Location::new(source.clone(), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
-        shaders: shaders::Shaders::new(overrides.target),
+        shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::Converted::default(),
     };
     let film = builder.film(&description, overrides)?;

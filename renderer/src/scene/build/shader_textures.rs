@@ -27,9 +27,6 @@ struct Key {
     invert: bool,
 }
 
-/// Greatest width and height of a shader's texture: up to it coordinates keep a digit within a texel.
-const MAX_SIDE: u32 = 1 << 23;
-
 /// A shader's texture, and how it is looked up.
 pub(super) type Looked = (texture::Lookup, Arc<texture::Texture>);
 
@@ -40,6 +37,9 @@ impl Converted {
         self.0.entry(key).or_insert_with(|| Arc::new(convert(map))).clone()
     }
 }
+
+/// Texels of the largest image for shaders, which takes 7 GiB with its pyramid.
+const MOST_TEXELS: u64 = 1 << 28;
 
 /// The texels as [`ImageMap::eval`] has them, and the image's opacity, or 1, as the fourth channel.
 fn convert(map: &ImageMap) -> texture::Texture {
@@ -115,9 +115,9 @@ impl Builder<'_> {
     fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
         let (width, height) = (map.image.width(), map.image.height());
-        if width.max(height) > MAX_SIDE {
-            let error = used.error(param, &format!("has {width} × {height} texels"));
-            return Err(error.help(format!("shaders take images of up to {MAX_SIDE} texels a side: scale it down")));
+        if u64::from(width) * u64::from(height) > MOST_TEXELS || width.max(height) > texture::MAX_SIDE {
+            let error = used.error(param, &format!("has {width} × {height} texels, too many for a shader"));
+            return Err(error.help(format!("scale the image down to {MOST_TEXELS} texels or less")));
         }
         if map.mapping != Mapping::UV {
             let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);

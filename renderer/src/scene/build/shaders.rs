@@ -1,6 +1,6 @@
 //! Shaders: read and compiled once, however many materials use them.
 
-use super::Builder;
+use super::{Builder, NamedShader};
 use crate::material::{Bound, Instance, Program, ProgramError, Setting, library, self_check};
 use crate::math::Vec3;
 use crate::scene::diagnostics::SceneError;
@@ -92,12 +92,13 @@ pub(super) enum Missing {
 }
 
 impl Shaders {
-    pub fn new(target: Target) -> Shaders {
+    /// Those that are `given` come before files and the library.
+    pub fn new(target: Target, given: &[NamedShader]) -> Shaders {
         Shaders {
             arena: Arena::new(),
             target,
-            files: Vec::new(),
-            named: HashMap::new(),
+            files: given.iter().map(|(_, shader)| shader.clone()).collect(),
+            named: given.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
             found: HashMap::new(),
             programs: HashMap::new(),
             bound: Vec::new(),

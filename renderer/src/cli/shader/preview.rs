@@ -1,0 +1,222 @@
+//! `lightbound shader preview`: a picture of a material, for who writes it.
+//!
+//! What is rendered is an ordinary scene, `ball.pbrt`, to which the material is added as a user would write it. So a preview has all
+//! the features of rendering, and shows what scenes will show.
+
+use super::{Assignment, Source, assignment, is_stdin, output, values};
+use crate::cli::render::{self, MAX_SPP, render_source, stops};
+use crate::cli::{Error, Exit};
+use lightbound::accel::AccelKind;
+use lightbound::scene::diagnostics;
+use lightbound_shader::{Parameter, Scalar, Shader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader preview ward                         a material of the library, to ward.png
+  lightbound shader preview velvet.wgsl -o velvet.exr
+  lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
+  lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
+
+A ball of the material stands beside a bent sheet of it, between soft lights; one light is behind the sheet and
+shows what passes through. u, and with it the tangent, runs around the pole that looks up.";
+
+/// Options of `shader preview`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+
+    /// Image for a parameter instead of a value, or for a texture of the shader; sRGB for colours, linear for single numbers
+    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    texture: Vec<Assignment>,
+
+    /// Picture to write: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png, in the current folder]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Brighten a .png by so many stops [default: 0]
+    #[arg(long, value_name = "STOPS", value_parser = stops, allow_negative_numbers = true)]
+    exposure: Option<f32>,
+
+    /// Samples per pixel
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=MAX_SPP))]
+    spp: u32,
+
+    /// Width and height, pixels
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    size: u32,
+
+    /// Threads [default: all]; the pixels do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    threads: Option<u16>,
+
+    /// Print nothing but warnings and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The scene, but for the material.
+const SCENE: &str = include_str!("ball.pbrt");
+
+/// The shader's name in the scene.
+const SHADER: &str = "preview.wgsl";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let source = &args.source;
+    let picture = args.output.clone().unwrap_or_else(|| default_output(&source.file));
+    let images = args.texture.iter().map(|(_, file)| Path::new(file));
+    output(Some(&picture), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
+    let text = source.read()?;
+    let shader = Shader::parse(&source.name(), &text)?;
+    let scene = format!("{SCENE}{}", material(&shader, source, &args.texture)?);
+    let options = render::Args {
+        scene: source.name().into(),
+        output: Some(picture),
+        exposure: args.exposure,
+        stats: None,
+        quiet: args.quiet,
+        integrator: None,
+        spp: Some(args.spp),
+        seed: None,
+        resolution: Some((args.size, args.size)),
+        crop: None,
+        time_limit: None,
+        threads: args.threads,
+        accel: AccelKind::Auto,
+        target: source.target,
+        strict: false,
+    };
+    render_source(&diagnostics::Source::memory("preview", scene), &[(SHADER.into(), Arc::new(shader))], &options)
+}
+
+/// The shader's name with .png.
+fn default_output(shader: &Path) -> PathBuf {
+    match shader.file_stem() {
+        Some(stem) if !is_stdin(shader) => Path::new(stem).with_extension("png"),
+        _ => "preview.png".into(),
+    }
+}
+
+/// The material in the language of scenes, its textures before it.
+fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<String, Error> {
+    let (settings, assignments) = source.settings(shader)?;
+    let words = values::assign(shader.settable(), shader.overrides(), &assignments)?;
+    let mut text = String::new();
+    for (name, file) in images {
+        text += &texture(shader, name, file)?;
+    }
+    if let Some(name) = shader.textures().iter().find(|&name| images.iter().all(|(given, _)| given != name)) {
+        let help = format!("give one with --texture {name}=FILE");
+        return Err(Error::Data { message: format!("the texture `{name}` has no image"), help });
+    }
+    text += &format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
+    for (name, _) in images {
+        text += &format!("  \"texture {name}\" [\"{name}\"]\n");
+    }
+    let mut rest = &words[..];
+    for parameter in shader.settable() {
+        let (words, others) = rest.split_at(parameter.size);
+        rest = others;
+        let declared = std::slice::from_ref(parameter);
+        if images.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        if let Some(name) = values::missing(declared, words) {
+            return Err(values::no_value(&name).into());
+        }
+        if values::defaults(declared) != words {
+            text += &declaration(parameter, words.iter().copied().flatten());
+        }
+    }
+    for (name, value) in &settings.overrides {
+        let declared = values::find(shader.overrides(), name).expect("overrides are found by name").parameter;
+        text += &declaration(declared, [declared.scalar.bits(*value)]);
+    }
+    Ok(text)
+}
+
+/// An image for a parameter or a texture of the shader.
+fn texture(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
+    let parameter = shader.settable().iter().find(|parameter| parameter.name == name);
+    if parameter.is_none() && !shader.textures().iter().any(|texture| texture == name) {
+        let textures: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
+        return Err(values::unknown("parameter or texture", shader.settable(), &textures, name).into());
+    }
+    let (kind, encoding) = match parameter {
+        Some(parameter) if parameter.size == 1 => ("float", "linear"),
+        _ => ("spectrum", "sRGB"),
+    };
+    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+    Ok(format!(
+        "Texture \"{name}\" \"{kind}\" \"imagemap\" \"string filename\" [\"{file}\"] \"string encoding\" [\"{encoding}\"]\n"
+    ))
+}
+
+/// A parameter of the material.
+fn declaration(parameter: &Parameter, words: impl IntoIterator<Item = u32>) -> String {
+    let kind = match parameter.scalar {
+        Scalar::F32 => "float",
+        Scalar::I32 | Scalar::U32 => "integer",
+        Scalar::Bool => "bool",
+    };
+    let value = |bits: u32| match parameter.scalar {
+        // The shortest text that reads as the same float.
+        Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
+        Scalar::I32 => (bits as i32).to_string(),
+        Scalar::U32 => bits.to_string(),
+        Scalar::Bool => (bits != 0).to_string(),
+    };
+    let values: Vec<String> = words.into_iter().map(value).collect();
+    format!("  \"{kind} {}\" [{}]\n", parameter.name, values.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_named_after_shaders() {
+        let name = |shader: &str| default_output(Path::new(shader));
+        assert_eq!(name("ward"), Path::new("ward.png"));
+        assert_eq!(name("a/b/velvet.wgsl"), Path::new("velvet.png"));
+        assert_eq!(name("-"), Path::new("preview.png"));
+    }
+
+    #[test]
+    fn materials_say_what_is_not_the_default() {
+        let text = "override rounds: u32 = 2;
+            struct Material {
+                /// range: [0, 1], default: 0.5
+                kd: vec3f,
+                /// default: 0.1
+                alpha: f32,
+                shift: vec2i,
+                /// default: true
+                metal: bool,
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * f32(rounds); }";
+        let shader = Shader::parse("a.wgsl", text).unwrap();
+        let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
+            let set = set.iter().copied().map(pair).collect();
+            let images: Vec<_> = images.iter().copied().map(pair).collect();
+            material(&shader, &Source { file: "a.wgsl".into(), target: None, set }, &images).map_err(|error| error.to_string())
+        };
+        let head = format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
+        assert_eq!(
+            material(&[("shift", "-1,2"), ("kd.g", "0.1"), ("rounds", "3"), ("metal", "0")], &[]).unwrap(),
+            format!(
+                "{head}  \"float kd\" [0.5 0.1 0.5]\n  \"integer shift\" [-1 2]\n  \"bool metal\" [false]\n  \"integer rounds\" [3]\n"
+            )
+        );
+        let image = material(&[("shift", "0")], &[("alpha", "a\"b.png"), ("kd", "kd.png")]).unwrap();
+        assert!(image.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"), "{image}");
+        assert!(image.contains("\"kd\" \"spectrum\" ") && image.contains("\"texture kd\" [\"kd\"]\n"), "{image}");
+        assert_eq!(material(&[], &[]), Err("`shift` has no value".into()));
+        assert_eq!(material(&[("shift", "0")], &[("ks", "a.png")]), Err("the shader has no parameter or texture `ks`".into()));
+    }
+}

@@ -59,7 +59,7 @@ fn scene(args: &Args, each: bool) -> String {
             let _ =
                 writeln!(text, "Material \"shader\" \"string filename\" \"{file}\" \"rgb kd\" [{x} 0.5 {x}] \"float ks\" {x}");
         }
-        let _ = writeln!(text, "Shape \"sphere\" \"float radius\" {}", 1 + k);
+        text += "Translate 3 0 0\nShape \"sphere\"\n";
     }
     text
 }

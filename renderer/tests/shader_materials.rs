@@ -1,14 +1,14 @@
 //! Scenes with shaders of their own: what reaches the shader, and what is said of what cannot.
 
-use lightbound::accel::AccelKind;
-use lightbound::integrator::PathTracer;
-use lightbound::render::{RenderOptions, render};
+mod common;
+
+use common::{draw, overrides, pfm};
+use lightbound::film::Picture;
+use lightbound::image::write::write_png;
 use lightbound::scene::Scene;
-use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::build::load;
 use lightbound::scene::diagnostics::{Diagnostics, SceneError};
-use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// The camera looks at a square that fills the picture, under light of 1 from everywhere: it sees the albedo.
@@ -79,10 +79,17 @@ struct Material {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * f32(n); }
 ";
 
-fn overrides() -> Overrides {
-    let (accel, target) = (AccelKind::Auto, Target::best());
-    Overrides { accel, target, integrator: None, spp: None, seed: None, resolution: None, crop: None }
+/// The albedo is an image's.
+const WOOD: &str = "
+struct Material { kd: vec3f, shine: f32 }
+var wood: texture_2d<f32>;
+var grain: texture_2d<f32>;
+var some: sampler;
+fn material(p: SurfacePoint) -> Material {
+    return Material(textureSample(wood, some, p.uv).rgb, textureSample(grain, some, p.uv).r);
 }
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return (m.kd + m.shine) / 3.14159265; }
+";
 
 /// A folder with shaders and a picture.
 struct Place {
@@ -100,6 +107,9 @@ impl Place {
             "struct Material { kd: vec3f }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {\n    return m.kdd;\n}\n",
         );
         place.write("taken.wgsl", "struct Material { filename: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.filename); }");
+        place.write("wood.wgsl", WOOD);
+        place.write("image.pfm", pfm(8, |x, y| [x as f32 / 8.0, y as f32 / 8.0, 0.5]));
+        write_png(&place.path("half.png"), 1, 1, &[[0.5, 0.25, 0.125]], 0.0).unwrap();
         place.write("latin.wgsl", b"// first\n// \xe9t\xe9\n");
         std::fs::create_dir(place.path("folder.wgsl")).unwrap();
         place
@@ -129,14 +139,16 @@ impl Place {
         self.load(world, false).err().unwrap_or_else(|| panic!("{world}\nis refused"))
     }
 
+    fn picture(&self, world: &str) -> Picture {
+        let picture = draw(&self.scene(world), 1);
+        assert_eq!(picture.invalid_samples, 0);
+        picture
+    }
+
     /// What the camera sees, on average.
     fn albedo(&self, world: &str) -> [f64; 3] {
-        let (scene, stop) = (self.scene(world), AtomicBool::new(false));
-        let options = RenderOptions { threads: 1, time_limit: None, features: false, stop: &stop, progress: &|_| () };
-        let picture = render(&scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options).picture;
-        assert_eq!(picture.invalid_samples, 0);
-        let mean = |c: usize| picture.radiance.iter().map(|p| f64::from(p[c])).sum::<f64>() / picture.radiance.len() as f64;
-        [0, 1, 2].map(mean)
+        let seen = self.picture(world).radiance;
+        [0, 1, 2].map(|c| seen.iter().map(|p| f64::from(p[c])).sum::<f64>() / seen.len() as f64)
     }
 }
 
@@ -207,6 +219,82 @@ fn parameters_may_be_textures() {
         (r#""texture b2" "both""#, [0.0; 3]),
     ] {
         assert_sees(&place, &format!(r#"{textures} Material "shader" "string filename" "all.wgsl" {parameters}"#), expected);
+    }
+}
+
+/// Images of scenes, by names that tell what is said of them.
+const IMAGES: &str = r#"
+    Texture "plain" "spectrum" "imagemap" "string filename" "image.pfm"
+    Texture "points" "spectrum" "imagemap" "string filename" "image.pfm" "string filter" "point"
+    Texture "inverted" "spectrum" "imagemap" "string filename" "image.pfm" "float scale" 0.5 "bool invert" true
+    Texture "none" "float" "imagemap" "string filename" "image.pfm" "float scale" 0
+    Texture "tenth" "float" "imagemap" "string filename" "half.png" "float scale" 0.1
+    Texture "twice" "spectrum" "imagemap" "string filename" "image.pfm" "float uscale" 2
+    Texture "edged" "spectrum" "imagemap" "string filename" "image.pfm" "bool invert" true "string wrap" "black"
+    Texture "board" "spectrum" "checkerboard"
+"#;
+
+#[test]
+fn images_of_shaders_look_like_imagemaps() {
+    let place = Place::new();
+    for name in ["plain", "points", "inverted"] {
+        let by_shader = place.picture(&format!(
+            r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" "texture wood" "{name}" "texture grain" "none""#
+        ));
+        let by_texture = place.picture(&format!(r#"{IMAGES} Material "diffuse" "texture reflectance" "{name}""#));
+        for (a, b) in by_shader.radiance.iter().flatten().zip(by_texture.radiance.iter().flatten()) {
+            // Directions are not the same; a texel is 1/8.
+            assert!((a - b).abs() < 0.02, "{name}: {a} and {b}");
+        }
+    }
+    let file = r#"Material "shader" "string filename" "wood.wgsl" "string wood" "half.png""#;
+    let linear = [188u8, 137, 99].map(|code| ((f64::from(code) / 255.0 + 0.055) / 1.055).powf(2.4));
+    assert_sees(&place, &format!("{IMAGES} {file} \"texture grain\" \"none\""), linear);
+    let tenth = 0.1 * linear.iter().sum::<f64>() / 3.0;
+    assert_sees(&place, &format!("{IMAGES} {file} \"texture grain\" \"tenth\""), linear.map(|x| x + tenth));
+}
+
+#[test]
+fn materials_share_images_and_code() {
+    let place = Place::new();
+    let uses = |pairs: &[(&str, &str)]| {
+        let each = |(wood, grain): &(&str, &str)| {
+            format!(
+                r#"Material "shader" "string filename" "wood.wgsl" "texture wood" "{wood}" "texture grain" "{grain}" {SQUARE}"#
+            )
+        };
+        place.scene(&format!("{IMAGES}{}", pairs.iter().map(each).collect::<String>())).shaders.split_off(1)
+    };
+    let bound = uses(&[("plain", "none"), ("plain", "none"), ("inverted", "none"), ("points", "none")]);
+    assert_eq!(bound.len(), 3);
+    let [plain, inverted, points] = &bound[..] else { unreachable!() };
+    // Other texels, the same code; the same texels, other code.
+    assert!(std::sync::Arc::ptr_eq(&plain.program, &inverted.program));
+    assert!(!std::sync::Arc::ptr_eq(&plain.textures[0], &inverted.textures[0]));
+    assert!(std::sync::Arc::ptr_eq(&plain.textures[1], &inverted.textures[1]));
+    assert!(!std::sync::Arc::ptr_eq(&plain.program, &points.program));
+    assert!(std::sync::Arc::ptr_eq(&plain.textures[0], &points.textures[0]));
+}
+
+#[test]
+fn what_shaders_cannot_read_is_told() {
+    let place = Place::new();
+    for (parameters, words) in [
+        (r#""texture wood" "plain""#, "texture \"grain\" is missing; give \"texture grain\"; wood image"),
+        (r#""texture wood" "board" "texture grain" "none""#, "\"board\", which is no imagemap; name a texture \"imagemap\""),
+        (r#""rgb wood" [1 1 1] "texture grain" "none""#, "another type than an image; \"string wood\", an image file"),
+        (r#""string wood" "gone.png" "texture grain" "none""#, "gone.png: cannot be read"),
+        (r#""texture wood" "plain" "texture grian" "none""#, "texture \"grain\" is missing"),
+    ] {
+        let error = place.error(&format!(r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" {parameters}"#));
+        let help = error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = format!("{} | {help}", error.message());
+        assert!(words.split("; ").all(|word| text.contains(word)) && error.location().is_some(), "{words}\n{text}");
+    }
+    for (name, words) in [("twice", "has a mapping"), ("edged", "is inverted, and black")] {
+        let material = r#"Material "shader" "string filename" "wood.wgsl" "texture grain" "none""#;
+        let (_, warnings) = place.load(&format!("{IMAGES} {material} \"texture wood\" \"{name}\""), false).unwrap();
+        assert!(warnings.len() == 1 && warnings[0].contains(words), "{warnings:?}");
     }
 }
 

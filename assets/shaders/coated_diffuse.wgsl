@@ -50,9 +50,9 @@ struct Material {
     kd: vec3f,
     /// Index of refraction of the coat. range: [1, 3], default: 1.5
     eta: f32,
-    /// Roughness of the coat along x. Below 0.001 along both axes it is polished. range: [0, 1000], default: 0
+    /// Roughness of the coat along x. Below 0.001 along both axes it is polished. range: [0, 1000], default: 0.1
     alpha_x: f32,
-    /// Roughness of the coat along y. range: [0, 1000], default: 0
+    /// Roughness of the coat along y. range: [0, 1000], default: 0.1
     alpha_y: f32,
     /// Thickness of the coat, in mean free paths of light, all of which is absorbed. range: [0, 1000], default: 0.01
     thickness: f32,

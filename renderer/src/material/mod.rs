@@ -18,7 +18,7 @@ mod specular;
 
 use crate::texture::Param;
 
-pub use instance::{Instance, Set, Setting};
+pub use instance::{Instance, Setting};
 pub use program::{Bound, Program, ProgramError};
 pub use specular::{Metal, Specular, SpecularSample};
 

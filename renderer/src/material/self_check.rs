@@ -278,9 +278,7 @@ impl<'a> Checker<'a> {
         match &program.setup {
             None => instance.write(&at, &mut checker.members),
             Some(setup) => {
-                // The origin, with the normal +z.
-                let surface = [0.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, at.uv.x, at.uv.y];
-                let mut words = surface.map(f32::to_bits).to_vec();
+                let mut words = Program::surface_words(at.p, at.p, Vec3::Z, at.uv).to_vec();
                 instance.write(&at, &mut words);
                 checker.inputs.reshape(words.len(), 1);
                 checker.inputs.set_row(0, 0, &words);

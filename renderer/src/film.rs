@@ -68,7 +68,7 @@ fn fixed(x: f32, bits: i32) -> i128 {
 /// What the camera sees first, for denoisers and compositing.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
-    /// Directional albedo in [0, 1].
+    /// Weight of the direction in which the path goes on, which may pass 1; its mean is the directional albedo.
     pub albedo: Vec3,
     /// Shading normal in world space, unit.
     pub normal: Vec3,
@@ -197,7 +197,7 @@ pub const NO_DEPTH: f32 = 1e10;
 /// Mean features of a picture, row by row.
 #[derive(Debug, Default)]
 pub struct FeatureImages {
-    /// Directional albedo.
+    /// Directional albedo, estimated.
     pub albedo: Vec<[f32; 3]>,
     /// Mean shading normal, world space; shorter than 1 where normals differ within the pixel.
     pub normal: Vec<[f32; 3]>,

@@ -197,7 +197,7 @@ impl Kernel {
     /// As [`run`](Kernel::run), over tables, which textures are a kind of.
     ///
     /// *Panics* as that does.
-    pub fn run_on(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
+    pub(crate) fn run_on(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
         assert!(self.tables <= tables.len(), "the function reads {} tables, not {}", self.tables, tables.len());
         let lanes = self.target.lanes();
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");

@@ -1,8 +1,9 @@
 //! Compiles material functions written in WGSL into SIMD machine code.
 //!
-//! A user writes one function, the BRDF; what a renderer needs of it is derived. So far that is its value, for four or eight
-//! evaluations at a time; the bounding shader, conservative bounds of the function over whole sets of inputs (Clarberg et al. 2010,
-//! *An Optimizing Compiler for Automatic Shader Bounding*), will come from the same IR.
+//! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is put together of them
+//! ([`scattering`]): light from a given direction, and light from one that is drawn, each with its density, for four or eight points at
+//! a time. The bounding shader, conservative bounds of the function over whole sets of inputs (Clarberg et al. 2010, *An Optimizing
+//! Compiler for Automatic Shader Bounding*), will come from the same IR; for images there are such bounds ([`Texture::range`]).
 //!
 //! The pipeline, each arrow one function with plain data in and plain data or an error out:
 //!

@@ -104,9 +104,4 @@ impl Texture {
     pub fn words(&self) -> &[u32] {
         &self.words
     }
-
-    /// Bytes of memory.
-    pub fn memory_bytes(&self) -> usize {
-        4 * self.words.len()
-    }
 }

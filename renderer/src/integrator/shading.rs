@@ -48,9 +48,7 @@ impl Shading {
     /// Adds a point; `object` is its position in the space of the object.
     pub fn push(&mut self, program: &Program, instance: &Instance, surface: &Surface, object: impl FnOnce() -> Vec3) {
         if program.setup.is_some() {
-            let (p, o, n, uv) = (surface.p, object(), surface.frame.n, surface.uv);
-            let point = [p.x, p.y, p.z, o.x, o.y, o.z, n.x, n.y, n.z, uv.x, uv.y];
-            self.words.extend(point.map(f32::to_bits));
+            self.words.extend(Program::surface_words(surface.p, object(), surface.frame.n, surface.uv));
         }
         instance.write(&surface.lookup(), &mut self.words);
     }

@@ -35,12 +35,9 @@ struct Varying {
     value: Param,
 }
 
-/// A parameter and its value.
-pub type Set<'a> = (&'a Parameter, Setting);
-
 impl Instance {
     /// Of a shader, with a value for each of its settable parameters, in their order.
-    pub fn new<'a>(shader: u32, settings: impl IntoIterator<Item = Set<'a>>) -> Instance {
+    pub fn new<'a>(shader: u32, settings: impl IntoIterator<Item = (&'a Parameter, Setting)>) -> Instance {
         let (mut constants, mut varying) = (Vec::new(), Vec::new());
         for (parameter, setting) in settings {
             let first = constants.len() as u32;

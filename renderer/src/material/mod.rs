@@ -13,12 +13,12 @@ pub mod library;
 mod library_tests;
 pub mod parameters;
 mod program;
-pub mod self_check;
+pub(crate) mod self_check;
 mod specular;
 
 use crate::texture::Param;
 
-pub use instance::{Instance, Set, Setting};
+pub use instance::{Instance, Setting};
 pub use program::{Bound, Program, ProgramError};
 pub use specular::{Metal, Specular, SpecularSample};
 

@@ -1,5 +1,6 @@
 //! Compiled shaders.
 
+use crate::math::{Vec2, Vec3};
 use lightbound_shader::{
     Arena, CompileError, Kernel, Parameter, Settings, Shader, ShaderError, Sides, Target, Texture, passes, scattering,
 };
@@ -12,7 +13,7 @@ pub struct Program {
     pub name: String,
     /// Where it sends light.
     pub sides: Sides,
-    /// What is computed for the surface: inputs are the [surface's words](Program::SURFACE_WORDS) and those of [settable](Program::settable)
+    /// What is computed for the surface: inputs are the [surface's words](Program::surface_words) and those of [settable](Program::settable)
     /// parameters, outputs the members of `Material`. Without it the settable parameters are the members.
     pub setup: Option<Kernel>,
     /// [`scattering::evaluate`].
@@ -39,8 +40,14 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// Words of a surface point: position, position in the space of the object, normal, uv.
+    /// Number of the words of a surface point.
     pub const SURFACE_WORDS: usize = 11;
+
+    /// The words of a surface point: position in world space and in the space of the object, shading normal, texture coordinates.
+    pub fn surface_words(position: Vec3, object_position: Vec3, normal: Vec3, uv: Vec2) -> [u32; Program::SURFACE_WORDS] {
+        let (p, o, n) = (position, object_position, normal);
+        [p.x, p.y, p.z, o.x, o.y, o.z, n.x, n.y, n.z, uv.x, uv.y].map(f32::to_bits)
+    }
 
     /// Compiles a shader.
     pub fn compile(arena: &Arena, shader: &Shader, settings: &Settings, target: Target) -> Result<Program, ProgramError> {

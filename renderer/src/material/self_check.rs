@@ -4,12 +4,14 @@
 //! medians of a first set of samples cut the sphere into cells of equal probability, and within a cell q is uniform. For the right p
 //! and any set C of directions
 //!
-//!     ∫ p q/(p + q) over C  =  E_p[1_C q/(p + q)]  =  E_q[1_C p/(p + q)],
+//! ```text
+//! ∫ p q/(p + q) over C  =  E_p[1_C q/(p + q)]  =  E_q[1_C p/(p + q)],
+//! ```
 //!
 //! the balance heuristic both ways round (Veach 1997 §9; Meng and Wong 1996 for the identity). With the *claimed* density in the place
 //! of p within the brackets, both sides can be estimated, and all that is averaged lies in [0, 1], so that a narrow lobe that a
 //! quadrature would miss costs power but never accuracy. The two are compared for all cells of a tree, the whole sphere being the
-//! first: they may differ by [`TOLERANCE`] and [`SIGMAS`] standard errors. Random numbers are fixed.
+//! first: they may differ by `TOLERANCE` and `SIGMAS` standard errors. Random numbers are fixed.
 
 use super::{Bound, Instance, Program};
 use crate::math::{Vec2, Vec3, vec3};
@@ -278,9 +280,7 @@ impl<'a> Checker<'a> {
         match &program.setup {
             None => instance.write(&at, &mut checker.members),
             Some(setup) => {
-                // The origin, with the normal +z.
-                let surface = [0.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, at.uv.x, at.uv.y];
-                let mut words = surface.map(f32::to_bits).to_vec();
+                let mut words = Program::surface_words(at.p, at.p, Vec3::Z, at.uv).to_vec();
                 instance.write(&at, &mut words);
                 checker.inputs.reshape(words.len(), 1);
                 checker.inputs.set_row(0, 0, &words);

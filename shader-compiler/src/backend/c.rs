@@ -106,7 +106,7 @@ fn integer(bits: u32) -> String {
 type Expression = (&'static str, Vec<Value>);
 
 /// How tables are read, once for all functions of a file.
-const TABLES_BY_FOUR: &str = "\
+const TABLES: &str = "\
 #ifndef TABLES
 #define TABLES
 struct table {
@@ -115,6 +115,8 @@ struct table {
     unsigned last[8];
 };
 
+";
+const WORDS_BY_FOUR: &str = "\
 static inline __m128i words_at(const struct table *table, __m128i index) {
     const __m128i i = _mm_min_epu32(index, _mm_load_si128((const __m128i *)table->last));
     const int *words = table->words;
@@ -124,15 +126,7 @@ static inline __m128i words_at(const struct table *table, __m128i index) {
 #endif
 
 ";
-const TABLES_BY_EIGHT: &str = "\
-#ifndef TABLES
-#define TABLES
-struct table {
-    const int *words;
-    const void *reserved[3];
-    unsigned last[8];
-};
-
+const WORDS_BY_EIGHT: &str = "\
 static inline __m256i words_at(const struct table *table, __m256i index) {
     const __m256i i = _mm256_min_epu32(index, _mm256_load_si256((const __m256i *)table->last));
     return _mm256_i32gather_epi32(table->words, i, 4);
@@ -373,11 +367,12 @@ impl<'a> Writer<'a> {
              #include <{header}>\n\n",
             lanes * 4
         );
-        self.text.push_str(match lanes {
-            _ if !self.is_reading() => "struct table;\n\n",
-            4 => TABLES_BY_FOUR,
-            _ => TABLES_BY_EIGHT,
-        });
+        if !self.is_reading() {
+            self.text.push_str("struct table;\n\n");
+            return;
+        }
+        self.text.push_str(TABLES);
+        self.text.push_str(if lanes == 4 { WORDS_BY_FOUR } else { WORDS_BY_EIGHT });
     }
 
     fn function(&mut self) {

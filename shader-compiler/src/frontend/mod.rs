@@ -95,8 +95,8 @@ impl Sides {
     }
 }
 
-/// Something the user of a material can set: a member of its `Material` struct, or of `SurfacePoint` where the shader has
-/// `fn material(p: SurfacePoint) -> Material`.
+/// Something that is set from outside: a member of a shader's `Material`, one of `SurfacePoint` where the shader has `fn material`, or an
+/// `override`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `kd`
@@ -350,7 +350,7 @@ impl Shader {
         self.contract.sample.is_some()
     }
 
-    /// Whether the parameters are those of the surface, `fn material(p: SurfacePoint) -> Material`.
+    /// Whether the shader computes its material from the surface point, `fn material`.
     pub fn has_setup(&self) -> bool {
         self.contract.material.is_some()
     }

@@ -16,7 +16,7 @@ const SURFACE_POINT: &str = "
 struct SurfacePoint {
     /// The point in world space, in units of the scene. default: 0
     position: vec3f,
-    /// The point in the space of the object, before its transform. Patterns that depend on it move with the object. default: 0
+    /// The point in the space of the object that an instance places, so that patterns move with it; elsewhere in world space. default: 0
     object_position: vec3f,
     /// Shading normal in world space, of unit length. range: [-1, 1], default: (0, 0, 1)
     normal: vec3f,

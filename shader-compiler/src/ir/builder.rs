@@ -4,7 +4,7 @@
 //! ([`crate::passes::simplify`]), then looked up among the operations in scope (global value numbering by hash-consing; since
 //! dominance is nesting, a table with undo is all it takes), and last placed outside of all loops in which it does not vary
 //! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects, and a loop that
-//! is [alike](super::alike) one in scope is that one. A pass that rebuilds a function through a builder gets all of that.
+//! is alike one in scope (`alike`) is that one. A pass that rebuilds a function through a builder gets all of that.
 
 use super::alike::Alike;
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};

@@ -4,7 +4,7 @@
 //! that lists what the shader takes, since nothing else could stand in for it.
 
 use super::Builder;
-use super::shaders::{InstanceError, Missing, Variant};
+use super::shaders::{Missing, Variant};
 use crate::material::{Material, ProgramError, Setting, library, parameters};
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::params::{Param, ParamType, Values};
@@ -137,14 +137,13 @@ impl Builder<'_> {
         let (lookups, textures) = self.shader_textures(&used)?.into_iter().unzip();
         self.bumps(entity, |name| used.names().any(|taken| taken == name))?;
         self.no_others(&used)?;
-        let instance = self.instance(entity, Variant::new(index, &overrides, lookups), textures, settings);
-        instance.map(Material::scattering).map_err(|error| match error {
-            InstanceError::Program(ProgramError::Shader(error)) => used.wrong(error),
-            InstanceError::Program(ProgramError::Compile(error)) => entity
+        let bound = self.shaders.bind(Variant::new(index, &overrides, lookups), textures).map_err(|error| match error {
+            ProgramError::Shader(error) => used.wrong(error),
+            ProgramError::Compile(error) => entity
                 .error(format!("{} cannot be compiled: {error}", used.who))
                 .help("use fewer and smaller arrays in the shader"),
-            InstanceError::Scene(error) => error,
-        })
+        })?;
+        self.instance(entity, bound, settings).map(Material::scattering)
     }
 
     /// The shader of a file, beside the scene or in the library.

@@ -60,25 +60,13 @@ impl Variant {
     }
 }
 
-/// Why a shader cannot be used.
-#[derive(Debug)]
-pub(super) enum InstanceError {
-    /// No code can be made.
-    Program(ProgramError),
-    /// It may not be used.
-    Scene(SceneError),
-}
-
-impl From<ProgramError> for InstanceError {
-    fn from(error: ProgramError) -> InstanceError {
-        InstanceError::Program(error)
-    }
-}
-
-impl From<SceneError> for InstanceError {
-    fn from(error: SceneError) -> InstanceError {
-        InstanceError::Scene(error)
-    }
+/// A variant with its textures.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Binding {
+    /// Its index, as instances count.
+    shader: u32,
+    /// Whether its code was made just now.
+    is_new: bool,
 }
 
 /// Why there is no such shader.
@@ -151,11 +139,11 @@ impl Shaders {
         Ok(file)
     }
 
-    /// Index of a variant with its textures, and whether its code was made just now.
-    fn bind(&mut self, variant: Variant, textures: Vec<Arc<Texture>>) -> Result<(u32, bool), ProgramError> {
+    /// Makes code of a variant where there is none yet, and gives it its textures.
+    pub fn bind(&mut self, variant: Variant, textures: Vec<Arc<Texture>>) -> Result<Binding, ProgramError> {
         let key = (variant, textures.iter().map(Arc::as_ptr).collect());
         if let Some(&shader) = self.bindings.get(&key) {
-            return Ok((shader, false));
+            return Ok(Binding { shader, is_new: false });
         }
         let compiled = self.programs.get(&key.0).cloned();
         let is_new = compiled.is_none();
@@ -171,20 +159,18 @@ impl Shaders {
         let shader = self.bound.len() as u32;
         self.bound.push(Bound { program, textures });
         self.bindings.insert(key, shader);
-        Ok((shader, is_new))
+        Ok(Binding { shader, is_new })
     }
 }
 
 impl Builder<'_> {
-    /// An instance of a shader, with a setting for each of its settable parameters. Its sampler is checked when code is made for it.
+    /// An instance of a shader, with a setting for each of its settable parameters. The sampler of new code is checked with them.
     pub(super) fn instance(
         &mut self,
         entity: &Entity,
-        variant: Variant,
-        textures: Vec<Arc<Texture>>,
+        Binding { shader, is_new }: Binding,
         settings: Vec<Setting>,
-    ) -> Result<Instance, InstanceError> {
-        let (shader, is_new) = self.shaders.bind(variant, textures)?;
+    ) -> Result<Instance, SceneError> {
         let bound = &self.shaders.bound[shader as usize];
         let instance = Instance::new(shader, std::iter::zip(&bound.program.settable, settings));
         if is_new
@@ -214,10 +200,9 @@ impl Builder<'_> {
             None => Setting::Constant(parameter.default.clone().expect("parameters of the library have defaults")),
         };
         let settings = parameters.iter().map(setting).collect();
-        self.instance(entity, Variant::new(file, &[], vec![]), vec![], settings).map_err(|error| match error {
-            InstanceError::Program(error) => entity.error(format!("{name}: {error}")),
-            InstanceError::Scene(error) => error,
-        })
+        let bound = self.shaders.bind(Variant::new(file, &[], vec![]), vec![]);
+        let bound = bound.map_err(|error| entity.error(format!("{name}: {error}")))?;
+        self.instance(entity, bound, settings)
     }
 }
 

@@ -40,7 +40,8 @@ impl Batch {
         }
     }
 
-    /// Sets words of an evaluation that follow each other, from port `first` on.
+    /// Sets words of an evaluation that follow each other, from port `first` on. Those of the last row also go to the lanes behind it:
+    /// loops would run for whatever stood there before.
     #[inline]
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
         assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
@@ -48,6 +49,11 @@ impl Batch {
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
         for (k, &bits) in words.iter().enumerate() {
             all[index + k * lanes] = bits;
+        }
+        if row + 1 == self.rows {
+            for (k, &bits) in words.iter().enumerate() {
+                all[index + k * lanes..][..lanes - row % lanes].fill(bits);
+            }
         }
     }
 
@@ -328,6 +334,24 @@ mod tests {
                     let expected = *words.get(index as usize).unwrap_or(&words[words.len() - 1]);
                     assert_eq!(outputs.bits(row, port), expected, "{target}, word {index}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_beyond_the_last_row_repeat_it() {
+        for target in Target::ALL {
+            let mut batch = Batch::new(target, 3, 16);
+            batch.words_mut().fill(u32::MAX);
+            batch.reshape(3, 9);
+            for row in 0..9 {
+                batch.set_row(row, 0, &[row as u32, 10]);
+                batch.set_row(row, 2, &[20]);
+            }
+            let lanes = target.lanes();
+            let row = |k: usize| [0, 1, 2].map(|port| batch.words()[(k / lanes * 3 + port) * lanes + k % lanes]);
+            for k in 0..batch.groups() * lanes {
+                assert_eq!(row(k), [k.min(8) as u32, 10, 20], "{target}");
             }
         }
     }

@@ -242,6 +242,48 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_vary_in_a_repeated_loop_stays_where_it_is() {
+        // Pass by pass it turns out that i, then j, then k is as it was; then r is known before the loop, and the loop is the first one.
+        let text = "
+            struct Material { x: f32, y: f32 }
+            fn rounds(m: Material) -> f32 {
+                var x = m.x;
+                var n = 0;
+                loop { if n >= 40 || x >= 16.0 { break; } x = x * x; n += 1; }
+                return x;
+            }
+            fn rounds_and_power(m: Material, y: f32) -> vec2f {
+                var x = m.x;
+                var n = 0;
+                var i = 0;
+                var j = 0;
+                var k = y;
+                var r = 0.0;
+                loop {
+                    r = pow(k, 1.3);
+                    if n >= 40 || x >= 16.0 { break; }
+                    x = x * x;
+                    n += 1;
+                    k = k * (1.0 + f32(j));
+                    j = j + i;
+                    i = i;
+                }
+                return vec2f(x, r);
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                let x = rounds(m);
+                if x > 100.0 { return vec3f(x); }
+                let both = rounds_and_power(m, m.y + wo.x);
+                return vec3f(both, pow(both.y, both.x));
+            }";
+        let function = evaluate(&shader(text), &Settings::default()).expect("it is valid");
+        let printed = function.to_string();
+        assert_eq!(printed.matches("loop").count(), 1, "{printed}");
+        let results = run(&function, &[0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0]);
+        assert_eq!(results[..3], [81.0_f32, 1.0, 1.0].map(f32::to_bits));
+    }
+
+    #[test]
     fn setup_has_the_surface_and_what_is_set() {
         let function = setup(&shader(SHADER), &Settings::default()).expect("it is valid").expect("there is a setup");
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();

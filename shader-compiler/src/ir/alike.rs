@@ -7,21 +7,23 @@ use super::function::{Block, Function, Loop, Stmt, Value};
 use rustc_hash::FxHashMap;
 
 /// What the values of a loop are called in another.
-pub(super) struct Alike<'a> {
-    function: &'a Function,
-    names: FxHashMap<Value, Value>,
+pub(super) type Names = FxHashMap<Value, Value>;
+
+/// Compares `new` with `old`, both of `function`, and gives the old names of what the new loop defines; `None` where they are not alike.
+/// Results, which say what is used afterwards, may differ.
+pub(super) fn alike(function: &Function, new: &Loop, old: &Loop) -> Option<Names> {
+    let mut comparison = Comparison { function, names: Names::default() };
+    comparison.rounds(new, old).then_some(comparison.names)
 }
 
-impl<'a> Alike<'a> {
-    /// Compares `new` with `old`, both of `function`; `None` where they are not alike. Results, which say what is used afterwards, may
-    /// differ.
-    pub fn of(function: &'a Function, new: &Loop, old: &Loop) -> Option<Alike<'a>> {
-        let mut alike = Alike { function, names: FxHashMap::default() };
-        alike.rounds(new, old).then_some(alike)
-    }
+struct Comparison<'a> {
+    function: &'a Function,
+    names: Names,
+}
 
+impl Comparison<'_> {
     /// The old loop's name of a value.
-    pub fn name(&self, value: Value) -> Value {
+    fn name(&self, value: Value) -> Value {
         self.names.get(&value).copied().unwrap_or(value)
     }
 
@@ -75,5 +77,44 @@ impl<'a> Alike<'a> {
         };
         // Arguments of commutative operations stand in the order of their names.
         op == other && (self.same(new, old) || op.is_commutative() && self.same(&[new[1], new[0]], &old[..2]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interpreter;
+    use crate::ir::verify::verify;
+    use crate::ir::{Builder, Emit, Op, Rules, Type, Value};
+
+    /// Squares `x` while it is below 16; leaves with it and with `other`, which is from before.
+    fn squares(b: &mut Builder, x: Value, other: Value) -> Vec<Value> {
+        let limit = b.f32(16.0);
+        let params = b.open_loop(&[x]);
+        let below = b.op(Op::Lt, &[params[0], limit]);
+        b.open_body(below, &[params[0], other]);
+        let square = b.op(Op::Mul, &[params[0], params[0]]);
+        b.close_loop(&[square])
+    }
+
+    #[test]
+    fn what_was_there_before_a_loop_is_no_result_of_one_further_out() {
+        let mut b = Builder::new("arms", Rules::Exact);
+        b.set_speculation(None);
+        let x = b.input("x", Type::F32);
+        let first = squares(&mut b, x, x)[0];
+        let limit = b.f32(100.0);
+        let cond = b.op(Op::Lt, &[first, limit]);
+        b.open_arm();
+        let root = b.op(Op::Sqrt, &[x]);
+        let again = squares(&mut b, x, root);
+        let sum = b.op(Op::Add, &[again[0], again[1]]);
+        let then = b.close_arm(&[sum]);
+        b.open_arm();
+        let otherwise = b.close_arm(&[x]);
+        let result = b.push_if(cond, then, otherwise)[0];
+        let function = b.finish([("y".to_owned(), result)]);
+        assert_eq!(verify(&function), Ok(()), "{function}");
+        let run = |x: f32| interpreter::run(&function, &[], &[x.to_bits()], 100).expect("the loop ends")[0];
+        assert_eq!([4.0_f32, 15.0].map(run), [18.0_f32, 15.0].map(f32::to_bits), "{function}");
     }
 }

@@ -6,7 +6,7 @@
 //! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects, and a loop that
 //! is alike one in scope (`alike`) is that one. A pass that rebuilds a function through a builder gets all of that.
 
-use super::alike::Alike;
+use super::alike::{Names, alike};
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
 use super::op::{Emit, Op};
 use super::types::Type;
@@ -338,34 +338,34 @@ impl Builder {
             body: Block { stmts: body, yields: next.to_vec() },
             results: vec![],
         };
-        match self.loop_like(&node, &exits) {
-            Some((level, index, exits)) => self.exit(level, index, exits),
-            None => {
-                self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
-                self.exit(level, self.scopes[level].stmts.len() - 1, exits)
-            }
-        }
+        let (level, index, names) = self.loop_like(&node).unwrap_or_else(|| {
+            self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
+            (level, self.scopes[level].stmts.len() - 1, Names::default())
+        });
+        self.exit(level, index, exits, &names)
     }
 
-    /// A loop in scope that is alike: the number of its block and of its statement, and what the exits are called there.
-    fn loop_like(&self, node: &Loop, exits: &[Value]) -> Option<(usize, usize, Vec<Value>)> {
+    /// A loop in scope that is alike: the number of its block and of its statement, and what values of this one are called there.
+    fn loop_like(&self, node: &Loop) -> Option<(usize, usize, Names)> {
         self.scopes.iter().enumerate().find_map(|(level, scope)| {
             scope.stmts.iter().enumerate().find_map(|(index, stmt)| {
                 let Stmt::Loop(known) = stmt else { return None };
-                let alike = Alike::of(&self.function, node, known)?;
-                Some((level, index, exits.iter().map(|&exit| alike.name(exit)).collect()))
+                Some((level, index, alike(&self.function, node, known)?))
             })
         })
     }
 
-    /// The results by which values of a loop's head are known after it; a loop without any is dropped.
-    fn exit(&mut self, level: usize, index: usize, exits: Vec<Value>) -> Vec<Value> {
+    /// The results by which values of a loop's head, closed in the open block, are known after it: results of the loop of this number,
+    /// which may stand further out and where they have these names. A loop without any is dropped.
+    fn exit(&mut self, level: usize, index: usize, exits: Vec<Value>, names: &Names) -> Vec<Value> {
         let Stmt::Loop(mut node) = self.scopes[level].stmts.remove(index) else { unreachable!("a loop stands there") };
+        let here = self.scopes.len() - 1;
         let results = exits.into_iter().map(|exit| {
-            // What was there before the loop is no result of it.
-            if self.level(exit) <= level {
+            // What was there before the loop is no result of it, nor could it be one of a loop further out.
+            if self.level(exit) <= here {
                 return exit;
             }
+            let exit = names.get(&exit).copied().unwrap_or(exit);
             if let Some(k) = node.head.yields.iter().position(|&known| known == exit) {
                 return node.results[k];
             }

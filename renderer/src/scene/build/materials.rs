@@ -162,7 +162,8 @@ impl Builder<'_> {
         }
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
-        instance.eta = eta;
+        // As the shader's parameter is cut.
+        instance.eta = eta.clamp(1e-4, 1e4);
         Ok(Material::scattering(instance))
     }
 

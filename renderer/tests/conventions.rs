@@ -328,8 +328,7 @@ fn parameter(scene: &Scene, name: &str, at: &Lookup) -> Vec<f32> {
     let Some(Material::Surface { specular: None, scattering: Some(instance) }) = scene.materials.last() else {
         panic!("{:?} is no shader alone", scene.materials)
     };
-    let mut words = Vec::new();
-    instance.write(at, &mut words);
+    let words = instance.words(at);
     let parameters = &scene.shaders[instance.shader as usize].program.settable;
     let index = parameters.iter().position(|p| p.name == name).expect("the shader has the parameter");
     let first = parameters[..index].iter().map(|p| p.size).sum::<usize>();

@@ -40,8 +40,7 @@ impl Batch {
         }
     }
 
-    /// Sets words of an evaluation that follow each other, from port `first` on. Those of the last row also go to the lanes behind it:
-    /// loops would run for whatever stood there before.
+    /// Sets words of an evaluation that follow each other, from port `first` on.
     #[inline]
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
         assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
@@ -50,10 +49,33 @@ impl Batch {
         for (k, &bits) in words.iter().enumerate() {
             all[index + k * lanes] = bits;
         }
-        if row + 1 == self.rows {
-            for (k, &bits) in words.iter().enumerate() {
-                all[index + k * lanes..][..lanes - row % lanes].fill(bits);
-            }
+    }
+
+    /// Copies `count` words of an evaluation of another batch, from port `there` on, to port `here` and on.
+    #[inline]
+    pub fn copy_row(&mut self, row: usize, here: usize, other: &Batch, other_row: usize, there: usize, count: usize) {
+        assert!(row < self.rows && here + count <= self.ports && other_row < other.rows && there + count <= other.ports);
+        let (to, from) = (self.index_of(row, here), other.index_of(other_row, there));
+        let (to_lanes, from_lanes) = (self.lanes, other.lanes);
+        let source: &[u32] = bytemuck::cast_slice(&other.pieces);
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for k in 0..count {
+            all[to + k * to_lanes] = source[from + k * from_lanes];
+        }
+    }
+
+    /// Ends the batch after so many evaluations. Lanes of the last group behind them repeat the last one: code runs over them as well, and
+    /// what is left there from before could keep a loop going.
+    pub fn truncate(&mut self, rows: usize) {
+        assert!(rows <= self.rows, "{rows} of {} rows", self.rows);
+        self.rows = rows;
+        let Some(last) = rows.checked_sub(1) else { return };
+        let behind = self.lanes - 1 - (last & (self.lanes - 1));
+        for port in 0..self.ports {
+            let index = self.index_of(last, port);
+            let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+            let bits = all[index];
+            all[index + 1..][..behind].fill(bits);
         }
     }
 
@@ -61,7 +83,7 @@ impl Batch {
     #[inline]
     pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
         assert!(row < self.rows && first + N <= self.ports, "row {row} of {}, port {first} and on", self.rows);
-        let (words, index) = (self.words(), self.index_of(row, first));
+        let (words, index): (&[u32], usize) = (bytemuck::cast_slice(&self.pieces), self.index_of(row, first));
         std::array::from_fn(|k| f32::from_bits(words[index + k * self.lanes]))
     }
 
@@ -82,7 +104,7 @@ impl Batch {
 
     /// Number of groups.
     pub fn groups(&self) -> usize {
-        self.rows.div_ceil(self.lanes)
+        (self.rows + self.lanes - 1) >> self.lanes.trailing_zeros()
     }
 
     /// All words, `[group][port][lane]`; lanes of the last group beyond the last row among them.
@@ -343,11 +365,14 @@ mod tests {
         for target in Target::ALL {
             let mut batch = Batch::new(target, 3, 16);
             batch.words_mut().fill(u32::MAX);
-            batch.reshape(3, 9);
+            batch.reshape(3, 12);
+            let source = batch.clone();
             for row in 0..9 {
                 batch.set_row(row, 0, &[row as u32, 10]);
+                batch.copy_row(row, 2, &source, 11 - row, 1, 1);
                 batch.set_row(row, 2, &[20]);
             }
+            batch.truncate(9);
             let lanes = target.lanes();
             let row = |k: usize| [0, 1, 2].map(|port| batch.words()[(k / lanes * 3 + port) * lanes + k % lanes]);
             for k in 0..batch.groups() * lanes {

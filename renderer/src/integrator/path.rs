@@ -10,7 +10,7 @@ use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::light::{Light, LightSample};
 use crate::material::{Bound, GRAZING, Material, Specular};
-use crate::math::{Ray, Vec2, Vec3, vec2};
+use crate::math::{Ray, Vec3, vec2};
 use crate::sampling::discrete::Pick;
 use crate::sampling::{ONE_MINUS_EPSILON, PathKey, Sampler, power_heuristic};
 use crate::scene::Scene;
@@ -69,8 +69,6 @@ struct Vertex<'a> {
     share: f32,
     /// Chooses the part, and within the specular one.
     lobe: f32,
-    /// Chooses the direction.
-    u: Vec2,
     /// Decides whether the path goes on.
     roulette: f32,
     /// Index of what is recorded for denoisers.
@@ -118,8 +116,6 @@ impl Vertex<'_> {
 /// A light sample, before it is known how much of it is reflected.
 struct Candidate {
     vertex: u32,
-    /// In the vertex's frame.
-    wi: Vec3,
     light: LightSample,
     /// Density of the sample, the choice of the light included.
     pdf: f32,
@@ -337,14 +333,15 @@ impl<'a> Wave<'a> {
     fn shade_chunk(&mut self, bound: Option<&Bound>, chunk: &[u32], depth: u32, features: bool) {
         self.vertices.clear();
         self.candidates.clear();
-        self.shading.clear();
+        if let Some(bound) = bound {
+            self.shading.begin(&bound.program, chunk.len());
+        }
         for &i in chunk {
             self.visit(i as usize, bound, depth, features);
         }
         if let Some(bound) = bound {
-            self.shading.set_up(bound);
             self.light(bound);
-            self.shading.scatter(bound, self.vertices.iter().map(|vertex| (vertex.u, vertex.wo)));
+            self.shading.scatter(bound);
         }
         for row in 0..self.vertices.len() {
             self.leave(row, depth, features);
@@ -373,7 +370,9 @@ impl<'a> Wave<'a> {
         if !goes_on {
             return;
         }
-        let [pick, light_u, light_v, roulette] = self.sampler.get4(path.key, 2 * depth + 1);
+        // Mirrors take no light samples.
+        let wanted = bound.is_some() || depth >= ROULETTE_DEPTH;
+        let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(path.key, 2 * depth + 1) } else { [0.0; 4] };
         let [mut lobe, u, v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
         let Material::Surface { specular, scattering } = &scene.materials[self.material(&hit, &mut lobe) as usize] else {
             unreachable!("mixes are resolved")
@@ -386,7 +385,8 @@ impl<'a> Wave<'a> {
                 Sides::Both => eta = instance.eta,
             }
             share = specular.map_or(0.0, |specular| specular.share(wo));
-            self.shading.push(&bound.program, instance, &surface, || scene.geometry.object_position(&hit, surface.p));
+            let object = || scene.geometry.object_position(&hit, surface.p);
+            self.shading.push(&bound.program, instance, &surface, object, (vec2(u, v), wo));
             let sample_li = |pick: Pick| {
                 let light = scene.lights.all()[pick.index].sample_li(surface.p, vec2(light_u, light_v))?;
                 Some((light, pick.pmf * light.pdf))
@@ -398,19 +398,18 @@ impl<'a> Wave<'a> {
                 wi.z *= side;
                 // Most light that a one-sided shader does not reflect is known before it is asked.
                 if bound.program.sides == Sides::Both || wi.z > 0.0 {
-                    self.candidates.push(Candidate { vertex: self.vertices.len() as u32, wi, light, pdf });
+                    self.shading.push_light(wi, wo);
+                    self.candidates.push(Candidate { vertex: self.vertices.len() as u32, light, pdf });
                 }
             }
         }
         let feature = (self.features.len() as u32).saturating_sub(1);
-        let u = vec2(u, v);
-        self.vertices.push(Vertex { path: i as u32, surface, specular, wo, side, eta, share, lobe, u, roulette, feature });
+        self.vertices.push(Vertex { path: i as u32, surface, specular, wo, side, eta, share, lobe, roulette, feature });
     }
 
     /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
     fn light(&mut self, bound: &Bound) {
-        let rows = self.candidates.iter().map(|c| (c.vertex as usize, c.wi, self.vertices[c.vertex as usize].wo));
-        self.shading.evaluate(bound, rows);
+        self.shading.evaluate(bound);
         for (row, c) in self.candidates.iter().enumerate() {
             let Scattered { s, pdf } = self.shading.evaluated(row);
             if s == Vec3::ZERO {

@@ -18,21 +18,37 @@ pub(super) struct Scattered {
 }
 
 /// Batches for one shader at a time; buffers stay.
+///
+/// First come the points ([`Shading::push`]) with the light that arrives there ([`Shading::push_light`]), then both functions run.
 pub(super) struct Shading {
-    /// Rows of the members of `Material` (before [`Shading::set_up`], of the inputs of the setup).
-    words: Vec<u32>,
-    inputs: Batch,
-    outputs: Batch,
+    setup: Batch,
+    scatter: Batch,
+    evaluate: Batch,
+    results: Batch,
+    points: usize,
+    /// The point of each row of `evaluate`.
+    lights: Vec<usize>,
     counts: ShadingCounts,
 }
 
 /// Words of a direction.
 const XYZ: usize = 3;
+/// Ports of the members of `Material`, behind directions or numbers and a direction.
+const SCATTER_MEMBERS: usize = 2 + XYZ;
+const EVALUATE_MEMBERS: usize = 2 * XYZ;
 
 impl Shading {
     pub fn new(target: Target) -> Shading {
         let batch = || Batch::new(target, 0, 0);
-        Shading { words: Vec::new(), inputs: batch(), outputs: batch(), counts: ShadingCounts::default() }
+        Shading {
+            setup: batch(),
+            scatter: batch(),
+            evaluate: batch(),
+            results: batch(),
+            points: 0,
+            lights: Vec::new(),
+            counts: ShadingCounts::default(),
+        }
     }
 
     /// What was done so far; counting starts again.
@@ -40,79 +56,94 @@ impl Shading {
         std::mem::take(&mut self.counts)
     }
 
-    /// Begins with another set of points.
-    pub fn clear(&mut self) {
-        self.words.clear();
+    /// Begins with another set of up to `most` points.
+    pub fn begin(&mut self, program: &Program, most: usize) {
+        self.points = 0;
+        self.lights.clear();
+        self.scatter.reshape(SCATTER_MEMBERS + program.members, most);
+        self.evaluate.reshape(EVALUATE_MEMBERS + program.members, most);
+        if let Some(setup) = &program.setup {
+            self.setup.reshape(setup.inputs().len(), most);
+        }
     }
 
-    /// Adds a point; `object` is its position in the space of the object.
-    pub fn push(&mut self, program: &Program, instance: &Instance, surface: &Surface, object: impl FnOnce() -> Vec3) {
-        if program.setup.is_some() {
-            self.words.extend(Program::surface_words(surface.p, object(), surface.frame.n, surface.uv));
-        }
-        instance.write(&surface.lookup(), &mut self.words);
+    /// Adds a point, with two numbers that draw a direction there; `object` is its position in the space of the object.
+    pub fn push(
+        &mut self,
+        program: &Program,
+        instance: &Instance,
+        surface: &Surface,
+        object: impl FnOnce() -> Vec3,
+        (u, wo): (Vec2, Vec3),
+    ) {
+        let row = self.points;
+        self.points += 1;
+        self.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
+        let (batch, first) = match program.setup {
+            Some(_) => {
+                let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+                self.setup.set_row(row, 0, &point);
+                (&mut self.setup, point.len())
+            }
+            None => (&mut self.scatter, SCATTER_MEMBERS),
+        };
+        instance.write(&surface.lookup(), |word, words| batch.set_row(row, first + word, words));
+    }
+
+    /// Adds light that arrives from `wi` at the last point.
+    pub fn push_light(&mut self, wi: Vec3, wo: Vec3) {
+        let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
+        self.evaluate.set_row(self.lights.len(), 0, &directions);
+        self.lights.push(self.points - 1);
     }
 
     /// Computes the members of `Material` of all points, where they are computed.
-    pub fn set_up(&mut self, bound: &Bound) {
-        let program = &bound.program;
-        let Some(kernel) = &program.setup else { return };
-        let width = kernel.inputs().len();
-        let rows = self.words.len() / width;
-        self.inputs.reshape(width, rows);
-        for (row, words) in self.words.chunks_exact(width).enumerate() {
-            self.inputs.set_row(row, 0, words);
-        }
-        self.run(kernel, bound);
-        self.words.clear();
-        for row in 0..rows {
-            self.words.extend((0..program.members).map(|port| self.outputs.bits(row, port)));
+    fn set_up(&mut self, bound: &Bound) {
+        let Some(kernel) = &bound.program.setup else { return };
+        self.setup.truncate(self.points);
+        run(kernel, bound, &self.setup, &mut self.results, &mut self.counts);
+        for row in 0..self.points {
+            self.scatter.copy_row(row, SCATTER_MEMBERS, &self.results, row, 0, bound.program.members);
         }
     }
 
-    /// Runs a kernel over the inputs.
-    fn run(&mut self, kernel: &Kernel, bound: &Bound) {
-        let textures: Vec<&Texture> = bound.textures.iter().map(|texture| &**texture).collect();
-        self.outputs.reshape(kernel.outputs().len(), self.inputs.rows());
-        kernel.run(&textures, &self.inputs, &mut self.outputs);
-        self.counts.evaluations += self.inputs.rows() as u64;
-        self.counts.lanes += (self.inputs.groups() * self.inputs.lanes()) as u64;
-        if let Some(port) = kernel.outputs().iter().position(|port| port.name == "capped") {
-            self.counts.capped += (0..self.outputs.rows()).filter(|&row| self.outputs.bits(row, port) != 0).count() as u64;
+    /// Evaluates the light that arrives; then [`Shading::evaluated`] has the results.
+    pub fn evaluate(&mut self, bound: &Bound) {
+        self.set_up(bound);
+        for (row, &point) in self.lights.iter().enumerate() {
+            self.evaluate.copy_row(row, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, bound.program.members);
         }
+        self.evaluate.truncate(self.lights.len());
+        run(&bound.program.evaluate, bound, &self.evaluate, &mut self.results, &mut self.counts);
     }
 
-    /// Light from given directions: `rows` yields the number of a point, `wi` and `wo`.
-    pub fn evaluate(&mut self, bound: &Bound, rows: impl ExactSizeIterator<Item = (usize, Vec3, Vec3)>) {
-        let members = bound.program.members;
-        self.inputs.reshape(2 * XYZ + members, rows.len());
-        for (row, (point, wi, wo)) in rows.enumerate() {
-            self.inputs.set_row(row, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
-            self.inputs.set_row(row, 2 * XYZ, &self.words[point * members..][..members]);
-        }
-        self.run(&bound.program.evaluate, bound);
-    }
-
-    /// Result of a row of [`Shading::evaluate`].
-    pub fn evaluated(&self, row: usize) -> Scattered {
-        let [r, g, b, pdf] = self.outputs.floats(row, 0);
+    /// Result for the light of this number.
+    pub fn evaluated(&self, light: usize) -> Scattered {
+        let [r, g, b, pdf] = self.results.floats(light, 0);
         Scattered { s: vec3(r, g, b), pdf }
     }
 
-    /// Light from directions that are drawn at all points: `rows` yields two random numbers and `wo`.
-    pub fn scatter(&mut self, bound: &Bound, rows: impl ExactSizeIterator<Item = (Vec2, Vec3)>) {
-        let members = bound.program.members;
-        self.inputs.reshape(2 + XYZ + members, rows.len());
-        for (row, (u, wo)) in rows.enumerate() {
-            self.inputs.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
-            self.inputs.set_row(row, 2 + XYZ, &self.words[row * members..][..members]);
-        }
-        self.run(&bound.program.scatter, bound);
+    /// Draws a direction at each point, after [`Shading::evaluate`]; then [`Shading::scattered`] has the results.
+    pub fn scatter(&mut self, bound: &Bound) {
+        self.scatter.truncate(self.points);
+        run(&bound.program.scatter, bound, &self.scatter, &mut self.results, &mut self.counts);
     }
 
-    /// Direction and result of a row of [`Shading::scatter`].
-    pub fn scattered(&self, row: usize) -> (Vec3, Scattered) {
-        let [x, y, z, r, g, b, pdf] = self.outputs.floats(row, 0);
+    /// Direction and result at the point of this number.
+    pub fn scattered(&self, point: usize) -> (Vec3, Scattered) {
+        let [x, y, z, r, g, b, pdf] = self.results.floats(point, 0);
         (vec3(x, y, z), Scattered { s: vec3(r, g, b), pdf })
+    }
+}
+
+/// Runs a kernel over the inputs.
+fn run(kernel: &Kernel, bound: &Bound, inputs: &Batch, outputs: &mut Batch, counts: &mut ShadingCounts) {
+    let textures: Vec<&Texture> = bound.textures.iter().map(|texture| &**texture).collect();
+    outputs.reshape(kernel.outputs().len(), inputs.rows());
+    kernel.run(&textures, inputs, outputs);
+    counts.evaluations += inputs.rows() as u64;
+    counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
+    if let Some(port) = kernel.outputs().iter().position(|port| port.name == "capped") {
+        counts.capped += (0..outputs.rows()).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
     }
 }

@@ -57,16 +57,21 @@ impl Instance {
         Instance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
     }
 
-    /// Appends the words of the parameters at a point.
+    /// The words of the parameters at a point.
+    pub fn words(&self, at: &Lookup) -> Vec<u32> {
+        let mut all = vec![0; self.constants.len()];
+        self.write(at, |first, words| all[first..][..words.len()].copy_from_slice(words));
+        all
+    }
+
+    /// Writes the words of the parameters at a point: `set` gets the number of the first and the words.
     #[inline]
-    pub fn write(&self, at: &Lookup, words: &mut Vec<u32>) {
-        let start = words.len();
-        words.extend_from_slice(&self.constants);
+    pub fn write(&self, at: &Lookup, mut set: impl FnMut(usize, &[u32])) {
+        set(0, &self.constants);
         for v in &self.varying {
             let value = v.value.rgb(at);
-            for k in 0..v.size as usize {
-                words[start + v.first as usize + k] = v.bits(value, k);
-            }
+            let words: [u32; 3] = std::array::from_fn(|k| v.bits(value, k));
+            set(v.first as usize, &words[..v.size as usize]);
         }
     }
 }
@@ -96,10 +101,7 @@ mod tests {
     }
 
     fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {
-        let mut words = vec![7];
-        Instance::new(0, [(parameter, setting)]).write(&Lookup { p: Vec3::ZERO, uv: Vec2::ZERO }, &mut words);
-        assert_eq!(words[0], 7);
-        words.split_off(1)
+        Instance::new(0, [(parameter, setting)]).words(&Lookup { p: Vec3::ZERO, uv: Vec2::ZERO })
     }
 
     #[test]

@@ -278,12 +278,13 @@ impl<'a> Checker<'a> {
         let mut checker = Checker { program, textures, members: Vec::new(), wo: Vec3::Z, inputs, outputs };
         let at = Lookup { p: Vec3::ZERO, uv: Vec2::splat(0.5) };
         match &program.setup {
-            None => instance.write(&at, &mut checker.members),
+            None => checker.members = instance.words(&at),
             Some(setup) => {
                 let mut words = Program::surface_words(at.p, at.p, Vec3::Z, at.uv).to_vec();
-                instance.write(&at, &mut words);
+                words.extend(instance.words(&at));
                 checker.inputs.reshape(words.len(), 1);
                 checker.inputs.set_row(0, 0, &words);
+                checker.inputs.truncate(1);
                 checker.run(setup);
                 checker.members = (0..program.members).map(|port| checker.outputs.bits(0, port)).collect();
             }
@@ -304,6 +305,7 @@ impl<'a> Checker<'a> {
             self.inputs.set_row(row, 0, &words.map(f32::to_bits));
             self.inputs.set_row(row, N, &self.members);
         }
+        self.inputs.truncate(rows.len());
         self.run(kernel);
     }
 

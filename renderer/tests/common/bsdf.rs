@@ -105,7 +105,7 @@ impl<'a> Shader<'a> {
     fn new(scene: &'a Scene, instance: &Instance, hit: &Hit, surface: &Surface) -> Shader<'a> {
         let bound = &scene.shaders[instance.shader as usize];
         let mut words = Vec::new();
-        instance.write(&surface.lookup(), &mut words);
+        words.extend(instance.words(&surface.lookup()));
         let Some(setup) = &bound.program.setup else { return Shader { bound, members: words } };
         let object = scene.geometry.object_position(hit, surface.p);
         let floats = [surface.p, object, surface.frame.n].into_iter().flat_map(|v| v.to_array()).chain(surface.uv.to_array());

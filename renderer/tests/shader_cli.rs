@@ -139,7 +139,7 @@ fn help_tells_all() {
     for (command, options) in [
         ("check", &["--target", "interpreter", "Examples"][..]),
         ("show", &["--stage", "--entry", "--target", "--output", "asm", "Examples"]),
-        ("eval", &["--wi", "--wo", "--set", "--csv", "--output", "--target", "brdf.r", "Examples"]),
+        ("eval", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "brdf.r", "Examples"]),
     ] {
         let help = lightbound(&["shader", command, "--help"]).output().unwrap();
         let help = String::from_utf8(help.stdout).unwrap();
@@ -345,6 +345,45 @@ fn one_sided_materials_are_black_from_behind() {
     let both = Place::with(&SHADER.replace("for tests.", "for tests.\n//! sides: both"));
     let values = both.eval(&["--wi", "0,0,-1", "--wo", "0,0,-1", "--set", "kd=0.5"]);
     assert!(values.iter().all(|&bits| f32::from_bits(bits) > 0.0), "{values:?}");
+}
+
+/// A shader that reads an image.
+const TEXTURED: &str = "\
+var wood: texture_2d<f32>;
+var smoothly: sampler;
+
+struct Material { kd: vec3f }
+
+fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, smoothly, p.uv).rgb); }
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }
+";
+
+#[test]
+fn textures_are_images() {
+    let place = Place::with(TEXTURED);
+    // Two linear pixels, read between and at their centres, and beyond the edge.
+    let pixels = [0.25, 0.5, 1.0, 0.75, 0.5, 0.0f32].map(f32::to_le_bytes).concat();
+    std::fs::write(place.path("wood.pfm"), [b"PF\n2 1\n-1\n", &pixels[..]].concat()).unwrap();
+    let at = ["--wi", "0,0,1", "--wo", "0,0,1", "--set", "position=0", "--set", "object_position=0", "--set", "normal=0,0,1"];
+    let eval = |uv: &str, target: &str| {
+        place.eval(&[&at[..], &["--texture", "wood=wood.pfm", "--set", &format!("uv={uv},0.5"), "--target", target]].concat())
+    };
+    for target in targets().chain(["interpreter"]) {
+        for (uv, [r, g, b]) in [("0.25", [0.25, 0.5, 1.0]), ("0.5", [0.5; 3]), ("1.75", [0.75, 0.5, 0.0f32])] {
+            assert_eq!(eval(uv, target), [r, g, b, r, g, b].map(f32::to_bits), "{uv} {target}");
+        }
+    }
+    let eval = |args: &[&str]| place.shader("eval", &[&at[..], &["--set", "uv=0"], args].concat()).assert().code(2).stdout("");
+    eval(&[]).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
+    eval(&["--texture", "wod=wood.pfm"]).stderr(contains("no texture `wod`").and(contains("did you mean \"wood\"")));
+    eval(&["--texture", "wood=gone.png"]).stderr(contains("gone.png"));
+    eval(&["--texture", "wood=wood.pfm", "-o", "wood.pfm"]).stderr(contains("overwrite"));
+    place.shader("check", &[]).assert().success();
+    for stage in ["ir", "lowered", "asm", "c"] {
+        let target = if stage == "ir" { "interpreter" } else { "sse" };
+        place.shader("show", &["--stage", stage, "--target", target]).assert().success();
+    }
 }
 
 #[test]

@@ -153,6 +153,18 @@ fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error
     Ok(Some(output))
 }
 
+/// The images of a shader's textures, in the order of their declarations; of several for one, the last counts.
+fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
+    let image = |name: &String| match given.iter().rev().find(|(given, _)| given == name) {
+        Some((_, file)) => Ok(file.as_str()),
+        None => Err(Error::Data {
+            message: format!("the texture `{name}` has no image"),
+            help: format!("give one with --texture {name}=FILE"),
+        }),
+    };
+    shader.textures().iter().map(image).collect()
+}
+
 /// Whether a path stands for stdin.
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")

@@ -109,10 +109,7 @@ fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<S
     for (name, file) in images {
         text += &texture(shader, name, file)?;
     }
-    if let Some(name) = shader.textures().iter().find(|&name| images.iter().all(|(given, _)| given != name)) {
-        let help = format!("give one with --texture {name}=FILE");
-        return Err(Error::Data { message: format!("the texture `{name}` has no image"), help });
-    }
+    super::images(shader, images)?;
     text += &format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");

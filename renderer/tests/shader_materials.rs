@@ -422,6 +422,34 @@ fn samplers_that_lie_are_warned_of() {
 }
 
 #[test]
+fn impossible_values_are_warned_of() {
+    let place = Place::new();
+    let shader = |value: &str| {
+        format!(
+            "struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f({value}); }}"
+        )
+    };
+    let world = r#"
+        MakeNamedMaterial "a" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.5
+        MakeNamedMaterial "b" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.25
+    "#;
+    for (value, said) in [("m.kd - 0.75", "s.r is -0."), ("0.5, m.kd, sqrt(-m.kd)", "s.b is NaN")] {
+        place.write("value.wgsl", shader(value));
+        let (_, warnings) = place.load(world, false).unwrap();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        for part in ["scene.pbrt:10:", "value.wgsl", said, "for wi = (", "instead"] {
+            assert!(warning.contains(part), "{part} missing in {warning}");
+        }
+        assert!(place.load(world, true).err().unwrap().message().contains(said));
+    }
+    // A black material is somebody's will.
+    for value in ["m.kd", "0.0 * m.kd"] {
+        place.write("value.wgsl", shader(value));
+        assert_eq!(place.load(world, true).unwrap().1, [""; 0]);
+    }
+}
+
+#[test]
 fn spectra_out_of_range_are_cut_with_a_warning() {
     let place = Place::new();
     let warnings = |value: &str| {

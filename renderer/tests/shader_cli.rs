@@ -177,6 +177,67 @@ fn check_tells_what_there_is() {
 }
 
 #[test]
+fn check_looks_at_values_and_samplers() {
+    let shader = |value: &str, pdf: &str| {
+        format!(
+            "struct Material {{\n/// default: 0.5\nkd: f32\n}}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f({value}); }}
+            fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {{
+                return vec3f(sqrt(u.x) * cos(6.2831853 * u.y), sqrt(u.x) * sin(6.2831853 * u.y), sqrt(1.0 - u.x));
+            }}
+            fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ return {pdf}; }}"
+        )
+    };
+    let check = |shader: &str| Place::with(shader).shader("check", &[]).assert().success();
+    let cosine = "max(wi.z, 0.0) / 3.14159265";
+    let sound = check(&shader("m.kd", cosine)).stderr("");
+    sound.stdout(contains("sampler    agrees with pdf\n").and(contains("values     finite, none negative\n")));
+    let lying = check(&shader("m.kd", "0.5 / 3.14159265")).stdout(contains("sampler    disagrees with pdf\n"));
+    lying.stderr(contains("warning: `sample` and `pdf` disagree: "));
+    let negative =
+        check(&shader("m.kd - 1.0", cosine)).stdout(contains("agrees with pdf").and(contains("none negative").not()));
+    negative.stderr(contains("warning: s.r is -0.").and(contains("for wi = (")));
+    check(&shader("m.kd - 0.5", cosine)).stdout(contains("black")).stderr(contains("warning: s is 0"));
+    let required = check(&shader("m.kd", cosine).replace("default: 0.5", "Albedo.")).stderr("");
+    required.stdout(contains("sampler    not checked: `kd` has no default\n"));
+    check("struct Material { a: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a); }")
+        .stdout(contains("sampler    cosine\n"));
+}
+
+#[test]
+fn check_lists_what_can_be_set() {
+    let rows = |arguments: &str, ks: &str| {
+        let shader = format!(
+            "var wood: texture_2d<f32>;
+            var smoothly: sampler;
+            struct Material {{
+                /// Albedo. default: 0.5
+                kd: vec3f,
+                ks: f32,
+            }}
+            fn material({arguments}) -> Material {{ return Material(textureSample(wood, smoothly, p.uv).rgb, {ks}); }}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return m.kd * m.ks; }}"
+        );
+        let output = Place::with(&shader).shader("check", &[]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let computed = rows("p: SurfacePoint", "0.25");
+    for row in ["kd vec3f - - computed by fn material; Albedo.", "ks f32 - - computed by fn material", "textures wood"] {
+        assert!(computed.iter().any(|line| line == row), "{row} is missing in {computed:?}");
+    }
+    assert!(computed.contains(&"values not checked: `wood` has no image".to_owned()), "{computed:?}");
+    let settable = rows("p: SurfacePoint, m: Material", "m.ks");
+    for row in ["kd vec3f - 0.5 Albedo.", "ks f32 - -"] {
+        assert!(settable.iter().any(|line| line == row), "{row} is missing in {settable:?}");
+    }
+    for row in [computed, settable].concat() {
+        let name = row.split(' ').next().unwrap_or("");
+        assert!(!["position", "object_position", "normal", "uv"].contains(&name), "{row}");
+    }
+}
+
+#[test]
 fn check_tells_of_loops() {
     let body =
         |body: &str| format!("struct Material {{ a: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");

@@ -13,7 +13,7 @@ use super::output::Output;
 use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lightbound::material::library;
+use lightbound::material::{ProgramError, library};
 use lightbound::scene::shader_file::{self, ReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
@@ -178,10 +178,7 @@ fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Fu
 /// An entry's machine code.
 fn compile(shader: &Shader, entry: Entry, settings: &Settings, target: Target) -> Result<Kernel, Error> {
     let lowered = passes::lower(&point_shader(shader, entry, settings)?);
-    Kernel::compile(&Arena::new(), &lowered, target).map_err(|cause| match cause {
-        CompileError::Unavailable(target) => unavailable(target),
-        cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
-    })
+    Ok(Kernel::compile(&Arena::new(), &lowered, target)?)
 }
 
 /// The error that a target's code does not run here.
@@ -194,6 +191,24 @@ pub(super) fn unavailable(target: Target) -> Error {
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Error {
         Error::Data { message: error.to_string(), help: error.remedy().into() }
+    }
+}
+
+impl From<CompileError> for Error {
+    fn from(cause: CompileError) -> Error {
+        match cause {
+            CompileError::Unavailable(target) => unavailable(target),
+            cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
+        }
+    }
+}
+
+impl From<ProgramError> for Error {
+    fn from(error: ProgramError) -> Error {
+        match error {
+            ProgramError::Shader(error) => error.into(),
+            ProgramError::Compile(cause) => cause.into(),
+        }
     }
 }
 

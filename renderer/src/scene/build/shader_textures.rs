@@ -78,7 +78,8 @@ impl Builder<'_> {
             }
             Some(param) if param.kind == ParamType::String => {
                 let file = used.entity.params.string(name)?.expect("it is there");
-                let image = self.image(used.entity, &self.path(file), "sRGB")?;
+                let image = self.image(used.entity, &self.path(file), "sRGB");
+                let image = image.map_err(|error| used.error(param, &format!("cannot be used: {}", error.message())))?;
                 self.looked(used, param, &for_shaders::plain(image))
             }
             Some(param) => Err(used.error(param, "has another type than an image").help(used.help(&forms))),

@@ -135,7 +135,10 @@ fn some_rows(count: usize) -> Vec<String> {
 #[test]
 fn help_tells_all() {
     lightbound(&["--help"]).assert().success().stdout(contains("shader"));
-    lightbound(&["shader", "--help"]).assert().success().stdout(contains("check").and(contains("show")).and(contains("eval")));
+    for command in ["list", "check", "show", "eval", "preview"] {
+        lightbound(&["shader", "--help"]).assert().success().stdout(contains(format!("\n  {command} ")));
+        lightbound(&["shader", "list", "--help"]).assert().success().stdout(contains(command));
+    }
     for (command, options) in [
         ("check", &["--target", "interpreter", "Examples"][..]),
         ("show", &["--stage", "--entry", "--target", "--output", "asm", "Examples"]),

@@ -26,7 +26,7 @@ use values::Wrong;
 pub enum Command {
     /// List the shaders of the built-in library
     List(list::Args),
-    /// Find errors, list parameters, count instructions
+    /// Find errors, list parameters, try values and sampler, count instructions
     Check(check::Args),
     /// Print a form that the shader has on its way to machine code
     Show(show::Args),

@@ -19,8 +19,9 @@ Examples:
   lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
   lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
 
-A ball of the material stands beside a bent sheet of it, between soft lights; one light is behind the sheet and
-shows what passes through. u, and with it the tangent, runs around the pole that looks up.";
+A ball of the material stands beside a bent sheet of it, between soft lights;
+one light is behind the sheet and shows what passes through.
+u, and with it the tangent, runs around the pole that looks up.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]

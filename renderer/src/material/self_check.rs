@@ -288,7 +288,7 @@ pub fn values(bound: &Bound, instance: &Instance) -> Result<f32, BadValue> {
     for (row, &[wi, wo]) in pairs.iter().enumerate() {
         let found: [f32; 4] = checker.outputs.floats(row, 0);
         for (name, value) in std::iter::zip(["s.r", "s.g", "s.b", "the density"], found) {
-            if !(value >= -ROUNDING && value < f32::INFINITY) {
+            if !(-ROUNDING..f32::INFINITY).contains(&value) {
                 return Err(BadValue { name, value, wi, wo });
             }
         }

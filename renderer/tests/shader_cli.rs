@@ -135,11 +135,14 @@ fn some_rows(count: usize) -> Vec<String> {
 #[test]
 fn help_tells_all() {
     lightbound(&["--help"]).assert().success().stdout(contains("shader"));
-    lightbound(&["shader", "--help"]).assert().success().stdout(contains("check").and(contains("show")).and(contains("eval")));
+    for command in ["list", "check", "show", "eval", "preview"] {
+        lightbound(&["shader", "--help"]).assert().success().stdout(contains(format!("\n  {command} ")));
+        lightbound(&["shader", "list", "--help"]).assert().success().stdout(contains(command));
+    }
     for (command, options) in [
         ("check", &["--target", "interpreter", "Examples"][..]),
         ("show", &["--stage", "--entry", "--target", "--output", "asm", "Examples"]),
-        ("eval", &["--wi", "--wo", "--set", "--csv", "--output", "--target", "brdf.r", "Examples"]),
+        ("eval", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "brdf.r", "Examples"]),
     ] {
         let help = lightbound(&["shader", command, "--help"]).output().unwrap();
         let help = String::from_utf8(help.stdout).unwrap();
@@ -173,6 +176,67 @@ fn check_tells_what_there_is() {
     }
     for target in targets() {
         place.shader("check", &["--target", target]).assert().success().stdout(contains(target));
+    }
+}
+
+#[test]
+fn check_looks_at_values_and_samplers() {
+    let shader = |value: &str, pdf: &str| {
+        format!(
+            "struct Material {{\n/// default: 0.5\nkd: f32\n}}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f({value}); }}
+            fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {{
+                return vec3f(sqrt(u.x) * cos(6.2831853 * u.y), sqrt(u.x) * sin(6.2831853 * u.y), sqrt(1.0 - u.x));
+            }}
+            fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ return {pdf}; }}"
+        )
+    };
+    let check = |shader: &str| Place::with(shader).shader("check", &[]).assert().success();
+    let cosine = "max(wi.z, 0.0) / 3.14159265";
+    let sound = check(&shader("m.kd", cosine)).stderr("");
+    sound.stdout(contains("sampler    agrees with pdf\n").and(contains("values     finite, none negative\n")));
+    let lying = check(&shader("m.kd", "0.5 / 3.14159265")).stdout(contains("sampler    disagrees with pdf\n"));
+    lying.stderr(contains("warning: `sample` and `pdf` disagree: "));
+    let negative =
+        check(&shader("m.kd - 1.0", cosine)).stdout(contains("agrees with pdf").and(contains("none negative").not()));
+    negative.stderr(contains("warning: s.r is -0.").and(contains("for wi = (")));
+    check(&shader("m.kd - 0.5", cosine)).stdout(contains("black")).stderr(contains("warning: s is 0"));
+    let required = check(&shader("m.kd", cosine).replace("default: 0.5", "Albedo.")).stderr("");
+    required.stdout(contains("sampler    not checked: `kd` has no default\n"));
+    check("struct Material { a: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a); }")
+        .stdout(contains("sampler    cosine\n"));
+}
+
+#[test]
+fn check_lists_what_can_be_set() {
+    let rows = |arguments: &str, ks: &str| {
+        let shader = format!(
+            "var wood: texture_2d<f32>;
+            var smoothly: sampler;
+            struct Material {{
+                /// Albedo. default: 0.5
+                kd: vec3f,
+                ks: f32,
+            }}
+            fn material({arguments}) -> Material {{ return Material(textureSample(wood, smoothly, p.uv).rgb, {ks}); }}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return m.kd * m.ks; }}"
+        );
+        let output = Place::with(&shader).shader("check", &[]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let computed = rows("p: SurfacePoint", "0.25");
+    for row in ["kd vec3f - - computed by fn material; Albedo.", "ks f32 - - computed by fn material", "textures wood"] {
+        assert!(computed.iter().any(|line| line == row), "{row} is missing in {computed:?}");
+    }
+    assert!(computed.contains(&"values not checked: `wood` has no image".to_owned()), "{computed:?}");
+    let settable = rows("p: SurfacePoint, m: Material", "m.ks");
+    for row in ["kd vec3f - 0.5 Albedo.", "ks f32 - -"] {
+        assert!(settable.iter().any(|line| line == row), "{row} is missing in {settable:?}");
+    }
+    for row in [computed, settable].concat() {
+        let name = row.split(' ').next().unwrap_or("");
+        assert!(!["position", "object_position", "normal", "uv"].contains(&name), "{row}");
     }
 }
 
@@ -345,6 +409,45 @@ fn one_sided_materials_are_black_from_behind() {
     let both = Place::with(&SHADER.replace("for tests.", "for tests.\n//! sides: both"));
     let values = both.eval(&["--wi", "0,0,-1", "--wo", "0,0,-1", "--set", "kd=0.5"]);
     assert!(values.iter().all(|&bits| f32::from_bits(bits) > 0.0), "{values:?}");
+}
+
+/// A shader that reads an image.
+const TEXTURED: &str = "\
+var wood: texture_2d<f32>;
+var smoothly: sampler;
+
+struct Material { kd: vec3f }
+
+fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, smoothly, p.uv).rgb); }
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }
+";
+
+#[test]
+fn textures_are_images() {
+    let place = Place::with(TEXTURED);
+    // Two linear pixels, read between and at their centres, and beyond the edge.
+    let pixels = [0.25, 0.5, 1.0, 0.75, 0.5, 0.0f32].map(f32::to_le_bytes).concat();
+    std::fs::write(place.path("wood.pfm"), [b"PF\n2 1\n-1\n", &pixels[..]].concat()).unwrap();
+    let at = ["--wi", "0,0,1", "--wo", "0,0,1", "--set", "position=0", "--set", "object_position=0", "--set", "normal=0,0,1"];
+    let eval = |uv: &str, target: &str| {
+        place.eval(&[&at[..], &["--texture", "wood=wood.pfm", "--set", &format!("uv={uv},0.5"), "--target", target]].concat())
+    };
+    for target in targets().chain(["interpreter"]) {
+        for (uv, [r, g, b]) in [("0.25", [0.25, 0.5, 1.0]), ("0.5", [0.5; 3]), ("1.75", [0.75, 0.5, 0.0f32])] {
+            assert_eq!(eval(uv, target), [r, g, b, r, g, b].map(f32::to_bits), "{uv} {target}");
+        }
+    }
+    let eval = |args: &[&str]| place.shader("eval", &[&at[..], &["--set", "uv=0"], args].concat()).assert().code(2).stdout("");
+    eval(&[]).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
+    eval(&["--texture", "wod=wood.pfm"]).stderr(contains("no texture `wod`").and(contains("did you mean \"wood\"")));
+    eval(&["--texture", "wood=gone.png"]).stderr(contains("gone.png"));
+    eval(&["--texture", "wood=wood.pfm", "-o", "wood.pfm"]).stderr(contains("overwrite"));
+    place.shader("check", &[]).assert().success();
+    for stage in ["ir", "lowered", "asm", "c"] {
+        let target = if stage == "ir" { "interpreter" } else { "sse" };
+        place.shader("show", &["--stage", stage, "--target", target]).assert().success();
+    }
 }
 
 #[test]

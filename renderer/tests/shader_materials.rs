@@ -283,7 +283,7 @@ fn what_shaders_cannot_read_is_told() {
         (r#""texture wood" "plain""#, "texture \"grain\" is missing; give \"texture grain\"; wood image"),
         (r#""texture wood" "board" "texture grain" "none""#, "\"board\", which is no imagemap; name a texture \"imagemap\""),
         (r#""rgb wood" [1 1 1] "texture grain" "none""#, "another type than an image; \"string wood\", an image file"),
-        (r#""string wood" "gone.png" "texture grain" "none""#, "gone.png: cannot be read"),
+        (r#""string wood" "gone.png" "texture grain" "none""#, "\"string wood\" cannot be used; gone.png: cannot be read"),
         (r#""texture wood" "plain" "texture grian" "none""#, "texture \"grain\" is missing"),
     ] {
         let error = place.error(&format!(r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" {parameters}"#));
@@ -291,6 +291,12 @@ fn what_shaders_cannot_read_is_told() {
         let text = format!("{} | {help}", error.message());
         assert!(words.split("; ").all(|word| text.contains(word)) && error.location().is_some(), "{words}\n{text}");
     }
+    let place_of = |parameter: &str| {
+        let error = place.error(&format!("{IMAGES} Material \"shader\"\n\"string filename\" \"wood.wgsl\"\n{parameter}"));
+        let start = place.error(&format!("{IMAGES} Material \"shader\" \"string filename\" \"gone.wgsl\""));
+        error.location().unwrap().line - start.location().unwrap().line
+    };
+    assert_eq!(place_of(r#""string wood" "gone.png""#), 2, "the parameter is marked, not the material");
     for (name, words) in [("twice", "has a mapping"), ("edged", "is inverted, and black")] {
         let material = r#"Material "shader" "string filename" "wood.wgsl" "texture grain" "none""#;
         let (_, warnings) = place.load(&format!("{IMAGES} {material} \"texture wood\" \"{name}\""), false).unwrap();
@@ -363,7 +369,7 @@ const FAULTS: &str = r#"
 "string filename" "all.wgsl" "float i" 1 => another type than `i`, i32; "integer i"
 "string filename" "all.wgsl" "integer b" 1 => another type than `b`, bool; "bool b"
 "string filename" "all.wgsl" "texture f4" "x" => three channels; four "float"s
-"string filename" "all.wgsl" "texture f" "tint" => no texture of type float is named "tint"
+"string filename" "all.wgsl" "texture f" "tint" => "texture f" is "tint", a texture of type spectrum, but `f` is one number
 "#;
 
 #[test]
@@ -398,6 +404,7 @@ fn wrong_shaders_are_shown_with_their_lines() {
         .assert()
         .code(2);
     let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(!text.contains("Error:"), "{text}");
     for part in ["wrong.wgsl of material \"velvet\"", "scene.pbrt:9:", "wrong.wgsl:3:", "return m.kdd;", "help:", "`kd`"] {
         assert!(text.contains(part), "{part} missing in\n{text}");
     }
@@ -419,6 +426,34 @@ fn samplers_that_lie_are_warned_of() {
     }
     let error = place.load(world, true).err().unwrap();
     assert!(error.message().contains("disagree") && error.remedy().unwrap().contains("strict"));
+}
+
+#[test]
+fn impossible_values_are_warned_of() {
+    let place = Place::new();
+    let shader = |value: &str| {
+        format!(
+            "struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f({value}); }}"
+        )
+    };
+    let world = r#"
+        MakeNamedMaterial "a" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.5
+        MakeNamedMaterial "b" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.25
+    "#;
+    for (value, said) in [("m.kd - 0.75", "s.r is -0."), ("0.5, m.kd, sqrt(-m.kd)", "s.b is NaN")] {
+        place.write("value.wgsl", shader(value));
+        let (_, warnings) = place.load(world, false).unwrap();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        for part in ["scene.pbrt:10:", "value.wgsl", said, "for wi = (", "instead"] {
+            assert!(warning.contains(part), "{part} missing in {warning}");
+        }
+        assert!(place.load(world, true).err().unwrap().message().contains(said));
+    }
+    // A black material is somebody's will.
+    for value in ["m.kd", "0.0 * m.kd"] {
+        place.write("value.wgsl", shader(value));
+        assert_eq!(place.load(world, true).unwrap().1, [""; 0]);
+    }
 }
 
 #[test]

@@ -121,7 +121,7 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
-    /// Check, show and evaluate a material written in WGSL
+    /// List, check, show, evaluate and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
 }

@@ -13,7 +13,7 @@ pub mod library;
 mod library_tests;
 pub mod parameters;
 mod program;
-pub(crate) mod self_check;
+pub mod self_check;
 mod specular;
 
 use crate::texture::Param;

@@ -1,6 +1,7 @@
-//! Do a shader's `sample` and `pdf` agree? A quick look at load, for gross faults; no proof.
+//! Is a shader's scattering a number of the right sign, and do its `sample` and `pdf` agree? A quick look at load, for gross faults; no
+//! proof.
 //!
-//! For a few `wo`, directions are drawn by the shader's sampler (density p), and others from a density q that is made to resemble it: the
+//! Values are looked at for random pairs of directions ([`values`]). As to the sampler ([`sampler`]), for a few `wo`, directions are drawn by the shader's sampler (density p), and others from a density q that is made to resemble it: the
 //! medians of a first set of samples cut the sphere into cells of equal probability, and within a cell q is uniform. For the right p
 //! and any set C of directions
 //!
@@ -246,8 +247,58 @@ impl Sums {
     }
 }
 
+/// Pairs of directions that [`values`] looks at.
+const PAIRS: u32 = 256;
+/// Values down to minus this are let pass: the rounding errors of a difference.
+const ROUNDING: f32 = 1e-5;
+/// Cosines of the pairs are at least this.
+const LEAST_COSINE: f64 = 1e-3;
+
+/// A value that no scattering has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadValue {
+    /// Of s, or of the density.
+    name: &'static str,
+    value: f32,
+    wi: Vec3,
+    wo: Vec3,
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [wi, wo] = [self.wi, self.wo].map(|Vec3 { x, y, z }| format!("({x:.4}, {y:.4}, {z:.4})"));
+        write!(f, "{} is {} for wi = {wi} and wo = {wo}", self.name, self.value)
+    }
+}
+
+/// Looks for values of s or its density that are negative or not finite, with an instance's parameters. The greatest s of all.
+pub fn values(bound: &Bound, instance: &Instance) -> Result<f32, BadValue> {
+    let Cell { lo, mut hi } = Cell::all(bound.program.sides);
+    // Neither along the surface, where nothing is ever evaluated, nor so close to it that quotients overflow.
+    hi[0] -= LEAST_COSINE;
+    let somewhere = |seed: u32, i: u32| {
+        let at = Vec2::new(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1)));
+        let w = direction(Cell { lo, hi }.at(at));
+        if f64::from(w.z.abs()) < LEAST_COSINE { Vec3::Z } else { w }
+    };
+    let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [somewhere(1, i), somewhere(2, i)]).collect();
+    let mut checker = Checker::new(bound, instance);
+    checker.run_rows(&bound.program.evaluate, pairs.iter().map(|[wi, wo]| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]));
+    let mut greatest = 0.0f32;
+    for (row, &[wi, wo]) in pairs.iter().enumerate() {
+        let found: [f32; 4] = checker.outputs.floats(row, 0);
+        for (name, value) in std::iter::zip(["s.r", "s.g", "s.b", "the density"], found) {
+            if !(-ROUNDING..f32::INFINITY).contains(&value) {
+                return Err(BadValue { name, value, wi, wo });
+            }
+        }
+        greatest = found[..3].iter().fold(greatest, |a, &b| a.max(b));
+    }
+    Ok(greatest)
+}
+
 /// Looks for a disagreement between the sampler of a shader and its density, with an instance's parameters.
-pub fn check(bound: &Bound, instance: &Instance) -> Result<(), Disagreement> {
+pub fn sampler(bound: &Bound, instance: &Instance) -> Result<(), Disagreement> {
     let sides = bound.program.sides;
     let mut checker = Checker::new(bound, instance);
     for (seed, &(z, phi)) in (0..).zip(VIEWS.iter().filter(|&&(z, _)| sides.covers(z))) {
@@ -428,10 +479,49 @@ mod tests {
         check_with(&Bound { program: Arc::new(program), textures: vec![] }, value)
     }
 
-    fn check_with(bound: &Bound, mut value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
-        let settable = &bound.program.settable;
-        let instance = Instance::new(0, settable.iter().map(|p| (p, Setting::Constant(value(p)))));
-        check(bound, &instance)
+    fn check_with(bound: &Bound, value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
+        sampler(bound, &instance(bound, value))
+    }
+
+    fn instance(bound: &Bound, mut value: impl FnMut(&Parameter) -> Vec<f64>) -> Instance {
+        Instance::new(0, bound.program.settable.iter().map(|p| (p, Setting::Constant(value(p)))))
+    }
+
+    /// Looks at the values of a shader with this body of `brdf`.
+    fn valued(head: &str, body: &str) -> Result<f32, BadValue> {
+        let text =
+            format!("{head}struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
+        let shader = Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+        let bound = Bound { program: Arc::new(program), textures: vec![] };
+        values(&bound, &instance(&bound, |_| vec![0.5]))
+    }
+
+    #[test]
+    fn right_values_pass() {
+        let greatest = valued("", "return vec3f(m.kd, 0.0, 0.0);").unwrap();
+        assert!((0.45..=0.5).contains(&greatest), "{greatest}");
+        assert_eq!(valued("", "return vec3f(0.0);"), Ok(0.0));
+        // Behind the surface it may be what it will.
+        valued("", "return vec3f(sqrt(wi.z) + sqrt(wo.z));").unwrap();
+        valued("//! sides: both\n", "return vec3f(select(m.kd, 0.0, wi.z * wo.z > 0.0));").unwrap();
+        valued("", "return vec3f((wi.z + 0.1) - wi.z - 0.1);").unwrap();
+    }
+
+    #[test]
+    fn wrong_values_are_found() {
+        for (head, body, name, value) in [
+            ("", "return vec3f(m.kd, -1.0, 0.0);", "s.g", "-0."),
+            ("", "return vec3f(m.kd, 0.0, sqrt(wi.x));", "s.b", "NaN"),
+            ("", "return vec3f(m.kd / (wo.z - wo.z));", "s.r", "inf"),
+            ("//! sides: both\n", "return vec3f(wi.z);", "s.r", "-"),
+        ] {
+            let found = valued(head, body).expect_err(body);
+            let message = found.to_string();
+            assert!(message.starts_with(&format!("{name} is {value}")) && message.contains("for wi = ("), "{body}: {message}");
+            let lengths = [found.wi, found.wo].map(|w| w.length());
+            assert!(lengths.iter().all(|length| (length - 1.0).abs() < 1e-5), "{lengths:?}");
+        }
     }
 
     const COSINE: &str = "
@@ -522,15 +612,12 @@ mod tests {
     fn the_library_passes_with_any_parameters() {
         for entry in library::LIBRARY {
             let shader = Shader::parse(entry.name, entry.text).unwrap();
-            if !shader.has_sampler() {
-                continue;
-            }
             let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
             let bound = Bound { program: Arc::new(program), textures: vec![] };
             for seed in 0..ROUNDS {
                 let mut set = Vec::new();
                 let mut number = 0;
-                let result = check_with(&bound, |parameter| {
+                let instance = instance(&bound, |parameter| {
                     let values = (0..parameter.size)
                         .map(|_| {
                             number += 1;
@@ -540,7 +627,10 @@ mod tests {
                     set.push((parameter.name.clone(), values.clone()));
                     values
                 });
-                assert!(result.is_ok(), "{} {set:?}: {}", entry.name, result.unwrap_err());
+                values(&bound, &instance).unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                if shader.has_sampler() {
+                    sampler(&bound, &instance).unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                }
             }
         }
     }

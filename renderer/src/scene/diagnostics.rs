@@ -236,9 +236,8 @@ impl miette::Diagnostic for SceneError {
         self.0.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
     }
 
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        let error = self.0.shader.as_ref()?;
-        Some(Box::new(std::iter::once(error as &dyn miette::Diagnostic)))
+    fn diagnostic_source(&self) -> Option<&dyn miette::Diagnostic> {
+        self.0.shader.as_ref().map(|error| error as &dyn miette::Diagnostic)
     }
 }
 

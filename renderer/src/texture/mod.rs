@@ -5,6 +5,7 @@
 //! samples do that.
 
 mod checkerboard;
+pub mod for_shaders;
 mod imagemap;
 mod mapping;
 

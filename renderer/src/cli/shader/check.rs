@@ -1,13 +1,15 @@
 //! `lightbound shader check`: whether a shader keeps the contract of materials, what can be set, and what it costs.
 
-use super::{Source, compile, point_shader};
-use crate::cli::console::count;
+use super::{Source, compile, point_shader, values};
+use crate::cli::console::{self, count};
 use crate::cli::output::to_stdout;
 use crate::cli::{Error, Exit};
 use lightbound::material::parameters::{self, columns};
+use lightbound::material::{Bound, Instance, Program, Setting, self_check};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
-use lightbound_shader::{Entry, Parameter, Settings, Shader, Sides, Target, passes};
+use lightbound_shader::{Arena, Entry, Parameter, Settings, Shader, Sides, Target, passes};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
@@ -32,10 +34,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let settings = args.source.overrides(&shader)?;
     let point = point_shader(&shader, Entry::Shaded, &settings)?;
     let time = median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Shaded, &settings, target))?;
+    let checks = Checks::run(&shader, &settings, target)?;
     let fact = |name: &str, text: String| vec![name.to_owned(), text];
     let mut facts = vec![
         fact("sides", sides(shader.sides()).into()),
         fact("functions", functions(&shader)),
+        fact("values", checks.values),
+        fact("sampler", checks.sampler),
         fact("loops", loops(&point, &settings)),
     ];
     let lowered = passes::lower(&point);
@@ -47,19 +52,82 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     let time = format!("{:.2} ms for {target}, from text to code (median of {RUNS})", 1e3 * time.as_secs_f64());
     facts.push(fact("compiling", time));
+    if !shader.textures().is_empty() {
+        facts.push(fact("textures", shader.textures().join(", ")));
+    }
 
     let mut report = format!("{name}\n\n");
     if !shader.description().is_empty() {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
     report += &columns(&facts);
-    for (kind, list) in [("parameter", shader.parameters()), ("override", shader.overrides())] {
-        if !list.is_empty() {
-            report += &format!("\n{}", declarations(kind, list));
+    let members = shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
+        Some(_) => declaration(member),
+        None => computed(member),
+    });
+    for (kind, rows) in
+        [("parameter", members.collect::<Vec<_>>()), ("override", shader.overrides().iter().map(declaration).collect())]
+    {
+        if !rows.is_empty() {
+            let head = [kind, "type", "range", "default", "meaning"].map(str::to_owned).to_vec();
+            report += &format!("\n{}", columns(&[vec![head], rows].concat()));
         }
     }
     to_stdout(report.as_bytes())?;
+    checks.warnings.iter().for_each(|warning| console::warn(warning));
     Ok(Exit::Done)
+}
+
+/// What the looks that are taken at shaders at load find here, with all parameters at their defaults.
+struct Checks {
+    values: String,
+    sampler: String,
+    warnings: Vec<String>,
+}
+
+impl Checks {
+    fn run(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
+        let mut checks = Checks { values: String::new(), sampler: "cosine".into(), warnings: vec![] };
+        if let Some(obstacle) = obstacle(shader) {
+            checks.values = format!("not checked: {obstacle}");
+            if shader.has_sampler() {
+                checks.sampler = checks.values.clone();
+            }
+            return Ok(checks);
+        }
+        let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
+        let default = |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
+        let instance = Instance::new(0, shader.settable().iter().map(|p| (p, default(p))));
+        let bound = Bound { program, textures: vec![] };
+        checks.values = match self_check::values(&bound, &instance) {
+            Ok(greatest) if greatest <= 0.0 => {
+                checks.warnings.push("s is 0 wherever it was looked at: the material is black".into());
+                "black".into()
+            }
+            Ok(_) => "finite, none negative".into(),
+            Err(found) => {
+                checks.warnings.push(found.to_string());
+                "negative or not finite".into()
+            }
+        };
+        if shader.has_sampler() {
+            checks.sampler = match self_check::sampler(&bound, &instance) {
+                Ok(()) => "agrees with pdf".into(),
+                Err(found) => {
+                    checks.warnings.push(format!("`sample` and `pdf` disagree: {found}"));
+                    "disagrees with pdf".into()
+                }
+            };
+        }
+        Ok(checks)
+    }
+}
+
+/// What there is to be set before the shader can run.
+fn obstacle(shader: &Shader) -> Option<String> {
+    let required = shader.settable().iter().find(|parameter| parameter.default.is_none());
+    let required = required.map(|parameter| format!("`{}` has no default", parameter.name));
+    required.or_else(|| shader.textures().first().map(|name| format!("`{name}` has no image")))
 }
 
 /// How often compiling is timed.
@@ -115,13 +183,17 @@ fn may_be_capped(point: &Function) -> bool {
     outputs.any(|(port, &value)| port.name == "capped" && point.constant(value) != Some(0))
 }
 
-/// A table of parameters or overrides.
-fn declarations(kind: &str, list: &[Parameter]) -> String {
-    let head = [kind, "type", "range", "default", "meaning"].map(str::to_owned).to_vec();
-    let row = |parameter: &Parameter| {
-        let mut row = parameters::row(parameter);
-        row.push(parameter.doc.replace('\n', " "));
-        row
-    };
-    columns(&[head].into_iter().chain(list.iter().map(row)).collect::<Vec<_>>())
+/// A row of a parameter or an override.
+fn declaration(parameter: &Parameter) -> Vec<String> {
+    let mut row = parameters::row(parameter);
+    row.push(parameter.doc.replace('\n', " "));
+    row
+}
+
+/// A row of a member that nobody can set.
+fn computed(member: &Parameter) -> Vec<String> {
+    let member = Parameter { default: None, doc: format!("computed by fn material; {}", member.doc), ..member.clone() };
+    let mut row = declaration(&member);
+    row[4] = row[4].trim_end_matches("; ").to_owned();
+    row
 }

@@ -6,12 +6,13 @@
 use super::csv::Rows;
 use super::evaluator::{Evaluator, OUTPUTS};
 use super::values;
-use super::{Source, compile, is_stdin, output};
+use super::{Assignment, Source, assignment, compile, images, is_stdin, output};
 use crate::cli::output::to_stdout;
 use crate::cli::{Error, Exit};
 use lightbound::image::write::save;
 use lightbound::material::parameters::columns;
-use lightbound_shader::{Entry, Shader};
+use lightbound::texture::for_shaders::{self, ReadError};
+use lightbound_shader::{Entry, Shader, Texture};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ Examples:
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1,0.2,0.3 --set alpha_x=0.1
   lightbound shader eval ward.wgsl --csv points.csv -o values.csv --set kd.r=0.5
+  lightbound shader eval parquet.wgsl --texture wood=wood.png --wi 0,0.6,0.8 --wo 0,0,1 --set uv=0.25,0.5
 
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name:
 kd for all components, kd.r or kd.x for one. Lines that are empty or begin with # are skipped.
@@ -49,6 +51,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["wi", "wo"])]
     csv: Option<PathBuf>,
 
+    /// Image for a texture of the shader: sRGB, repeated, with bilinear look-ups
+    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    texture: Vec<Assignment>,
+
     /// File to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -63,8 +69,9 @@ fn direction(text: &str) -> Result<[f32; 3], String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    let inputs: Vec<&Path> = [Some(&args.source.file), args.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
-    let output = output(args.output.as_deref(), &inputs)?;
+    let inputs = [Some(&args.source.file), args.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);
+    let inputs = inputs.chain(args.texture.iter().map(|(_, file)| Path::new(file)));
+    let output = output(args.output.as_deref(), &inputs.collect::<Vec<_>>())?;
     if is_stdin(&args.source.file) && args.csv.as_deref().is_some_and(is_stdin) {
         return Err(Error::Option {
             message: "shader and rows cannot both come from stdin".into(),
@@ -74,8 +81,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
     let (settings, assignments) = args.source.settings(&shader)?;
     let words = values::assign(shader.parameters(), shader.overrides(), &assignments)?;
+    let textures = textures(&shader, &args.texture)?;
     let kernel = compile(&shader, Entry::Brdf, &settings, args.source.target())?;
-    let mut evaluator = Evaluator::new(kernel, shader.sides());
+    let mut evaluator = Evaluator::new(kernel, shader.sides(), textures);
     // What goes to a file is held until it is whole, so that it can be saved elsewhere where it cannot be written.
     let mut whole = Vec::new();
     let mut write = |text: &[u8]| match output {
@@ -99,6 +107,23 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     evaluator.warn();
     Ok(Exit::Done)
+}
+
+/// The textures of a shader, read from files.
+fn textures(shader: &Shader, given: &[Assignment]) -> Result<Vec<Texture>, Error> {
+    let names: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(values::unknown("texture", &[], &names, name).into());
+    }
+    let read = |file: &str| {
+        for_shaders::read(Path::new(file)).map_err(|error| match error {
+            ReadError::Image(error) => {
+                Error::Data { message: error.to_string(), help: "check the path after --texture".into() }
+            }
+            ReadError::TooLarge(error) => Error::Data { message: format!("{file}: {error}"), help: error.remedy() },
+        })
+    };
+    images(shader, given)?.into_iter().map(read).collect()
 }
 
 /// The words of a single evaluation.

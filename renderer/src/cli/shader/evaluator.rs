@@ -1,7 +1,7 @@
 //! Runs a compiled BRDF over rows of inputs, and keeps count of what deserves a warning.
 
 use crate::cli::console;
-use lightbound_shader::{Batch, Kernel, Sides};
+use lightbound_shader::{Batch, Kernel, Sides, Texture};
 
 /// Names of the results of a row.
 pub const OUTPUTS: [&str; 6] = ["brdf.r", "brdf.g", "brdf.b", "s.r", "s.g", "s.b"];
@@ -17,6 +17,7 @@ const UNIT: f32 = 1e-4;
 pub struct Evaluator {
     kernel: Kernel,
     sides: Sides,
+    textures: Vec<Texture>,
     remarks: Remarks,
 }
 
@@ -33,12 +34,12 @@ struct Remarks {
 }
 
 impl Evaluator {
-    /// For a compiled `Entry::Brdf` of a shader with these sides.
-    pub fn new(kernel: Kernel, sides: Sides) -> Evaluator {
+    /// For a compiled `Entry::Brdf` of a shader with these sides and textures.
+    pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> Evaluator {
         let names = |ports: &[lightbound_shader::ir::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
         assert!(names(kernel.inputs()).starts_with(&DIRECTIONS.map(str::to_owned)), "directions come first");
         assert!(names(kernel.outputs()).starts_with(&OUTPUTS.map(str::to_owned)), "results come first");
-        Evaluator { kernel, sides, remarks: Remarks::default() }
+        Evaluator { kernel, sides, textures, remarks: Remarks::default() }
     }
 
     /// Results of rows, each of which is the bits of [`DIRECTIONS`] and then of the parameters' words.
@@ -52,7 +53,8 @@ impl Evaluator {
                 inputs.set_bits(row, port, bits);
             }
         }
-        self.kernel.run(&[], &inputs, &mut outputs);
+        let textures: Vec<&Texture> = self.textures.iter().collect();
+        self.kernel.run(&textures, &inputs, &mut outputs);
         let capped = self.kernel.outputs().iter().position(|port| port.name == "capped");
         let results = (0..count).map(|row| {
             let [wi, wo] = [0, 3].map(|first| [0, 1, 2].map(|k| inputs.get(row, first + k)));

@@ -13,7 +13,7 @@ use super::output::Output;
 use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lightbound::material::library;
+use lightbound::material::{ProgramError, library};
 use lightbound::scene::shader_file::{self, ReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
@@ -26,7 +26,7 @@ use values::Wrong;
 pub enum Command {
     /// List the shaders of the built-in library
     List(list::Args),
-    /// Find errors, list parameters, count instructions
+    /// Find errors, list parameters, try values and sampler, count instructions
     Check(check::Args),
     /// Print a form that the shader has on its way to machine code
     Show(show::Args),
@@ -153,6 +153,18 @@ fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error
     Ok(Some(output))
 }
 
+/// The images of a shader's textures, in the order of their declarations; of several for one, the last counts.
+fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
+    let image = |name: &String| match given.iter().rev().find(|(given, _)| given == name) {
+        Some((_, file)) => Ok(file.as_str()),
+        None => Err(Error::Data {
+            message: format!("the texture `{name}` has no image"),
+            help: format!("give one with --texture {name}=FILE"),
+        }),
+    };
+    shader.textures().iter().map(image).collect()
+}
+
 /// Whether a path stands for stdin.
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
@@ -166,10 +178,7 @@ fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Fu
 /// An entry's machine code.
 fn compile(shader: &Shader, entry: Entry, settings: &Settings, target: Target) -> Result<Kernel, Error> {
     let lowered = passes::lower(&point_shader(shader, entry, settings)?);
-    Kernel::compile(&Arena::new(), &lowered, target).map_err(|cause| match cause {
-        CompileError::Unavailable(target) => unavailable(target),
-        cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
-    })
+    Ok(Kernel::compile(&Arena::new(), &lowered, target)?)
 }
 
 /// The error that a target's code does not run here.
@@ -182,6 +191,24 @@ pub(super) fn unavailable(target: Target) -> Error {
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Error {
         Error::Data { message: error.to_string(), help: error.remedy().into() }
+    }
+}
+
+impl From<CompileError> for Error {
+    fn from(cause: CompileError) -> Error {
+        match cause {
+            CompileError::Unavailable(target) => unavailable(target),
+            cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
+        }
+    }
+}
+
+impl From<ProgramError> for Error {
+    fn from(error: ProgramError) -> Error {
+        match error {
+            ProgramError::Shader(error) => error.into(),
+            ProgramError::Compile(cause) => cause.into(),
+        }
     }
 }
 

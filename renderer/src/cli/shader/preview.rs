@@ -19,8 +19,9 @@ Examples:
   lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
   lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
 
-A ball of the material stands beside a bent sheet of it, between soft lights; one light is behind the sheet and
-shows what passes through. u, and with it the tangent, runs around the pole that looks up.";
+A ball of the material stands beside a bent sheet of it, between soft lights;
+one light is behind the sheet and shows what passes through.
+u, and with it the tangent, runs around the pole that looks up.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]
@@ -109,10 +110,7 @@ fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<S
     for (name, file) in images {
         text += &texture(shader, name, file)?;
     }
-    if let Some(name) = shader.textures().iter().find(|&name| images.iter().all(|(given, _)| given != name)) {
-        let help = format!("give one with --texture {name}=FILE");
-        return Err(Error::Data { message: format!("the texture `{name}` has no image"), help });
-    }
+    super::images(shader, images)?;
     text += &format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");

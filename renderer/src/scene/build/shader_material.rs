@@ -188,7 +188,11 @@ impl Builder<'_> {
             return Err(error.help(used.help(&format!("give `{}` four \"float\"s", parameter.name))));
         }
         let name = used.entity.params.texture(&parameter.name)?.expect("it is there");
-        self.texture_of(used.entity, name, parameter.size > 1).map(Setting::Varying)
+        // That there is a texture of the name was seen when the scene was read.
+        self.textures.for_parameter(name, parameter.size > 1).map(Setting::Varying).ok_or_else(|| {
+            let message = format!("is \"{name}\", a texture of type spectrum, but `{}` is one number", parameter.name);
+            used.error(param, &message).help(format!("define \"{name}\" with Texture as a float, or name another texture"))
+        })
     }
 
     fn constant(&mut self, used: &Use, param: &Param, parameter: &Parameter) -> Result<Vec<f64>, SceneError> {

@@ -1,15 +1,11 @@
-//! Images of the scene in the form in which shaders read them.
-//!
-//! A shader computes coordinates itself, and its code knows wrap mode and filter; what is left of an `imagemap` is its texels, with
-//! their scale, inverted or not. Materials that name the same image share them.
+//! Textures of shaders: images of the scene, [converted](for_shaders) once for all materials that name them.
 
 use super::Builder;
 use super::shader_material::Use;
-use crate::image::{Channels, Image};
-use crate::math::Vec3;
+use crate::image::Image;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::params::{Param, ParamType};
-use crate::texture::{Filter, ImageMap, Mapping, Texture, Value, Wrap};
+use crate::texture::{Filter, ImageMap, Mapping, Texture, Value, Wrap, for_shaders};
 use lightbound_shader::texture;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,29 +30,8 @@ impl Converted {
     fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
         let ImageMap { ref image, value, scale, invert, .. } = *map;
         let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
-        self.0.entry(key).or_insert_with(|| Arc::new(convert(map))).clone()
+        self.0.entry(key).or_insert_with(|| Arc::new(for_shaders::convert(map))).clone()
     }
-}
-
-/// Texels of the largest image for shaders, which takes 7 GiB with its pyramid.
-const MOST_TEXELS: u64 = 1 << 28;
-
-/// The texels as [`ImageMap::eval`] has them, and the image's opacity, or 1, as the fourth channel.
-fn convert(map: &ImageMap) -> texture::Texture {
-    let image = &map.image;
-    let pixels = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (x, y)));
-    let texels: Vec<_> = pixels
-        .map(|(x, y)| {
-            let v = match map.value {
-                Value::Rgb => image.rgb(x, y),
-                Value::Float => Vec3::splat(image.float(x, y)),
-            };
-            let v = map.adjusted(Vec3::select(v.is_nan_mask(), Vec3::ZERO, v));
-            let alpha = if image.channels() == Channels::Rgba { image.float(x, y) } else { 1.0 };
-            [v.x, v.y, v.z, alpha]
-        })
-        .collect();
-    texture::Texture::new(image.width(), &texels)
 }
 
 fn lookup(map: &ImageMap) -> texture::Lookup {
@@ -103,10 +78,9 @@ impl Builder<'_> {
             }
             Some(param) if param.kind == ParamType::String => {
                 let file = used.entity.params.string(name)?.expect("it is there");
-                let image = self.image(used.entity, &self.path(file), "sRGB")?;
-                let (mapping, wrap, filter) = (Mapping::UV, Wrap::default(), Filter::default());
-                let map = ImageMap { image, mapping, value: Value::Rgb, wrap, filter, scale: 1.0, invert: false };
-                self.looked(used, param, &map)
+                let image = self.image(used.entity, &self.path(file), "sRGB");
+                let image = image.map_err(|error| used.error(param, &format!("cannot be used: {}", error.message())))?;
+                self.looked(used, param, &for_shaders::plain(image))
             }
             Some(param) => Err(used.error(param, "has another type than an image").help(used.help(&forms))),
         }
@@ -114,11 +88,7 @@ impl Builder<'_> {
 
     fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
-        let (width, height) = (map.image.width(), map.image.height());
-        if u64::from(width) * u64::from(height) > MOST_TEXELS || width.max(height) > texture::MAX_SIDE {
-            let error = used.error(param, &format!("has {width} × {height} texels, too many for a shader"));
-            return Err(error.help(format!("scale the image down to {MOST_TEXELS} texels or less")));
-        }
+        for_shaders::check_size(&map.image).map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
         if map.mapping != Mapping::UV {
             let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);
             self.diagnostics.warn(Some(&param.location), message, "the image alone")?;
@@ -134,28 +104,11 @@ impl Builder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::Vec2;
-    use crate::texture::Lookup;
+    use crate::image::Channels;
 
     fn map(image: Image) -> ImageMap {
         let (mapping, wrap, filter) = (Mapping::UV, Wrap::Clamp, Filter::Point);
         ImageMap { image: Arc::new(image), mapping, value: Value::Rgb, wrap, filter, scale: 1.0, invert: false }
-    }
-
-    #[test]
-    fn texels_are_those_of_the_imagemap() {
-        let texels = vec![0.25, 0.5, f32::NAN, 0.5, 2.0, -1.0, 0.1, 0.75];
-        let map = map(Image::from_f32(2, 1, Channels::Rgba, texels));
-        for value in [Value::Rgb, Value::Float] {
-            for (scale, invert) in [(1.0, false), (2.0, false), (-1.0, false), (0.5, true)] {
-                let map = ImageMap { value, scale, invert, ..map.clone() };
-                let seen = |x: f32| map.eval(&Lookup { p: Vec3::ZERO, uv: Vec2::new(x, 0.5) });
-                let expected = [0.25, 0.75].map(|x| seen(x).to_array());
-                let expected = [[expected[0], [0.5; 3]], [expected[1], [0.75; 3]]].map(|[v, a]| [v[0], v[1], v[2], a[0]]);
-                let bits = |texture: &texture::Texture| format!("{texture:?}");
-                assert_eq!(bits(&convert(&map)), bits(&texture::Texture::new(2, &expected)), "{value:?} {scale} {invert}");
-            }
-        }
     }
 
     #[test]

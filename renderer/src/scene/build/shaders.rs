@@ -65,8 +65,8 @@ impl Variant {
 pub(super) struct Binding {
     /// Its index, as instances count.
     shader: u32,
-    /// Whether its code was made just now.
-    is_new: bool,
+    /// Whether its code was made just now, of a shader about which nothing is known yet.
+    is_unknown: bool,
 }
 
 /// Why there is no such shader.
@@ -143,10 +143,12 @@ impl Shaders {
     pub fn bind(&mut self, variant: Variant, textures: Vec<Arc<Texture>>) -> Result<Binding, ProgramError> {
         let key = (variant, textures.iter().map(Arc::as_ptr).collect());
         if let Some(&shader) = self.bindings.get(&key) {
-            return Ok(Binding { shader, is_new: false });
+            return Ok(Binding { shader, is_unknown: false });
         }
         let compiled = self.programs.get(&key.0).cloned();
-        let is_new = compiled.is_none();
+        // Tests check those of the library.
+        let is_library = self.found.iter().any(|(origin, &file)| matches!(origin, Origin::Library(_)) && file == key.0.file);
+        let is_unknown = compiled.is_none() && !is_library;
         let program = match compiled {
             Some(program) => program,
             None => {
@@ -159,25 +161,31 @@ impl Shaders {
         let shader = self.bound.len() as u32;
         self.bound.push(Bound { program, textures });
         self.bindings.insert(key, shader);
-        Ok(Binding { shader, is_new })
+        Ok(Binding { shader, is_unknown })
     }
 }
 
 impl Builder<'_> {
-    /// An instance of a shader, with a setting for each of its settable parameters. The sampler of new code is checked with them.
+    /// An instance of a shader, with a setting for each of its settable parameters, with which new code is checked.
     pub(super) fn instance(
         &mut self,
         entity: &Entity,
-        Binding { shader, is_new }: Binding,
+        Binding { shader, is_unknown }: Binding,
         settings: Vec<Setting>,
     ) -> Result<Instance, SceneError> {
         let bound = &self.shaders.bound[shader as usize];
         let instance = Instance::new(shader, std::iter::zip(&bound.program.settable, settings));
-        if is_new
-            && bound.program.has_sampler
-            && let Err(found) = self_check::check(bound, &instance)
-        {
-            let message = format!("shader {}: its `sample` and `pdf` disagree: {found}", bound.program.name);
+        if !is_unknown {
+            return Ok(instance);
+        }
+        let name = &bound.program.name;
+        let values = self_check::values(bound, &instance).err().map(|found| format!("shader {name}: {found}"));
+        let sampler = bound.program.has_sampler.then(|| self_check::sampler(bound, &instance).err()).flatten();
+        let sampler = sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
+        if let Some(message) = values {
+            self.warn(entity, message, "values as they are; surfaces of it may be too dark or too bright, or lose samples")?;
+        }
+        if let Some(message) = sampler {
             self.warn(entity, message, "both as they are; surfaces of it may be too dark or too bright")?;
         }
         Ok(instance)

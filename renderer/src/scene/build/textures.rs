@@ -26,6 +26,12 @@ impl Textures {
         self.spectrum.get(name).or_else(|| self.float.get(name)).cloned()
     }
 
+    /// A texture for a parameter: one of floats, or for `colour` one of spectra, or else of floats.
+    pub fn for_parameter(&self, name: &str, colour: bool) -> Option<Param> {
+        let texture = if colour { self.any(name) } else { self.float.get(name).cloned() };
+        texture.map(Param::Texture)
+    }
+
     /// The names of all.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
@@ -150,15 +156,6 @@ impl Builder<'_> {
                 return Err(entity.error(format!("unknown mapping \"{other}\"")).help(help));
             }
         })
-    }
-
-    /// A texture by name: one of floats, or for `colour` one of spectra, or else of floats.
-    pub(super) fn texture_of(&self, entity: &Entity, name: &str, colour: bool) -> Result<Param, SceneError> {
-        let Textures { float, spectrum, .. } = &self.textures;
-        match colour && (spectrum.contains_key(name) || !float.contains_key(name)) {
-            true => find(spectrum, entity, name, "spectrum"),
-            false => find(float, entity, name, "float"),
-        }
     }
 
     /// A parameter that is a float or a float texture, if it is given.

@@ -68,7 +68,7 @@ pub fn convert(map: &ImageMap) -> Texture {
     Texture::new(image.width(), &texels)
 }
 
-/// The texels of a [plain](plain) image of a file.
+/// The texels of a [`plain`] image of a file.
 pub fn read(path: &Path) -> Result<Texture, ReadError> {
     let image = read_image(path, Encoding::Srgb)?;
     check_size(&image)?;

@@ -74,8 +74,18 @@ const CASES: &[Case] = &[
     Case { file: "dielectric", set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])], glossy: true, albedo: 1.0 },
     Case { file: "dielectric", set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
     Case { file: "dielectric", set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])], glossy: false, albedo: 1.0 },
-    Case { file: "coated_diffuse", set: &[("kd", &[0.9, 0.5, 0.0])], glossy: false, albedo: 0.8 },
-    Case { file: "coated_diffuse", set: &[("kd", &[1.0]), ("thickness", &[0.0])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "coated_diffuse",
+        set: &[("kd", &[0.9, 0.5, 0.0]), ("alpha_x", &[0.0]), ("alpha_y", &[0.0])],
+        glossy: false,
+        albedo: 0.8,
+    },
+    Case {
+        file: "coated_diffuse",
+        set: &[("kd", &[1.0]), ("thickness", &[0.0]), ("alpha_x", &[0.0]), ("alpha_y", &[0.0])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case {
         file: "coated_diffuse",
         set: &[("kd", &[0.9, 0.5, 0.1]), ("alpha_x", &[0.1]), ("alpha_y", &[0.1])],
@@ -88,7 +98,7 @@ const CASES: &[Case] = &[
         glossy: true,
         albedo: 1.0,
     },
-    Case { file: "coated_conductor", set: &[], glossy: true, albedo: 1.0 },
+    Case { file: "coated_conductor", set: &[("coat_alpha_x", &[0.0]), ("coat_alpha_y", &[0.0])], glossy: true, albedo: 1.0 },
     Case {
         file: "coated_conductor",
         set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4]), ("coat_alpha_x", &[0.2]), ("coat_alpha_y", &[0.05])],
@@ -97,13 +107,28 @@ const CASES: &[Case] = &[
     },
     Case {
         file: "coated_conductor",
-        set: &[("eta", &[1e-4]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05]), ("thickness", &[0.0])],
+        set: &[
+            ("eta", &[1e-4]),
+            ("alpha_x", &[0.05]),
+            ("alpha_y", &[0.05]),
+            ("thickness", &[0.0]),
+            ("coat_alpha_x", &[0.0]),
+            ("coat_alpha_y", &[0.0]),
+        ],
         glossy: true,
         albedo: 1.0,
     },
     Case {
         file: "coated_conductor",
-        set: &[("eta", &[1e-4]), ("alpha_x", &[0.3]), ("alpha_y", &[0.3]), ("coat_eta", &[2.5]), ("thickness", &[0.0])],
+        set: &[
+            ("eta", &[1e-4]),
+            ("alpha_x", &[0.3]),
+            ("alpha_y", &[0.3]),
+            ("coat_eta", &[2.5]),
+            ("thickness", &[0.0]),
+            ("coat_alpha_x", &[0.0]),
+            ("coat_alpha_y", &[0.0]),
+        ],
         glossy: false,
         albedo: 1.0,
     },
@@ -333,9 +358,15 @@ fn albedo(material: &Material, wo: Vec3) -> (f64, f64) {
 fn coats_like_the_air_are_none() {
     let case = |file, set| Material::new(&Case { file, set, glossy: false, albedo: 1.0 });
     let diffuse = case("diffuse", &[("kd", &[0.9, 0.5, 0.0])]);
-    let varnished = case("coated_diffuse", &[("kd", &[0.9, 0.5, 0.0]), ("eta", &[1.0]), ("thickness", &[0.0])]);
+    let varnished = case(
+        "coated_diffuse",
+        &[("kd", &[0.9, 0.5, 0.0]), ("eta", &[1.0]), ("thickness", &[0.0]), ("alpha_x", &[0.0]), ("alpha_y", &[0.0])],
+    );
     let metal = case("conductor", &[("alpha_x", &[0.4])]);
-    let lacquered = case("coated_conductor", &[("alpha_x", &[0.4]), ("coat_eta", &[1.0]), ("thickness", &[0.0])]);
+    let lacquered = case(
+        "coated_conductor",
+        &[("alpha_x", &[0.4]), ("coat_eta", &[1.0]), ("thickness", &[0.0]), ("coat_alpha_x", &[0.0]), ("coat_alpha_y", &[0.0])],
+    );
     for (bare, coated) in [(diffuse, varnished), (metal, lacquered)] {
         for wo in bare.views() {
             let pairs: Vec<_> = sphere(2000).into_iter().map(|wi| (wi, wo)).collect();

@@ -490,7 +490,7 @@ fn random_programs_compute_what_they_say() {
 }
 
 #[test]
-#[ignore = "minutes; for changes of translation and passes"]
+#[ignore = "minutes; for changes of translation and passes: cargo test -p lightbound-shader --release -- --ignored"]
 fn many_random_programs_compute_what_they_say_slow() {
     check_programs(10_000..60_000);
 }

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "a minute; for changes of this pass"]
+    #[ignore = "a minute; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
     fn random_counters_keep_their_rounds_slow() {
         for seed in 1000..200_000 {
             random_counter(seed);

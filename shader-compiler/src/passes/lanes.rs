@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes; for changes of this pass"]
+    #[ignore = "minutes; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
     fn groups_compute_what_lanes_compute_alone_slow() {
         for seed in 1000..40_000 {
             random_function(seed);

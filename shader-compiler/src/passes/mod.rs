@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes; for changes of passes"]
+    #[ignore = "minutes; for changes of passes: cargo test -p lightbound-shader --release -- --ignored"]
     fn exact_passes_keep_every_bit_of_many_random_functions_slow() {
         check(1000..50_000);
     }

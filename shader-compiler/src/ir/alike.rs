@@ -82,9 +82,13 @@ impl Comparison<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::differential::same;
     use crate::interpreter;
+    use crate::ir::function::for_each_stmt;
+    use crate::ir::random;
+    use crate::ir::rewrite::{append, clean};
     use crate::ir::verify::verify;
-    use crate::ir::{Builder, Emit, Op, Rules, Type, Value};
+    use crate::ir::{Builder, Emit, Function, Op, Rules, Stmt, Type, Value};
 
     /// Squares `x` while it is below 16; leaves with it and with `other`, which is from before.
     fn squares(b: &mut Builder, x: Value, other: Value) -> Vec<Value> {
@@ -116,5 +120,60 @@ mod tests {
         assert_eq!(verify(&function), Ok(()), "{function}");
         let run = |x: f32| interpreter::run(&function, &[], &[x.to_bits()], 100).expect("the loop ends")[0];
         assert_eq!([4.0_f32, 15.0].map(run), [18.0_f32, 15.0].map(f32::to_bits), "{function}");
+    }
+    fn loops(function: &Function) -> usize {
+        let mut loops = 0;
+        for_each_stmt(&function.body, &mut |stmt| loops += usize::from(matches!(stmt, Stmt::Loop(_))));
+        loops
+    }
+
+    /// A function, and behind it the same, within an arm where `inside`.
+    fn twice(once: &Function, inside: bool) -> Function {
+        let pass = |b: &mut Builder, op, args: &[Value]| b.op(op, args);
+        let mut builder = Builder::new("twice", Rules::Exact);
+        builder.set_speculation(None);
+        let inputs: Vec<_> = once.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+        let arm = builder.input("arm", Type::Bool);
+        let (mut builder, first) = append(once, builder, &inputs, pass);
+        if inside {
+            builder.open_arm();
+        }
+        let (mut builder, mut second) = append(once, builder, &inputs, pass);
+        if inside {
+            let then = builder.close_arm(&second);
+            builder.open_arm();
+            let otherwise = builder.close_arm(&first);
+            second = builder.push_if(arm, then, otherwise);
+        }
+        let names = once.outputs.iter().map(|port| port.name.clone());
+        builder.finish(names.clone().chain(names.map(|name| name + "2")).zip([first, second].concat()))
+    }
+
+    #[test]
+    fn random_functions_behind_themselves_compute_the_same() {
+        let (mut shared, mut all) = (0, 0);
+        for seed in 0..800 {
+            let options = random::Options { ops: 120, composite: false, ifs: true, loops: true, lowered: false };
+            let once = clean(&random::function(seed, &options), Builder::new("once", Rules::Exact));
+            for inside in [false, true] {
+                let twice = twice(&once, inside);
+                assert_eq!(verify(&twice), Ok(()), "seed {seed}: {twice}");
+                (shared, all) = (shared + 2 * loops(&once) - loops(&twice), all + loops(&once));
+                for mut row in random::special_rows(&once.inputs, 4, seed) {
+                    let run =
+                        |function, row: &[u32]| interpreter::run(function, &random::tables(), row, 1 << 22).expect("loops end");
+                    let expected = run(&once, &row);
+                    row.push(!0);
+                    let results = run(&twice, &row);
+                    for (k, port) in once.outputs.iter().enumerate() {
+                        for found in [results[k], results[once.outputs.len() + k]] {
+                            assert!(same(port.ty, found, expected[k]), "seed {seed}, {row:x?}: {twice}");
+                        }
+                    }
+                }
+            }
+        }
+        // Some differ in the order of what was moved out of them.
+        assert!(all > 300 && 10 * shared > 9 * all, "{shared} of {all} loops are shared");
     }
 }

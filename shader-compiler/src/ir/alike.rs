@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn random_functions_behind_themselves_compute_the_same() {
         let (mut shared, mut all) = (0, 0);
-        for seed in 0..800 {
+        for seed in 0..1000 {
             let options = random::Options { ops: 120, composite: false, ifs: true, loops: true, lowered: false };
             let once = clean(&random::function(seed, &options), Builder::new("once", Rules::Exact));
             for inside in [false, true] {

@@ -58,14 +58,17 @@
 //! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
 //! depends on it, never the reverse.
 
+pub mod analysis;
 pub mod backend;
 #[doc(hidden)]
 pub mod differential;
 pub mod frontend;
 pub mod interpreter;
+pub mod interval;
 pub mod ir;
 pub mod jit;
 pub mod kernel;
+pub mod lift;
 pub mod math;
 pub mod passes;
 pub mod scattering;

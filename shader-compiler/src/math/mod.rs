@@ -31,7 +31,7 @@ macro_rules! steps {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
         /// Basic operations, as methods.
         #[allow(clippy::wrong_self_convention, reason = "they are called as the operations are")]
-        trait Steps: Emit {
+        pub(crate) trait Steps: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {
                 self.op(Op::$op, &[$($arg),+])

@@ -1,0 +1,462 @@
+//! Writes the bounding shader: forms for operations, both arms of what is undecided, unions of what loops come to.
+//!
+//! - *Ifs* whose condition is an interval run each arm for the boxes of which some member may take it, and merge the results as a
+//!   `select` of an interval condition does (Clarberg et al. 2010 §3.4).
+//! - *Loops* whose condition is an interval run while some member may go on. Wherever some member may leave, what it would leave with
+//!   is added to the results, which start empty (§4.6). A loop that might not end for intervals, though it does for all their
+//!   members, is given up after so many rounds, and has for results all that they can be.
+//! - Where NaN is propagated, the conditions that say that none was met are collected through all of this, those of arms and bodies
+//!   for boxes that may run them.
+
+use super::{Options, Selected, Sides, Tracking};
+use crate::analysis::{Bounds, Floats};
+use crate::interval::{Facts, Forms, Interval, Nan};
+use crate::ir::builder::cost_of;
+use crate::ir::rewrite::liveness;
+use crate::ir::{Block, Builder, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+
+/// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
+const CHEAP: u32 = 24;
+
+/// Writes the bounding shader; says how each operation on intervals was lowered.
+pub fn run(point: &Function, kinds: &[bool], bounds: &[Bounds], options: &Options) -> (Function, Vec<Option<Selected>>) {
+    let builder = Builder::new(&point.name, Rules::Exact);
+    let mut lowering = Lowering {
+        point,
+        kinds,
+        bounds,
+        options,
+        live: liveness(point),
+        ends: vec![None; point.len()],
+        cases: vec![None; point.len()],
+        clean: None,
+        builder,
+    };
+    lowering.inputs();
+    lowering.block(&point.body);
+    let outputs = lowering.outputs();
+    (lowering.builder.finish(outputs), lowering.cases)
+}
+
+type Ends = [Value; 2];
+
+struct Lowering<'a> {
+    point: &'a Function,
+    kinds: &'a [bool],
+    bounds: &'a [Bounds],
+    options: &'a Options,
+    live: Vec<bool>,
+    ends: Vec<Option<Ends>>,
+    cases: Vec<Option<Selected>>,
+    /// Whether no NaN was met so far in the open block; `None` for certainly none.
+    clean: Option<Value>,
+    builder: Builder,
+}
+
+impl Lowering<'_> {
+    fn inputs(&mut self) {
+        let mut ends = vec![];
+        for (index, port) in self.point.inputs.iter().enumerate() {
+            let is_interval = self
+                .point
+                .values
+                .iter()
+                .enumerate()
+                .any(|(value, data)| data.def == crate::ir::Def::Input(index as u32) && self.kinds[value]);
+            ends.push(if is_interval {
+                ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
+            } else {
+                [self.builder.input(&port.name, port.ty); 2]
+            });
+        }
+        for (value, data) in self.point.values.iter().enumerate() {
+            if let crate::ir::Def::Input(index) = data.def {
+                self.ends[value] = Some(ends[index as usize]);
+            }
+        }
+    }
+
+    /// The outputs, NaN where one was met.
+    fn outputs(&mut self) -> Vec<(String, Value)> {
+        let mut outputs = vec![];
+        for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {
+            let ends = self.ends(value);
+            let sides: &[usize] = match self.options.sides {
+                Sides::Upper => &[1],
+                Sides::Lower => &[0],
+                Sides::Both => &[0, 1],
+            };
+            for &side in sides {
+                let mut end = ends[side];
+                if let (Some(clean), Type::F32) = (self.clean, port.ty) {
+                    // All bits set, so that machine code has but to set those of the mask.
+                    let nan = self.builder.constant(Type::F32, !0);
+                    end = self.builder.op(Op::Select, &[clean, end, nan]);
+                }
+                outputs.push((format!("{}.{}", port.name, ["lo", "hi"][side]), end));
+            }
+        }
+        outputs
+    }
+
+    fn is_interval(&self, value: Value) -> bool {
+        self.kinds[value.index()]
+    }
+
+    fn is_live(&self, value: Value) -> bool {
+        self.live[value.index()]
+    }
+
+    fn ends(&mut self, value: Value) -> Ends {
+        if let Some(ends) = self.ends[value.index()] {
+            return ends;
+        }
+        let bits = self.point.constant(value).expect("values are defined before their use");
+        let ends = [self.builder.constant(self.point.ty(value), bits); 2];
+        self.ends[value.index()] = Some(ends);
+        ends
+    }
+
+    fn set(&mut self, value: Value, ends: Ends) {
+        self.ends[value.index()] = Some(ends);
+    }
+
+    /// A value with what is known of it.
+    fn interval(&mut self, value: Value) -> Interval<Value> {
+        let [lo, hi] = self.ends(value);
+        let bounds = self.bounds[value.index()];
+        let facts = match bounds {
+            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero },
+            _ => Facts { nan: false, negative_zero: false },
+        };
+        Interval { lo, hi, known: told(self.options.tracking, bounds), facts }
+    }
+
+    /// Applies a form.
+    fn apply(&mut self, op: Op, args: &[Interval<Value>]) -> (Ends, &'static str) {
+        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, clean: vec![], case: "" };
+        let ends = forms.apply(op, args);
+        let (clean, case) = (forms.clean, forms.case);
+        for condition in clean {
+            self.require(Some(condition));
+        }
+        (ends, case)
+    }
+
+    /// Adds a condition that no NaN was met.
+    fn require(&mut self, condition: Option<Value>) {
+        self.clean = match (self.clean, condition) {
+            (Some(a), Some(b)) => Some(self.builder.op(Op::BAnd, &[a, b])),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) if self.is_live(*value) => self.operation(*value),
+                Stmt::Op(_) => {}
+                Stmt::If(node) if node.results.iter().any(|&result| self.is_live(result)) => self.if_(node),
+                Stmt::Loop(node) if node.results.iter().any(|&result| self.is_live(result)) => self.loop_(node),
+                Stmt::If(_) | Stmt::Loop(_) => {}
+            }
+        }
+    }
+
+    fn operation(&mut self, value: Value) {
+        let (op, args) = self.point.operation(value).expect("statements define operations");
+        if !self.is_interval(value) {
+            let args: Vec<_> = args.iter().map(|&arg| self.ends(arg)[0]).collect();
+            let result = self.builder.op(op, &args);
+            return self.set(value, [result; 2]);
+        }
+        let before = self.builder.function().len();
+        let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
+        let (ends, case) = self.apply(op, &intervals);
+        self.set(value, ends);
+        self.cases[value.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
+    }
+
+    /// Does something in a block of its own, whose results are those of `work` and whether no NaN was met.
+    fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
+        self.builder.open_arm();
+        let outer = self.clean.take();
+        let mut yields = work(self);
+        if self.options.nan == Nan::Propagate {
+            let clean = self.clean.unwrap_or_else(|| self.builder.bool(true));
+            yields.push(clean);
+        }
+        self.clean = outer;
+        self.builder.close_arm(&yields)
+    }
+
+    /// Appends an if, whose last result says whether no NaN was met.
+    fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
+        let mut results = self.builder.push_if(cond, then, otherwise);
+        if self.options.nan == Nan::Propagate {
+            let clean = results.pop();
+            self.require(clean);
+        }
+        results
+    }
+
+    /// The ends of an arm's live yields, one after the other.
+    fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
+        let live: Vec<_> = std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
+        live.into_iter().flat_map(|(_, &value)| self.ends(value)).collect()
+    }
+
+    /// The statements of an arm, for members of the box whose condition is known; the ends of its live yields.
+    fn within(&mut self, node: &If, truth: bool) -> Vec<Value> {
+        let arm = if truth { &node.then } else { &node.otherwise };
+        let cond = self.ends[node.cond.index()];
+        let known = self.builder.bool(truth);
+        self.set(node.cond, [known; 2]);
+        self.block(arm);
+        let yields = self.yields(node, arm);
+        self.ends[node.cond.index()] = cond;
+        yields
+    }
+
+    fn if_(&mut self, node: &If) {
+        let [must, may] = self.ends(node.cond);
+        let results: Vec<_> = node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
+        if !self.is_interval(node.cond) {
+            let [then, otherwise] = [true, false].map(|truth| self.arm(|lowering| lowering.within(node, truth)));
+            let values = self.push_if(may, then, otherwise);
+            for (result, ends) in results.into_iter().zip(values.chunks(2)) {
+                self.set(result, [ends[0], ends[1]]);
+            }
+            return;
+        }
+        let must_not = self.builder.op(Op::BNot, &[must]);
+        let cheap =
+            [&node.then, &node.otherwise].map(|arm| self.cost(arm)).into_iter().try_fold(0, |sum, cost| Some(sum + cost?));
+        let asked = cheap.is_none_or(|cost| cost > CHEAP);
+        let [then, otherwise] = [(true, may), (false, must_not)].map(|(truth, reached)| {
+            if asked {
+                let arm = self.arm(|lowering| lowering.within(node, truth));
+                let none = self.arm(|lowering| {
+                    let zero = |result: &Value| [lowering.builder.constant(lowering.point.ty(*result), 0); 2];
+                    results.iter().flat_map(zero).collect()
+                });
+                return self.push_if(reached, arm, none);
+            }
+            let outer = self.clean.take();
+            let yields = self.within(node, truth);
+            let inner = std::mem::replace(&mut self.clean, outer);
+            if let Some(inner) = inner {
+                let skipped = self.builder.op(Op::BNot, &[reached]);
+                let fine = self.builder.op(Op::BOr, &[skipped, inner]);
+                self.require(Some(fine));
+            }
+            yields
+        });
+        let cond = self.interval(node.cond);
+        for (k, &result) in results.iter().enumerate() {
+            let index = node.results.iter().position(|&r| r == result).expect("it is one of them");
+            let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
+            [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
+            [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
+            let (ends, case) = self.apply(Op::Select, &[cond, t, e]);
+            self.set(result, ends);
+            self.cases[result.index()] = Some(Selected { case, operations: 0 });
+        }
+    }
+
+    /// Cost of a block without control flow.
+    fn cost(&self, block: &Block) -> Option<u32> {
+        block.stmts.iter().try_fold(0, |cost, stmt| match stmt {
+            Stmt::Op(value) if !self.is_live(*value) => Some(cost),
+            Stmt::Op(value) => Some(cost + cost_of(self.point.operation(*value)?.0)),
+            Stmt::If(_) | Stmt::Loop(_) => None,
+        })
+    }
+
+    fn loop_(&mut self, node: &Loop) {
+        let undecided = self.is_interval(node.cond);
+        let propagates = self.options.nan == Nan::Propagate;
+        let params: Vec<_> = (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
+        let results: Vec<_> = (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
+        let counts = undecided && !self.ends_by_counting(node);
+
+        // Parameters: those of the point shader, unions of results, whether no NaN was met, rounds.
+        let mut init: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
+        let unions = init.len();
+        if undecided {
+            init.extend(results.iter().flat_map(|&k| empty(&mut self.builder, self.point.ty(node.results[k]))));
+        }
+        let outer = self.clean.take();
+        if propagates {
+            init.push(self.builder.bool(true));
+        }
+        if counts {
+            init.push(self.builder.i32(0));
+        }
+        let mut new = self.builder.open_loop(&init);
+        let rounds = if counts { new.pop() } else { None };
+        self.clean = if propagates { new.pop() } else { None };
+        let union = new.split_off(unions);
+        let mut next = new.into_iter();
+        for &k in &params {
+            let ends = self.take(node.params[k], &mut next);
+            self.set(node.params[k], ends);
+        }
+
+        self.block(&node.head);
+        let [must, may] = self.ends(node.cond);
+        let mut go_on = may;
+        let mut exits: Vec<_> = results.iter().flat_map(|&k| self.ends(node.head.yields[k])).collect();
+        if undecided {
+            self.join(node, &results, must, &union, &mut exits);
+        }
+        let joined = exits.clone();
+        if let Some(rounds) = rounds {
+            let cap = self.builder.i32(self.options.loop_cap.min(i32::MAX as u32) as i32);
+            let below = self.builder.op(Op::ULt, &[rounds, cap]);
+            go_on = self.builder.op(Op::BAnd, &[may, below]);
+            let stays = self.builder.op(Op::BNot, &[may]);
+            let ended = self.builder.op(Op::BOr, &[stays, below]);
+            for (&k, ends) in results.iter().zip(exits.chunks_mut(2)) {
+                let whole = self.whole(node.results[k]);
+                for (end, whole) in ends.iter_mut().zip(whole) {
+                    *end = self.builder.op(Op::Select, &[ended, *end, whole]);
+                }
+            }
+        }
+        if propagates {
+            exits.push(self.clean.expect("it is a parameter at least"));
+        }
+        self.builder.open_body(go_on, &exits);
+        let cond = self.ends[node.cond.index()];
+        let yes = self.builder.bool(true);
+        self.set(node.cond, [yes; 2]);
+        self.block(&node.body);
+        self.ends[node.cond.index()] = cond;
+        let mut next: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.body.yields[k])).collect();
+        if undecided {
+            next.extend(joined);
+        }
+        if propagates {
+            next.push(self.clean.expect("it is a parameter at least"));
+        }
+        if let Some(rounds) = rounds {
+            let one = self.builder.i32(1);
+            next.push(self.builder.op(Op::IAdd, &[rounds, one]));
+        }
+        let mut values = self.builder.close_loop(&next);
+        self.clean = outer;
+        if propagates {
+            let clean = values.pop();
+            self.require(clean);
+        }
+        for (&k, ends) in results.iter().zip(values.chunks(2)) {
+            self.set(node.results[k], [ends[0], ends[1]]);
+        }
+    }
+
+    /// The ends of `value`, which goes into a parameter: one where that is no interval.
+    fn widened(&mut self, param: Value, value: Value) -> Vec<Value> {
+        let ends = self.ends(value);
+        if self.is_interval(param) { ends.to_vec() } else { vec![ends[0]] }
+    }
+
+    fn take(&self, param: Value, from: &mut impl Iterator<Item = Value>) -> Ends {
+        let mut end = || from.next().expect("there is a new parameter for each end");
+        let lo = end();
+        [lo, if self.is_interval(param) { end() } else { lo }]
+    }
+
+    /// Adds to the unions of results what members of the box may leave the loop with, in place of `exits`.
+    fn join(&mut self, node: &Loop, results: &[usize], must: Value, union: &[Value], exits: &mut [Value]) {
+        for ((&k, union), exits) in results.iter().zip(union.chunks(2)).zip(exits.chunks_mut(2)) {
+            let ty = self.point.ty(node.results[k]);
+            let known = told(self.options.tracking, self.bounds[node.head.yields[k].index()]);
+            if self.options.nan == Nan::Propagate && matches!(known, Bounds::Float(Floats { nan: true, .. })) {
+                // A union would pass over it.
+                let [lo, hi] = [exits[0], exits[1]].map(|end| self.builder.op(Op::Eq, &[end, end]));
+                let numbers = self.builder.op(Op::BAnd, &[lo, hi]);
+                let fine = self.builder.op(Op::BOr, &[must, numbers]);
+                self.require(Some(fine));
+            }
+            let joined = hull(&mut self.builder, ty, [exits[0], exits[1]], [union[0], union[1]]);
+            for (side, joined) in joined.into_iter().enumerate() {
+                exits[side] = self.builder.op(Op::Select, &[must, union[side], joined]);
+            }
+        }
+    }
+
+    /// All that a value can be, as far as is known at compile time.
+    fn whole(&mut self, value: Value) -> Ends {
+        match &self.bounds[value.index()] {
+            Bounds::Float(floats) => [floats.low(), floats.high()].map(|end| self.builder.f32(end)),
+            Bounds::Int(ints) => ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end)),
+            Bounds::Bool(bools) => [!bools.no, bools.yes].map(|end| self.builder.bool(end)),
+        }
+    }
+
+    /// Whether the loop ends, however wide the intervals are, because a counter that is no interval runs up to a constant.
+    fn ends_by_counting(&self, node: &Loop) -> bool {
+        let mut work = vec![node.cond];
+        while let Some(cond) = work.pop() {
+            match self.point.operation(cond) {
+                Some((Op::BAnd, args)) => work.extend(args),
+                Some((Op::SLt | Op::ULt, &[counter, end])) => {
+                    let Some(k) = node.params.iter().position(|&param| param == counter) else { continue };
+                    let step = match self.point.operation(node.body.yields[k]) {
+                        Some((Op::IAdd, &[a, b])) if a == counter => self.point.constant(b),
+                        _ => None,
+                    };
+                    let end = self.point.constant(end);
+                    // Small enough not to wrap past the end.
+                    let ends = matches!((step, end), (Some(1..=0xffff), Some(0..=0x7fff_0000)));
+                    if ends && !self.is_interval(counter) && self.point.constant(node.init[k]).is_some_and(|i| i as i32 >= 0) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// What selection of cases is told.
+fn told(tracking: Tracking, bounds: Bounds) -> Bounds {
+    let Bounds::Float(floats) = bounds else {
+        return if tracking.ranges { bounds } else { unknown(&bounds) };
+    };
+    let mut floats = if tracking.ranges { floats } else { Floats { nan: floats.nan, ..Floats::all() } };
+    floats.nan |= !tracking.nan;
+    if !tracking.zeros && floats.pieces.contains(0.0) {
+        (floats.negative_zero, floats.positive_zero) = (true, true);
+    }
+    Bounds::Float(floats)
+}
+
+fn unknown(bounds: &Bounds) -> Bounds {
+    Bounds::all(match bounds {
+        Bounds::Float(_) => Type::F32,
+        Bounds::Int(_) => Type::I32,
+        Bounds::Bool(_) => Type::Bool,
+    })
+}
+
+/// Ends of nothing: of a union before anything is in it.
+fn empty(builder: &mut Builder, ty: Type) -> Ends {
+    match ty {
+        Type::F32 => [f32::INFINITY, f32::NEG_INFINITY].map(|end| builder.f32(end)),
+        Type::I32 => [i32::MAX, i32::MIN].map(|end| builder.i32(end)),
+        Type::Bool => [true, false].map(|end| builder.bool(end)),
+    }
+}
+
+/// Ends of the least interval around two.
+fn hull(builder: &mut Builder, ty: Type, a: Ends, b: Ends) -> Ends {
+    let ops = match ty {
+        Type::F32 => [Op::Min, Op::Max],
+        Type::I32 => [Op::SMin, Op::SMax],
+        Type::Bool => [Op::BAnd, Op::BOr],
+    };
+    [0, 1].map(|side| builder.op(ops[side], &[a[side], b[side]]))
+}

@@ -1,0 +1,151 @@
+//! From a point shader to its bounding shader (Clarberg et al. 2010 §4).
+//!
+//! [`kinds`] says which values become intervals, the [solver](crate::analysis::solve) what is known of each at compile time, and
+//! `lower` writes, for each operation on intervals, the cheapest [form](crate::interval) that this allows, and the control flow around
+//! them. After that comes what any compiler does, and nothing that changes a value: common subexpressions, folding, dead code, which
+//! removes the sides that nobody demands.
+//!
+//! Naive and optimized bounding shaders are made by the same code: a naive one differs in that selection of cases is told nothing.
+//! So both go through the same standard optimizations, scheduler and encoder, and they compute the same bounds, bit for bit.
+
+pub mod kinds;
+mod lower;
+
+use crate::analysis::{Bounds, solve};
+use crate::interval::Nan;
+use crate::ir::rewrite::clean;
+use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
+
+/// How an input of the point shader is given to the bounding shader.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Input {
+    /// As an interval, by its ends; else as a number.
+    pub interval: bool,
+    /// What it can be, at all.
+    pub bounds: Bounds,
+}
+
+/// Which bounds are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sides {
+    /// Upper ones.
+    Upper,
+    /// Lower ones.
+    Lower,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// What selection of cases is told of values, beside whether they are intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracking {
+    /// The range.
+    pub ranges: bool,
+    /// Whether it can be NaN.
+    pub nan: bool,
+    /// Which zeros it can be.
+    pub zeros: bool,
+}
+
+impl Tracking {
+    /// Nothing, for naive code.
+    pub const NONE: Tracking = Tracking { ranges: false, nan: false, zeros: false };
+    /// Everything, for optimized code.
+    pub const ALL: Tracking = Tracking { ranges: true, nan: true, zeros: true };
+}
+
+/// What kind of bounding shader is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Which bounds.
+    pub sides: Sides,
+    /// What is done about NaN.
+    pub nan: Nan,
+    /// What selection of cases is told: [nothing](Tracking::NONE) in naive code, [all](Tracking::ALL) in optimized code.
+    pub tracking: Tracking,
+    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4). Bounds are then void
+    /// for boxes where one does not, and nothing tells.
+    pub valid_ranges: bool,
+    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results.
+    pub loop_cap: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { sides: Sides::Both, nan: Nan::default(), tracking: Tracking::ALL, valid_ranges: false, loop_cap: 1 << 16 }
+    }
+}
+
+/// A point shader with all that is found out on the way to its bounding shader, and that.
+#[derive(Clone, Debug)]
+pub struct Lifted {
+    /// The point shader, with the outputs that are bounded.
+    pub point: Function,
+    /// For each of its values, whether it is an interval.
+    pub kinds: Vec<bool>,
+    /// For each of its values, what is known at compile time.
+    pub bounds: Vec<Bounds>,
+    /// For each of its values that is an operation on intervals, how it was lowered.
+    pub cases: Vec<Option<Selected>>,
+    /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
+    /// the side that is not wanted.
+    pub function: Function,
+}
+
+/// What an operation on intervals became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// The case of its form.
+    pub case: &'static str,
+    /// Operations on numbers that it took, those that are shared with others not counted.
+    pub operations: usize,
+}
+
+/// Makes the bounding shader of a point shader, as [`passes::optimize`](crate::passes::optimize) returns it, for outputs of these
+/// numbers.
+///
+/// *Panics* if there is not one of `inputs` for each input.
+pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Options) -> Lifted {
+    assert_eq!(inputs.len(), point.inputs.len(), "all inputs are described");
+    let mut wanted = point.clone();
+    wanted.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
+    wanted.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
+    let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
+    let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
+    let kinds = kinds::kinds(&point, &intervals);
+    let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
+    let bounds = solve::run(&point, &known, options.nan, options.valid_ranges);
+    let (function, cases) = lower::run(&point, &kinds, &bounds, options);
+    let function = settled(function);
+    Lifted { point, kinds, bounds, cases, function }
+}
+
+/// Repeats the standard optimizations until nothing changes.
+fn settled(mut function: Function) -> Function {
+    loop {
+        let again = clean(&function, Builder::new(&function.name, Rules::Exact));
+        if again.len() >= function.len() {
+            return again;
+        }
+        function = again;
+    }
+}
+
+/// Appends the luminance of outputs, red, green and blue, to a function, as its last output, `s.luminance`.
+pub fn with_luminance(point: &Function, rgb: [usize; 3]) -> Function {
+    const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
+    let mut builder = Builder::new(&point.name, Rules::Exact);
+    let inputs: Vec<Value> = point.inputs.iter().map(|Port { name, ty }| builder.input(name, *ty)).collect();
+    let same = |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args);
+    let (mut builder, values) = crate::ir::rewrite::append(point, builder, &inputs, same);
+    let parts = std::iter::zip(rgb, WEIGHTS).map(|(k, weight)| {
+        let weight = builder.f32(weight);
+        builder.op(Op::Mul, &[values[k], weight])
+    });
+    let parts: Vec<_> = parts.collect();
+    let sum = builder.op(Op::Add, &[parts[0], parts[1]]);
+    let luminance = builder.op(Op::Add, &[sum, parts[2]]);
+    let names = point.outputs.iter().map(|port| port.name.clone());
+    builder.finish(names.zip(values).chain([("s.luminance".to_owned(), luminance)]))
+}

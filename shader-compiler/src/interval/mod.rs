@@ -28,7 +28,7 @@ mod guards;
 mod power;
 mod rounding;
 #[cfg(test)]
-mod testing;
+mod trial;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -52,6 +52,8 @@ pub struct Facts {
     pub nan: bool,
     /// Whether the value may be −0, so that a reciprocal is −∞.
     pub negative_zero: bool,
+    /// Whether it is no interval, so that even the sign of zero is that of the ends.
+    pub number: bool,
 }
 
 /// A value of the point shader as the bounding shader has it: its ends, two handles that are the same where it is no interval.
@@ -65,6 +67,13 @@ pub struct Interval<V> {
     pub known: Bounds,
     /// What bounds depend on.
     pub facts: Facts,
+}
+
+impl<V: PartialEq> Interval<V> {
+    /// Whether it is one number, whatever the inputs are.
+    pub fn is_number(&self) -> bool {
+        self.lo == self.hi
+    }
 }
 
 /// Writes forms into code.

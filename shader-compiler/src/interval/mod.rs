@@ -24,11 +24,14 @@
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod elementary;
+mod expansion;
 mod guards;
 mod power;
 mod rounding;
 #[cfg(test)]
 mod trial;
+mod trigonometric;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -105,7 +108,18 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Min, [a, b]) => self.min(a, b),
             (Op::Max, [a, b]) => self.max(a, b),
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
-            _ => todo!(),
+            (Op::Sign, [a]) => self.sign(a),
+            (Op::Fract, [a]) => self.fract(a),
+            (Op::Step, [edge, x]) => self.step(edge, x),
+            (Op::Smoothstep, [low, high, x]) => self.smoothstep(low, high, x),
+            (Op::Rsqrt, [a]) => self.rsqrt(a),
+            (Op::Pow, [a, b]) => self.pow(a, b),
+            (Op::Cosh, [a]) => self.cosh(a),
+            (Op::Sin | Op::Cos, [a]) => self.wave(op, a),
+            (Op::Tan, [a]) => self.tan(a),
+            (Op::Atan2, [y, x]) => self.atan2(y, x),
+            (op, [a]) if elementary::of(op).is_some() => self.elementary(op, a),
+            _ => self.expanded(op, args),
         }
     }
 }

@@ -60,6 +60,7 @@
 
 pub mod analysis;
 pub mod backend;
+pub mod bounding;
 #[doc(hidden)]
 pub mod differential;
 pub mod frontend;

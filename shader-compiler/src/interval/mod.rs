@@ -24,6 +24,10 @@
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod compare;
+mod integer;
+#[cfg(test)]
+mod testing;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -62,6 +66,13 @@ pub struct Interval<V> {
     pub facts: Facts,
 }
 
+impl<V: PartialEq> Interval<V> {
+    /// Whether it is one number, whatever the inputs are.
+    pub fn is_number(&self) -> bool {
+        self.lo == self.hi
+    }
+}
+
 /// Writes forms into code.
 #[derive(Debug)]
 pub struct Forms<'e, E: Emit> {
@@ -80,6 +91,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         match (op, args) {
             (Op::Add, [a, b]) => self.add(a, b),
+            (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
+            (Op::Eq, [a, b]) => self.equal(a, b),
+            (Op::SLt, [a, b]) => self.less_signed(a, b),
+            (Op::ULt, [a, b]) => self.less_unsigned(a, b),
+            (Op::IEq, [a, b]) => self.equal_integers(a, b),
+            (Op::BAnd | Op::BOr, [a, b]) => self.sides(op, &[a, b]),
+            (Op::Any, [a]) => self.sides(op, &[a]),
+            (Op::BXor, [a, b]) => self.differ(a, b),
+            (Op::BNot, [a]) => self.not(a),
+            (Op::Select, [c, t, e]) => self.select(c, t, e),
             _ => todo!(),
         }
     }

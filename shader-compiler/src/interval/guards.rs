@@ -42,11 +42,6 @@ impl<V: Copy + PartialEq> Interval<V> {
         [self.lo, self.hi]
     }
 
-    /// Whether it is no interval.
-    pub(super) fn is_number(&self) -> bool {
-        self.lo == self.hi
-    }
-
     pub(super) fn sign(&self) -> Sign {
         if self.is_within(0.0, f32::INFINITY) {
             Sign::Plus

@@ -32,7 +32,7 @@ mod rounding;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
-mod trials;
+mod trial;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -56,6 +56,8 @@ pub struct Facts {
     pub nan: bool,
     /// Whether the value may be −0, so that a reciprocal is −∞.
     pub negative_zero: bool,
+    /// Whether it is no interval, so that even the sign of zero is that of the ends.
+    pub number: bool,
 }
 
 /// A value of the point shader as the bounding shader has it: its ends, two handles that are the same where it is no interval.

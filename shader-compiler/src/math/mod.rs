@@ -74,9 +74,7 @@ steps! {
     min = Min(a, b);
     max = Max(a, b);
     floor = Floor(a);
-    ceil = Ceil(a);
     trunc = Trunc(a);
-    round = Round(a);
     lt = Lt(a, b);
     le = Le(a, b);
     eq = Eq(a, b);

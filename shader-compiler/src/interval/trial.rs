@@ -43,9 +43,11 @@ fn float(random: &mut Random) -> f32 {
 }
 
 fn operand(random: &mut Random, nan: Nan, domain: [f32; 2]) -> Operand {
-    let facts = Facts { nan: random.once_in(4), negative_zero: random.once_in(2) };
+    let [nans, negative_zero, number] = [4, 2, 6].map(|n| random.once_in(n));
+    let facts = Facts { nan: nans, negative_zero, number };
     let [mut a, mut b] = [0; 2].map(|_| float(random).clamp(domain[0], domain[1]));
     match random.below(8) {
+        _ if number => b = a,
         0 => b = a,
         1 => b = a.next_up().next_up().min(domain[1]),
         2 => a = if random.once_in(2) { 0.0 } else { -0.0f32 }.clamp(domain[0], domain[1]),
@@ -64,7 +66,9 @@ fn operand(random: &mut Random, nan: Nan, domain: [f32; 2]) -> Operand {
         operand.ends.iter_mut().for_each(positive);
         operand.members.iter_mut().for_each(positive);
     }
-    if facts.nan {
+    if number {
+        operand.members = vec![operand.ends[0]];
+    } else if facts.nan {
         match nan {
             Nan::Suppress => operand.members.push(f32::NAN),
             Nan::Propagate if random.once_in(2) => {
@@ -187,7 +191,10 @@ fn check_agreement(op: Op, nan: Nan, general: &Bound, special: &Bound, context: 
 /// Narrower operands.
 fn narrowed(operand: &Operand, random: &mut Random) -> Operand {
     let numbers: Vec<f32> = operand.members.iter().copied().filter(|x| !x.is_nan()).collect();
-    let [a, b] = [0; 2].map(|_| *random.pick(&numbers));
+    let [a, mut b] = [0; 2].map(|_| *random.pick(&numbers));
+    if random.once_in(4) {
+        b = a;
+    }
     let ends = if a <= b { [a, b] } else { [b, a] };
     Operand { ends, members: ends.to_vec(), ..operand.clone() }
 }

@@ -166,7 +166,11 @@ fn operand(random: &mut Random, ty: Type, is_number: bool, nan: Nan) -> [Operand
         second = first;
     }
     let mut ends = if at_most(ty, first, second) { [first, second] } else { [second, first] };
-    let mut facts = Facts { nan: ty == Type::F32 && nan != Nan::Ignore && random.once_in(5), negative_zero: random.once_in(2) };
+    let mut facts = Facts {
+        nan: ty == Type::F32 && nan != Nan::Ignore && random.once_in(5),
+        negative_zero: random.once_in(2),
+        number: is_number,
+    };
     let is_zero = |bits: u32| ty == Type::F32 && float(bits) == 0.0;
     if is_number && is_zero(ends[0]) {
         facts.negative_zero = ends[0] != 0;

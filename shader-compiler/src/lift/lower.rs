@@ -277,9 +277,10 @@ impl Lowering<'_> {
             let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
+            let before = self.builder.function().len();
             let (ends, case) = self.apply(Op::Select, &[cond, t, e]);
             self.set(result, ends);
-            self.cases[result.index()] = Some(Selected { case, operations: 0 });
+            self.cases[result.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
         }
     }
 

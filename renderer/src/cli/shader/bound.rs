@@ -27,10 +27,10 @@ Examples:
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
 
 A value is a number or an interval LO..HI with both ends in it; one sets all components of a vector.
-A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for eval;
-an interval takes two, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi, s.g.lo, …: s, the
-BRDF times the cosine of wi, is between them for all inputs in the box, with no tolerance.
-NaN says that there is no bound.";
+A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
+eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
+s.g.lo and so on: s, the BRDF times the cosine of wi, lies between them for all inputs in the box,
+with no tolerance. NaN says that there is no bound.";
 
 /// Options of `shader bound`.
 #[derive(Debug, clap::Args)]

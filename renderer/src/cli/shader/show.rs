@@ -21,7 +21,7 @@ Examples:
   lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
-From s to its bounding shader: --stage ir, interval, bounds, then --of bound with ir, lowered, asm or c.";
+From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered, asm.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]

@@ -28,8 +28,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub(super) fn add(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
-        let is_total =
-            !(a.may_be_least() && b.may_be_greatest()) && !(a.may_be_greatest() && b.may_be_least());
+        let is_total = !(a.may_be_least() && b.may_be_greatest()) && !(a.may_be_greatest() && b.may_be_least());
         self.without_nan(ends, is_total)
     }
 
@@ -37,8 +36,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub(super) fn sub(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
-        let is_total =
-            !(a.may_be_least() && b.may_be_least()) && !(a.may_be_greatest() && b.may_be_greatest());
+        let is_total = !(a.may_be_least() && b.may_be_least()) && !(a.may_be_greatest() && b.may_be_greatest());
         self.without_nan(ends, is_total)
     }
 
@@ -223,14 +221,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// Ends of a minimum or maximum, of which it may be known that it is always a, or always b.
-    fn choice(
-        &mut self,
-        op: Op,
-        a: &Interval<E::Value>,
-        b: &Interval<E::Value>,
-        is_a: bool,
-        is_b: bool,
-    ) -> [E::Value; 2] {
+    fn choice(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>, is_a: bool, is_b: bool) -> [E::Value; 2] {
         self.require_number(a);
         self.require_number(b);
         if is_a {

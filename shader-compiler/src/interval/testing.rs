@@ -2,8 +2,8 @@
 
 use super::{Facts, Forms, Interval, Nan};
 use crate::analysis::{Bounds, Floats, Pieces};
-use crate::ir::random::{Random, word};
 use crate::ir::op::Words;
+use crate::ir::random::{Random, word};
 use crate::ir::{Op, Type};
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
 use crate::ir::rewrite::liveness;
-use crate::ir::{Block, Builder, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
@@ -62,7 +62,7 @@ impl Lowering<'_> {
                 .values
                 .iter()
                 .enumerate()
-                .any(|(value, data)| data.def == crate::ir::Def::Input(index as u32) && self.kinds[value]);
+                .any(|(value, data)| data.def == Def::Input(index as u32) && self.kinds[value]);
             ends.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
@@ -70,7 +70,7 @@ impl Lowering<'_> {
             });
         }
         for (value, data) in self.point.values.iter().enumerate() {
-            if let crate::ir::Def::Input(index) = data.def {
+            if let Def::Input(index) = data.def {
                 self.ends[value] = Some(ends[index as usize]);
             }
         }
@@ -195,7 +195,12 @@ impl Lowering<'_> {
         let same = matches!(args, [a, b] if a == b);
         let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
-        self.cases[value.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
+        self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
+    }
+
+    /// Operations that were appended since there were so many values.
+    fn operations_since(&self, values: usize) -> usize {
+        self.builder.function().values[values..].iter().filter(|data| matches!(data.def, Def::Op { .. })).count()
     }
 
     /// Does something in a block of its own, whose results are those of `work` and whether a NaN was met.
@@ -281,7 +286,7 @@ impl Lowering<'_> {
             let before = self.builder.function().len();
             let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.set(result, ends);
-            self.cases[result.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
+            self.cases[result.index()] = Some(Selected { case, operations: self.operations_since(before) });
         }
     }
 

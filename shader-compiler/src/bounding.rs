@@ -194,7 +194,7 @@ impl BoundingKernel {
     /// Compiles a bounding shader for a target.
     pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
         let kernel = Kernel::compile(arena, &passes::lower(&lifted.function), target)?;
-        Ok(BoundingKernel { kernel, inputs: lifted.layout(), outputs: lifted.point.outputs.len(), sides: lifted.sides })
+        Ok(BoundingKernel { kernel, inputs: lifted.layout(), sides: lifted.sides })
     }
 
     /// The code.

@@ -39,7 +39,10 @@ impl Drawn {
 
     /// The words that a bounding shader takes whose inputs are intervals or not.
     pub fn row(&self, intervals: impl Iterator<Item = bool>) -> Vec<u32> {
-        std::iter::zip(&self.ends, intervals).flat_map(|(ends, interval)| &ends[..if interval { 2 } else { 1 }]).copied().collect()
+        std::iter::zip(&self.ends, intervals)
+            .flat_map(|(ends, interval)| &ends[..if interval { 2 } else { 1 }])
+            .copied()
+            .collect()
     }
 }
 
@@ -151,7 +154,8 @@ fn push_parameter(random: &mut Random, drawn: &mut Drawn, parameter: &Parameter,
             Scalar::F32 => {
                 let anywhere = parameter.name == "uv";
                 let u = uniform(random);
-                let x = if anywhere { least.max(0.0) + (most.min(1.0) - least.max(0.0)) * u } else { default * (0.9 + 0.2 * u) };
+                let x =
+                    if anywhere { least.max(0.0) + (most.min(1.0) - least.max(0.0)) * u } else { default * (0.9 + 0.2 * u) };
                 let x = x.clamp(least, most);
                 let width = match anywhere || default == 0.0 {
                     true => 0.01 * uniform(random),
@@ -205,7 +209,9 @@ mod tests {
                         let port = &integrand.point.inputs[k];
                         let (floats, x_float) = (ends.map(f32::from_bits), f32::from_bits(x));
                         match port.ty {
-                            crate::ir::Type::F32 => assert!(floats[0] <= x_float && x_float <= floats[1], "{}: {floats:?}", port.name),
+                            crate::ir::Type::F32 => {
+                                assert!(floats[0] <= x_float && x_float <= floats[1], "{}: {floats:?}", port.name)
+                            }
                             _ => assert_eq!(ends, [x, x]),
                         }
                         let width = ends[0] != ends[1];

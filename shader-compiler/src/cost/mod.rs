@@ -7,8 +7,8 @@
 //!
 //! All figures are per group, that is, per 4 or 8 evaluations.
 
-mod breakdown;
 pub mod boxes;
+mod breakdown;
 
 pub use breakdown::{Breakdown, breakdown};
 
@@ -100,12 +100,15 @@ mod tests {
     fn longer_code_costs_more() {
         let text = |steps: usize| {
             let mut text = "fn f(x: f32) -> (y: f32) {\n".to_owned();
-            (0..steps).for_each(|k| text += &format!("%{} = sqrt {}\n", k + 1, if k == 0 { "x".to_owned() } else { format!("%{k}") }));
-            text + &format!("yield %{steps}\n}}\n")
+            (0..steps).for_each(|k| {
+                text += &format!("%{} = sqrt {}\n", k + 1, if k == 0 { "x".to_owned() } else { format!("%{k}") })
+            });
+            text + &format!("return %{steps}\n}}\n")
         };
         let rows = vec![vec![2f32.to_bits()]; 64];
         for target in Target::ALL.into_iter().filter(|&target| target.is_available() && target != Target::Interpreter) {
-            let candidate = |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
+            let candidate =
+                |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
             let mut candidates = [candidate(1), candidate(40)];
             let [short, long] = measure(&mut candidates, &[], 50)[..] else { panic!("a cost for each") };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.

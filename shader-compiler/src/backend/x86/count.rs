@@ -35,7 +35,8 @@ impl Code {
             let idle = matches!(i.mnemonic(), Mnemonic::Movaps | Mnemonic::Vmovaps | Mnemonic::Ptest | Mnemonic::Vptest);
             let operands = i.op_count();
             let made = operands > 1 && (1..operands).all(|k| i.op_register(k) == register);
-            let constant = made && matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd);
+            let constant =
+                made && matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd);
             (register.is_xmm() || register.is_ymm()) && !idle && !constant
         };
         self.instructions().filter(computes).count()

@@ -19,11 +19,16 @@
 //!   within the ends, also where it comes from an operation that passes over a NaN, as `max` does: such operations consult
 //!   [`Facts::nan`].
 //! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for some operands, then
-//!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false. Operations that would pass over
-//!   such ends test them.
+//!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false; and so where an end is NaN. Operations
+//!   that would pass over such ends test them.
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod guards;
+mod power;
+mod rounding;
+#[cfg(test)]
+mod testing;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -69,6 +74,8 @@ pub struct Forms<'e, E: Emit> {
     pub emit: &'e mut E,
     /// What is done about NaN.
     pub nan: Nan,
+    /// Whether the two operands are one value of the point shader, so that their members are equal, not only their ends.
+    pub same: bool,
     /// Conditions that all hold if no NaN was met. Only where NaN propagates.
     pub clean: Vec<E::Value>,
     /// The case that was selected last.
@@ -80,6 +87,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         match (op, args) {
             (Op::Add, [a, b]) => self.add(a, b),
+            (Op::Sub, [a, b]) => self.sub(a, b),
+            (Op::Mul, [a, b]) => self.mul(a, b),
+            (Op::Div, [a, b]) => self.div(a, b),
+            (Op::Neg, [a]) => self.neg(a),
+            (Op::Abs, [a]) => self.abs(a),
+            (Op::Sqrt, [a]) => self.sqrt(a),
+            (Op::Min, [a, b]) => self.min(a, b),
+            (Op::Max, [a, b]) => self.max(a, b),
+            (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
             _ => todo!(),
         }
     }

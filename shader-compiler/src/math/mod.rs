@@ -68,12 +68,15 @@ steps! {
     sub = Sub(a, b);
     mul = Mul(a, b);
     div = Div(a, b);
+    neg = Neg(a);
     abs = Abs(a);
     sqrt = Sqrt(a);
     min = Min(a, b);
     max = Max(a, b);
     floor = Floor(a);
+    ceil = Ceil(a);
     trunc = Trunc(a);
+    round = Round(a);
     lt = Lt(a, b);
     le = Le(a, b);
     eq = Eq(a, b);
@@ -92,6 +95,7 @@ steps! {
     slt = SLt(a, b);
     ult = ULt(a, b);
     ieq = IEq(a, b);
+    both = BAnd(a, b);
     either = BOr(a, b);
     not = BNot(a);
     select = Select(c, t, e);

@@ -61,6 +61,7 @@
 pub mod analysis;
 pub mod backend;
 pub mod bounding;
+pub mod cost;
 #[doc(hidden)]
 pub mod differential;
 pub mod frontend;

@@ -62,6 +62,8 @@ pub mod analysis;
 pub mod backend;
 pub mod bounding;
 #[doc(hidden)]
+pub mod containment;
+#[doc(hidden)]
 pub mod differential;
 pub mod frontend;
 pub mod interpreter;

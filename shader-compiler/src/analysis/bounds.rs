@@ -118,6 +118,15 @@ impl<T: Number> Pieces<T> {
         self
     }
 
+    /// The numbers that are in both.
+    pub fn meet(&self, other: &Pieces<T>) -> Pieces<T> {
+        let mut both = Pieces::empty();
+        for [low, high] in other.iter() {
+            both = both.join(&self.within(low, high));
+        }
+        both
+    }
+
     /// Those between two numbers.
     pub fn within(&self, low: T, high: T) -> Pieces<T> {
         let mut rest = Pieces::empty();
@@ -214,6 +223,18 @@ impl Floats {
         }
     }
 
+    /// What is both.
+    pub fn meet(&self, other: &Floats) -> Floats {
+        let pieces = self.pieces.meet(&other.pieces);
+        let zero = pieces.contains(0.0);
+        Floats {
+            pieces,
+            nan: self.nan && other.nan,
+            negative_zero: zero && self.negative_zero && other.negative_zero,
+            positive_zero: zero && self.positive_zero && other.positive_zero,
+        }
+    }
+
     /// What either can be.
     pub fn join(&self, other: &Floats) -> Floats {
         Floats {
@@ -276,6 +297,15 @@ impl Bounds {
         }
     }
 
+    /// The type of the value.
+    pub fn ty(&self) -> Type {
+        match self {
+            Bounds::Float(_) => Type::F32,
+            Bounds::Int(_) => Type::I32,
+            Bounds::Bool(_) => Type::Bool,
+        }
+    }
+
     /// What either can be; both are of one type.
     pub fn join(&self, other: &Bounds) -> Bounds {
         match (self, other) {
@@ -283,6 +313,25 @@ impl Bounds {
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.join(b)),
             (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes }),
             _ => unreachable!("joined bounds are of one type"),
+        }
+    }
+
+    /// What is both; both are of one type.
+    pub fn meet(&self, other: &Bounds) -> Bounds {
+        match (self, other) {
+            (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.meet(b)),
+            (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.meet(b)),
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes }),
+            _ => unreachable!("met bounds are of one type"),
+        }
+    }
+
+    /// Whether there is nothing that the value can be.
+    pub fn is_none(&self) -> bool {
+        match self {
+            Bounds::Float(floats) => floats.pieces.is_empty() && !floats.nan,
+            Bounds::Int(ints) => ints.is_empty(),
+            Bounds::Bool(bools) => !bools.no && !bools.yes,
         }
     }
 

@@ -125,16 +125,17 @@ impl Lowering<'_> {
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.ends(value);
         let bounds = self.bounds[value.index()];
+        let number = !self.is_interval(value);
         let facts = match bounds {
-            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero },
-            _ => Facts { nan: false, negative_zero: false },
+            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
+            _ => Facts { nan: false, negative_zero: false, number },
         };
         Interval { lo, hi, known: told(self.options.tracking, bounds), facts }
     }
 
     /// Applies a form.
-    fn apply(&mut self, op: Op, args: &[Interval<Value>]) -> (Ends, &'static str) {
-        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, clean: vec![], case: "" };
+    fn apply(&mut self, op: Op, args: &[Interval<Value>], same: bool) -> (Ends, &'static str) {
+        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, same, clean: vec![], case: "" };
         let ends = forms.apply(op, args);
         let (clean, case) = (forms.clean, forms.case);
         self.require(&clean);
@@ -192,7 +193,8 @@ impl Lowering<'_> {
         }
         let before = self.builder.function().len();
         let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
-        let (ends, case) = self.apply(op, &intervals);
+        let same = matches!(args, [a, b] if a == b);
+        let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
         self.cases[value.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
     }
@@ -277,7 +279,7 @@ impl Lowering<'_> {
             let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
-            let (ends, case) = self.apply(Op::Select, &[cond, t, e]);
+            let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.set(result, ends);
             self.cases[result.index()] = Some(Selected { case, operations: 0 });
         }

@@ -68,6 +68,7 @@ steps! {
     sub = Sub(a, b);
     mul = Mul(a, b);
     div = Div(a, b);
+    neg = Neg(a);
     abs = Abs(a);
     sqrt = Sqrt(a);
     min = Min(a, b);
@@ -83,6 +84,7 @@ steps! {
     smin = SMin(a, b);
     smax = SMax(a, b);
     umin = UMin(a, b);
+    umax = UMax(a, b);
     and = And(a, b);
     or = Or(a, b);
     xor = Xor(a, b);
@@ -92,6 +94,7 @@ steps! {
     slt = SLt(a, b);
     ult = ULt(a, b);
     ieq = IEq(a, b);
+    both = BAnd(a, b);
     either = BOr(a, b);
     not = BNot(a);
     select = Select(c, t, e);

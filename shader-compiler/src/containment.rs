@@ -6,7 +6,7 @@
 //!
 //! - *Propagate.* A result that is a number is within the ends that are numbers. If the result of some member is NaN, ends are NaN or
 //!   infinite. Integers and bools have no NaN: of them nothing is said where another output is NaN because one was met.
-//! - *Suppress.* A result that is a number is within the ends, which are numbers.
+//! - *Suppress.* A result that is a number is within the ends, which are numbers where the output depends on intervals.
 //! - *Ignore.* As suppress, for boxes of which the naive bounding shader that propagates NaN says that none was met.
 //!
 //! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones that propagate NaN are). What is

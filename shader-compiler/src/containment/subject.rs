@@ -104,7 +104,7 @@ impl Subject {
             self.point.body.yields.push(value);
         }
         self.name.push_str(", deep");
-        self
+        self.with_met()
     }
 
     /// Adds an output that says whether NaN was met, where there are outputs that cannot say it.

@@ -62,6 +62,9 @@ pub mod analysis;
 pub mod backend;
 pub mod bounding;
 #[doc(hidden)]
+pub mod containment;
+pub mod cost;
+#[doc(hidden)]
 pub mod differential;
 pub mod frontend;
 pub mod interpreter;

@@ -24,11 +24,15 @@
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod compare;
 mod elementary;
 mod expansion;
 mod guards;
+mod integer;
 mod power;
 mod rounding;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod trial;
 mod trigonometric;
@@ -118,6 +122,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Sin | Op::Cos, [a]) => self.wave(op, a),
             (Op::Tan, [a]) => self.tan(a),
             (Op::Atan2, [y, x]) => self.atan2(y, x),
+            (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
+            (Op::Eq, [a, b]) => self.equal(a, b),
+            (Op::SLt, [a, b]) => self.less_signed(a, b),
+            (Op::ULt, [a, b]) => self.less_unsigned(a, b),
+            (Op::IEq, [a, b]) => self.equal_integers(a, b),
+            (Op::BAnd | Op::BOr, [a, b]) => self.sides(op, &[a, b]),
+            (Op::Any, [a]) => self.sides(op, &[a]),
+            (Op::BXor, [a, b]) => self.differ(a, b),
+            (Op::BNot, [a]) => self.not(a),
+            (Op::Select, [c, t, e]) => self.select(c, t, e),
             (op, [a]) if elementary::of(op).is_some() => self.elementary(op, a),
             _ => self.expanded(op, args),
         }

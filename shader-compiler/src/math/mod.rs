@@ -84,6 +84,7 @@ steps! {
     smin = SMin(a, b);
     smax = SMax(a, b);
     umin = UMin(a, b);
+    umax = UMax(a, b);
     and = And(a, b);
     or = Or(a, b);
     xor = Xor(a, b);

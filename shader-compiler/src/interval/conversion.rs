@@ -35,7 +35,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN.
     pub(super) fn to_s32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let [lo, hi] = self.saturated(a);
+        let floats = a.known.floats();
+        let fits = !floats.nan && floats.high() < SIGNED_END;
+        self.case = if fits { "ends" } else { "any" };
+        let [lo, hi] = if fits { [a.lo, a.hi].map(|end| self.emit.chop(end)) } else { self.saturated([a.lo, a.hi]) };
         if self.nan == Nan::Suppress && a.facts.nan {
             let zero = self.emit.i32(0);
             return [self.emit.smin(lo, zero), self.emit.smax(hi, zero)];
@@ -44,16 +47,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// The signed integers next to ends towards zero, the nearest ones where none is; the least and the greatest for ends that are NaN.
-    pub(super) fn saturated(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.chop(end));
-        let floats = a.known.floats();
-        if !floats.nan && floats.high() < SIGNED_END {
-            self.case = "ends";
-            return [lo, hi];
-        }
-        self.case = "any";
+    pub(super) fn saturated(&mut self, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
         let (end, most) = (self.emit.f32(SIGNED_END), self.emit.i32(i32::MAX));
-        let (is_large, fits) = (self.emit.le(end, a.lo), self.emit.lt(a.hi, end));
+        let (is_large, fits) = (self.emit.le(end, lo), self.emit.lt(hi, end));
+        let [lo, hi] = [lo, hi].map(|end| self.emit.chop(end));
         [self.emit.select(is_large, most, lo), self.emit.select(fits, hi, most)]
     }
 

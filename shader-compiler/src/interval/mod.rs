@@ -30,6 +30,7 @@ mod conversion;
 mod integer;
 #[cfg(test)]
 mod testing;
+mod texture;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -124,6 +125,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Float, [a]) => self.float(a),
             (Op::FromS32, [a]) => self.sides(op, &[a]),
             (Op::FromU32, [a]) => self.from_u32(a),
+            (Op::Load, [table, index]) => self.load(table, index),
+            (Op::Texel, [what, u, v]) => self.texel(what, u, v),
+            (Op::Fetch, [what, column, row]) => self.fetch(what, column, row),
             (Op::Chop, [a]) => self.chop(a),
             (Op::ToS32, [a]) => self.to_s32(a),
             (Op::ToU32, [a]) => self.to_u32(a),

@@ -573,7 +573,7 @@ mod tests {
                 if a.total_cmp(&b).is_gt() {
                     std::mem::swap(&mut lo, &mut hi);
                 }
-                Facts { nan: floats.nan, negative_zero: floats.negative_zero }
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number: false }
             }
             _ => {
                 let [a, b] = [lo, hi].map(|word| word as i32);
@@ -581,7 +581,7 @@ mod tests {
                 if (a > b) != (bounds.ty() == Type::Bool) {
                     std::mem::swap(&mut lo, &mut hi);
                 }
-                Facts { nan: false, negative_zero: false }
+                Facts { nan: false, negative_zero: false, number: false }
             }
         };
         let known = if told { *bounds } else { Bounds::all(bounds.ty()) };

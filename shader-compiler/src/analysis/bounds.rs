@@ -298,6 +298,15 @@ impl Bounds {
         }
     }
 
+    /// The type of the value.
+    pub fn ty(&self) -> Type {
+        match self {
+            Bounds::Float(_) => Type::F32,
+            Bounds::Int(_) => Type::I32,
+            Bounds::Bool(_) => Type::Bool,
+        }
+    }
+
     /// What either can be; both are of one type.
     pub fn join(&self, other: &Bounds) -> Bounds {
         match (self, other) {

@@ -25,7 +25,7 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
         return Bounds::none(result_type(op, args));
     }
     match *args {
-        [Bounds::Float(a)] => of_float(op, &a),
+        [Bounds::Float(a)] => of_float(op, &a, nan),
         [Bounds::Float(a), Bounds::Float(b)] => of_floats(op, &a, &b, same, nan),
         [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)] => Bounds::Float(smoothstep(&low, &high, &x, nan)),
         [Bounds::Int(a)] => of_int(op, &a),
@@ -43,11 +43,7 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
 }
 
 fn result_type(op: Op, args: &[Bounds]) -> Type {
-    op.signature().result.unwrap_or(match args[args.len() - 1] {
-        Bounds::Float(_) => Type::F32,
-        Bounds::Int(_) => Type::I32,
-        Bounds::Bool(_) => Type::Bool,
-    })
+    op.signature().result.unwrap_or(args[args.len() - 1].ty())
 }
 
 /// The numbers that an operation's result is one of, whatever the operands are.
@@ -126,7 +122,17 @@ fn with_zeros(pieces: Pieces<f32>, negative: bool, positive: bool, nan: bool) ->
     Floats { pieces, nan, negative_zero: zero && negative, positive_zero: zero && positive }
 }
 
-fn of_float(op: Op, a: &Floats) -> Bounds {
+/// What an operand is known to be that bounding code tests for NaN, where that propagates: if it may be NaN, it is below ∞.
+fn tested(a: &Floats, mode: Nan) -> Floats {
+    if mode != Nan::Propagate || !a.nan {
+        return *a;
+    }
+    let pieces = a.pieces.within(f32::NEG_INFINITY, f32::MAX);
+    with_zeros(pieces, a.negative_zero, a.positive_zero, false)
+}
+
+fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
+    let a = &if op == Op::Abs { tested(a, mode) } else { *a };
     if op == Op::Bits {
         return Bounds::all(Type::I32);
     }
@@ -138,7 +144,8 @@ fn of_float(op: Op, a: &Floats) -> Bounds {
         Op::Sin | Op::Cos | Op::Tan | Op::Fract => is_infinite(a),
         _ => a.low() < least || a.high() > most,
     };
-    let nan = a.nan || made;
+    // The test that an operand is not below 0 fails for NaN as well.
+    let nan = (a.nan || made) && !(op == Op::Sqrt && mode == Nan::Propagate);
     let [low, high] = range(op);
     if a.pieces.is_empty() {
         // Of NaN alone bounding code may make any number.
@@ -216,24 +223,29 @@ fn to_integer(op: Op, a: &Floats) -> Ints {
     ints
 }
 
-fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, _nan: Nan) -> Bounds {
+fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
     if matches!(op, Op::Lt | Op::Le | Op::Eq) {
         return Bounds::Bool(compare(op, a, b));
     }
     if op == Op::Step {
         return Bounds::Float(step(a, b));
     }
+    let (mut a, mut b) = (*a, *b);
+    if matches!(op, Op::Min | Op::Max) || (op == Op::Mul && same) {
+        (a, b) = (tested(&a, mode), tested(&b, mode));
+    }
+    let (a, b) = (&a, &b);
     let nan = a.nan || b.nan;
     if a.pieces.is_empty() || b.pieces.is_empty() {
         let [low, high] = range(op);
-        return Bounds::Float(Floats { nan: true, ..Floats::between(low, high) });
+        return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
     }
     Bounds::Float(match op {
         Op::Add => sum(a, b, nan),
         Op::Sub => sum(a, &negated(b), nan),
         Op::Mul if same => square(a),
-        Op::Mul => product(a, b, nan),
-        Op::Div => quotient(a, b, nan),
+        Op::Mul => product(a, b, nan, mode),
+        Op::Div => quotient(a, b, nan, mode),
         Op::Min | Op::Max => least_or_most(op, a, b),
         Op::Pow => power(a, b, nan),
         // Of two infinities the angle is NaN.
@@ -279,7 +291,7 @@ fn sum(a: &Floats, b: &Floats, nan: bool) -> Floats {
     with_zeros(found.0, a.negative_zero && b.negative_zero, true, nan || made)
 }
 
-fn product(a: &Floats, b: &Floats, nan: bool) -> Floats {
+fn product(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
     let mut found = corners(Op::Mul, a, b);
     let made = (a.pieces.contains(0.0) && is_infinite(b)) || (b.pieces.contains(0.0) && is_infinite(a));
     if made {
@@ -288,7 +300,15 @@ fn product(a: &Floats, b: &Floats, nan: bool) -> Floats {
     }
     let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
     let (unlike, like) = (minus && positive || plus && negative, minus && negative || plus && positive);
-    with_zeros(found.0, unlike, like || made, nan || made)
+    // Products of ends are tested, those where zeros are no ends are not.
+    let untested = (has_inner_zero(a) && is_infinite(b)) || (has_inner_zero(b) && is_infinite(a));
+    let passes = if mode == Nan::Propagate { untested } else { made };
+    with_zeros(found.0, unlike, like || made, nan || passes)
+}
+
+/// Whether an interval may have a zero that is not one of its ends.
+fn has_inner_zero(a: &Floats) -> bool {
+    a.low() < 0.0 && a.high() > 0.0
 }
 
 fn square(a: &Floats) -> Floats {
@@ -303,31 +323,35 @@ fn square(a: &Floats) -> Floats {
     with_zeros(found.0, false, true, a.nan)
 }
 
-fn quotient(a: &Floats, b: &Floats, nan: bool) -> Floats {
+fn quotient(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
     let mut found = Found(Pieces::empty());
     // Not in one set, where pieces might join over 0.
     let divisors = [b.pieces.within(f32::NEG_INFINITY, -TINY), b.pieces.within(TINY, f32::INFINITY)];
     for [low, high] in a.pieces.iter() {
         for [least, most] in divisors.iter().flat_map(Pieces::iter) {
             found.hull_of(&[low / least, low / most, high / least, high / most]);
-            if (low.is_infinite() || high.is_infinite()) && (least.is_infinite() || most.is_infinite()) {
-                found.add(0.0, 0.0);
-            }
         }
     }
     let zero = b.pieces.contains(0.0);
-    let spans = b.low() < 0.0 && b.high() > 0.0;
-    let ([minus, plus], [_, above]) = (signs(a), [(); 2].map(|()| b.positive_zero));
-    if spans || (above && a.high() >= 0.0) || (b.negative_zero && a.low() <= 0.0) {
+    // Whether an interval of the divisor can hold a zero from both sides, or one of unknown sign. Quotients are anything then.
+    let is_open = b.high() >= 0.0 && (b.low() < 0.0 || (zero && b.negative_zero));
+    if is_open || (zero && a.high() > 0.0) {
         found.add(f32::INFINITY, f32::INFINITY);
     }
-    if spans || (above && a.low() < 0.0) || (b.negative_zero && a.high() > 0.0) {
+    if is_open || (zero && a.low() < 0.0) {
         found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
     }
-    let made = (zero && a.pieces.contains(0.0)) || (is_infinite(a) && is_infinite(b));
-    let [negative, positive] = signs(b);
+    let both_zero = zero && a.pieces.contains(0.0);
+    let made = both_zero || (is_infinite(a) && is_infinite(b));
+    if made {
+        // 0 ÷ 0 and ∞ ÷ ∞, where NaN is suppressed.
+        found.add(0.0, 0.0);
+    }
+    let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
     let (unlike, like) = (minus && positive || plus && negative, minus && negative || plus && positive);
-    with_zeros(found.0, unlike || made, like || made, nan || made)
+    // Quotients of ends are tested, those where zeros are no ends are not.
+    let passes = if mode == Nan::Propagate && !is_open { both_zero && has_inner_zero(a) } else { made };
+    with_zeros(found.0, unlike, like || made, nan || passes)
 }
 
 fn least_or_most(op: Op, a: &Floats, b: &Floats) -> Floats {
@@ -450,4 +474,178 @@ fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
         }
     }
     Bounds::Int(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::{Facts, Forms, Interval};
+    use crate::ir::op::Words;
+    use crate::ir::random::{Random, word};
+
+    /// An operand: bounds, and words that are within them, the ends of pieces among them.
+    fn operand(random: &mut Random, ty: Type) -> (Bounds, Vec<u32>) {
+        let mut words: Vec<_> = (0..1 + random.below(6)).map(|_| word(random, ty)).collect();
+        let mut bounds = words.iter().fold(Bounds::none(ty), |all, &word| all.join(&Bounds::constant(ty, word)));
+        match &mut bounds {
+            Bounds::Float(floats) => {
+                if !floats.pieces.is_empty() && random.once_in(2) {
+                    *floats = floats.join(&Floats::between(floats.low(), floats.high()));
+                }
+                for [low, high] in floats.pieces.iter() {
+                    let inner = low + (high - low) * (random.below(1000) as f32 / 1000.0);
+                    let near = [low, high, low.next_up(), high.next_down(), inner, 0.0, -0.0, 1.0, -1.0];
+                    words.extend(near.into_iter().filter(|&x| floats.contains(x)).map(f32::to_bits));
+                }
+            }
+            Bounds::Int(ints) => {
+                let [low, high] = ints.hull().expect("there are words");
+                if random.once_in(2) {
+                    ints.add(low, high);
+                }
+                for [low, high] in ints.iter() {
+                    let inner = i64::from(low) + (i64::from(high) - i64::from(low)) * random.below(1000) as i64 / 1000;
+                    words.extend([low as u32, high as u32, inner as u32]);
+                }
+                words.extend([0, 1, !0].into_iter().filter(|&x| ints.contains(x as i32)));
+            }
+            Bounds::Bool(_) => {}
+        }
+        words.retain(|&word| bounds.contains(word));
+        (bounds, words)
+    }
+
+    /// Operations whose forms are held against bounds.
+    const FORMS: &[Op] = &[
+        Op::Add,
+        Op::Sub,
+        Op::Mul,
+        Op::Div,
+        Op::Neg,
+        Op::Abs,
+        Op::Sqrt,
+        Op::Min,
+        Op::Max,
+        Op::Floor,
+        Op::Ceil,
+        Op::Trunc,
+        Op::Round,
+    ];
+
+    fn operands(random: &mut Random, op: Op) -> Vec<(Bounds, Vec<u32>)> {
+        let any = *random.pick(&[Type::F32, Type::I32, Type::Bool]);
+        op.signature().args.iter().map(|ty| operand(random, ty.unwrap_or(any))).collect()
+    }
+
+    #[test]
+    fn results_of_operations_are_within_their_bounds() {
+        let mut random = Random::new(1);
+        for &op in Op::ALL.iter().filter(|op| !op.is_reading()) {
+            for _ in 0..4000 {
+                let mut operands = operands(&mut random, op);
+                let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();
+                if same {
+                    operands[1] = operands[0].clone();
+                }
+                let known: Vec<_> = operands.iter().map(|(bounds, _)| *bounds).collect();
+                let bounds = transfer(op, &known, same, Nan::Suppress);
+                for _ in 0..20 {
+                    let mut words: Vec<_> = operands.iter().map(|(_, words)| *random.pick(words)).collect();
+                    if same {
+                        words[1] = words[0];
+                    }
+                    let result = op.eval(&words);
+                    assert!(bounds.contains(result), "{} {words:x?} is {result:x}, not in {bounds:?} of {known:?}", op.name());
+                }
+            }
+        }
+    }
+
+    /// An interval within bounds, if they have a number.
+    fn interval(random: &mut Random, bounds: &Bounds, words: &[u32], told: bool) -> Option<Interval<u32>> {
+        let [mut lo, mut hi] = [0; 2].map(|_| *random.pick(words));
+        let facts = match bounds {
+            Bounds::Float(floats) => {
+                let [a, b] = [lo, hi].map(f32::from_bits);
+                if a.is_nan() || b.is_nan() {
+                    return None;
+                }
+                if a.total_cmp(&b).is_gt() {
+                    std::mem::swap(&mut lo, &mut hi);
+                }
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number: false }
+            }
+            _ => {
+                let [a, b] = [lo, hi].map(|word| word as i32);
+                // The word of true is −1.
+                if (a > b) != (bounds.ty() == Type::Bool) {
+                    std::mem::swap(&mut lo, &mut hi);
+                }
+                Facts { nan: false, negative_zero: false, number: false }
+            }
+        };
+        let known = if told { *bounds } else { Bounds::all(bounds.ty()) };
+        Some(Interval { lo, hi, known, facts })
+    }
+
+    #[test]
+    fn ends_of_forms_are_within_the_bounds_of_results() {
+        let mut random = Random::new(2);
+        for &op in FORMS {
+            for _ in 0..20000 {
+                let mut operands = operands(&mut random, op);
+                let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();
+                if same {
+                    operands[1] = operands[0].clone();
+                }
+                let known: Vec<_> = operands.iter().map(|(bounds, _)| *bounds).collect();
+                let nan = *random.pick(&[Nan::Suppress, Nan::Propagate]);
+                let told = random.once_in(2);
+                let bounds = transfer(op, &known, same, nan);
+                let args: Option<Vec<_>> =
+                    operands.iter().map(|(bounds, words)| interval(&mut random, bounds, words, told)).collect();
+                let Some(mut args) = args else { continue };
+                if same {
+                    args[1] = args[0];
+                }
+                let mut words = Words::default();
+                let mut forms = Forms { emit: &mut words, nan, same, clean: vec![], case: "" };
+                let ends = forms.apply(op, &args);
+                if forms.clean.contains(&0) {
+                    continue;
+                }
+                let is_within = ends.iter().all(|&end| bounds.contains(end));
+                let case = forms.case;
+                assert!(is_within, "{} {nan:?} {case}: {ends:x?} of {args:x?} is not in {bounds:?}", op.name());
+            }
+        }
+    }
+
+    #[test]
+    fn quotients_split_at_zero() {
+        let of = |low: f32, high: f32| Bounds::Float(Floats::between(low, high));
+        let one = Bounds::Float(Floats::constant(1.0));
+        let pieces = |b: Bounds| {
+            let quotient = transfer(Op::Div, &[one, b], false, Nan::Suppress);
+            quotient.floats().pieces.iter().collect::<Vec<_>>()
+        };
+        let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(pieces(of(1.0, most)), [[0.0, 1.0]]);
+        assert_eq!(pieces(of(-2.0, 4.0)), [[least, -0.5], [0.25, most]]);
+        assert_eq!(pieces(of(0.0, 4.0)), [[least, least], [0.25, most]]);
+        let positive = Bounds::Float(Floats { negative_zero: false, ..Floats::between(0.0, 4.0) });
+        assert_eq!(pieces(positive), [[0.25, most]]);
+    }
+
+    #[test]
+    fn steps_and_choices_are_discrete() {
+        let all = Bounds::Float(Floats::all());
+        let step = transfer(Op::Step, &[all, all], false, Nan::Suppress);
+        let a = Bounds::Float(Floats::between(2.0, 3.0));
+        let product = transfer(Op::Mul, &[a, step], false, Nan::Suppress);
+        assert_eq!(product.floats().pieces.iter().collect::<Vec<_>>(), [[0.0, 0.0], [2.0, 3.0]]);
+        let [x, y] = [4.0, 8.0].map(|x| Bounds::Float(Floats::constant(x)));
+        let choice = transfer(Op::Select, &[Bounds::all(Type::Bool), x, y], false, Nan::Suppress);
+        assert_eq!(choice.floats().pieces.iter().collect::<Vec<_>>(), [[4.0, 4.0], [8.0, 8.0]]);
+    }
 }

@@ -78,9 +78,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             let gets_lost = low.len() > 1 && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
             let asked = |[i, j]: [usize; 2]| gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero;
-            if let Some(condition) = self.are_numbers(Op::Mul, [a, b], asked) {
-                self.require(condition);
-            }
+            let conditions = self.are_numbers(Op::Mul, [a, b], asked);
+            self.clean.extend(conditions);
         }
         self.at_corners(Op::Mul, [a, b], [low, high], is_total)
     }
@@ -168,10 +167,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             let nan = a.may_be_nan() || b.may_be_nan();
             let (x, y) = (a.extremes(), b.extremes());
             let asked = |[i, j]: [usize; 2]| nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite;
-            if let Some(mut condition) = self.are_numbers(Op::Div, [a, b], asked) {
-                if let Some(holds_zero) = holds_zero {
-                    condition = self.emit.either(holds_zero, condition);
-                }
+            let conditions = self.are_numbers(Op::Div, [a, b], asked);
+            let Some(holds_zero) = holds_zero else {
+                self.clean.extend(conditions);
+                return self.at_corners(Op::Div, [a, b], [low, high], is_total);
+            };
+            if let Some(all) = conditions.into_iter().reduce(|a, b| self.emit.both(a, b)) {
+                let condition = self.emit.either(holds_zero, all);
                 self.require(condition);
             }
         }
@@ -190,7 +192,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         } else {
             (floats.low() < 0.0, floats.high() >= 0.0)
         };
-        if b.is_number() || !may_start_below || !may_end_above {
+        if b.facts.number || !may_start_below || !may_end_above {
             return None;
         }
         let zero = self.emit.f32(0.0);
@@ -240,7 +242,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 /// The sign of a divisor whose interval does not [hold zero](Forms::holds_zero). A zero counts as what its reciprocal is.
 fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
     let floats = b.known.floats();
-    let is_tested = b.facts.negative_zero && !b.is_number();
+    let is_tested = b.facts.negative_zero && !b.facts.number;
     match b.sign() {
         Sign::Plus if floats.negative_zero && !is_tested => Sign::Any,
         Sign::Minus if floats.positive_zero && !is_tested => Sign::Any,
@@ -250,7 +252,7 @@ fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::try_form;
+    use super::super::trial::try_form;
     use super::*;
 
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];

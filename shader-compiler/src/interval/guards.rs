@@ -42,11 +42,6 @@ impl<V: Copy + PartialEq> Interval<V> {
         [self.lo, self.hi]
     }
 
-    /// Whether it is no interval.
-    pub(super) fn is_number(&self) -> bool {
-        self.lo == self.hi
-    }
-
     pub(super) fn sign(&self) -> Sign {
         if self.is_within(0.0, f32::INFINITY) {
             Sign::Plus
@@ -183,13 +178,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.least(&low), self.greatest(&high)]
     }
 
-    /// Whether results at those ends for which it is asked are all numbers; `None` if it is asked for none.
+    /// Whether results at those ends for which it is asked are numbers, each by itself.
     pub(super) fn are_numbers(
         &mut self,
         op: Op,
         [a, b]: [&Interval<E::Value>; 2],
         asked: impl Fn([usize; 2]) -> bool,
-    ) -> Option<E::Value> {
+    ) -> Vec<E::Value> {
         let mut results: Vec<E::Value> = vec![];
         for &[i, j] in ALL.iter().filter(|&&corner| asked(corner)) {
             let result = self.emit.op(op, &[a.ends()[i], b.ends()[j]]);
@@ -197,7 +192,6 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
                 results.push(result);
             }
         }
-        let tests: Vec<_> = results.into_iter().map(|x| self.emit.eq(x, x)).collect();
-        tests.into_iter().reduce(|a, b| self.emit.both(a, b))
+        results.into_iter().map(|x| self.emit.eq(x, x)).collect()
     }
 }

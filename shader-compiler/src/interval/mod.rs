@@ -24,11 +24,15 @@
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod compare;
 mod guards;
+mod integer;
 mod power;
 mod rounding;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod trial;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -52,6 +56,8 @@ pub struct Facts {
     pub nan: bool,
     /// Whether the value may be −0, so that a reciprocal is −∞.
     pub negative_zero: bool,
+    /// Whether it is no interval, so that even the sign of zero is that of the ends.
+    pub number: bool,
 }
 
 /// A value of the point shader as the bounding shader has it: its ends, two handles that are the same where it is no interval.
@@ -65,6 +71,13 @@ pub struct Interval<V> {
     pub known: Bounds,
     /// What bounds depend on.
     pub facts: Facts,
+}
+
+impl<V: PartialEq> Interval<V> {
+    /// Whether it is one number, whatever the inputs are.
+    pub fn is_number(&self) -> bool {
+        self.lo == self.hi
+    }
 }
 
 /// Writes forms into code.
@@ -96,6 +109,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Min, [a, b]) => self.min(a, b),
             (Op::Max, [a, b]) => self.max(a, b),
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
+            (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
+            (Op::Eq, [a, b]) => self.equal(a, b),
+            (Op::SLt, [a, b]) => self.less_signed(a, b),
+            (Op::ULt, [a, b]) => self.less_unsigned(a, b),
+            (Op::IEq, [a, b]) => self.equal_integers(a, b),
+            (Op::BAnd | Op::BOr, [a, b]) => self.sides(op, &[a, b]),
+            (Op::Any, [a]) => self.sides(op, &[a]),
+            (Op::BXor, [a, b]) => self.differ(a, b),
+            (Op::BNot, [a]) => self.not(a),
+            (Op::Select, [c, t, e]) => self.select(c, t, e),
             _ => todo!(),
         }
     }

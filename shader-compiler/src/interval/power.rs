@@ -15,7 +15,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::try_form;
+    use super::super::trial::try_form;
     use crate::ir::Op;
 
     const POSITIVE: [f32; 2] = [0.0, f32::INFINITY];

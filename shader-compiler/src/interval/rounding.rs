@@ -13,7 +13,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::try_form;
+    use super::super::trial::try_form;
     use super::*;
 
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];

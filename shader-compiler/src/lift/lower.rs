@@ -125,9 +125,10 @@ impl Lowering<'_> {
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.ends(value);
         let bounds = self.bounds[value.index()];
+        let number = !self.is_interval(value);
         let facts = match bounds {
-            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero },
-            _ => Facts { nan: false, negative_zero: false },
+            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
+            _ => Facts { nan: false, negative_zero: false, number },
         };
         Interval { lo, hi, known: told(self.options.tracking, bounds), facts }
     }

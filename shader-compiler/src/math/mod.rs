@@ -74,9 +74,7 @@ steps! {
     min = Min(a, b);
     max = Max(a, b);
     floor = Floor(a);
-    ceil = Ceil(a);
     trunc = Trunc(a);
-    round = Round(a);
     lt = Lt(a, b);
     le = Le(a, b);
     eq = Eq(a, b);
@@ -86,6 +84,7 @@ steps! {
     smin = SMin(a, b);
     smax = SMax(a, b);
     umin = UMin(a, b);
+    umax = UMax(a, b);
     and = And(a, b);
     or = Or(a, b);
     xor = Xor(a, b);

@@ -82,6 +82,12 @@ pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
     PossibleValuesParser::new(Target::ALL.map(Target::name)).map(|name| name.parse().expect("possible values are targets"))
 }
 
+/// Reads a shader: a file, or a name of the library; - is stdin.
+pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
+    let source = Source { file: file.to_owned(), target: None, set: vec![] };
+    Ok(Shader::parse(&source.name(), &source.read()?)?)
+}
+
 impl Source {
     fn target(&self) -> Target {
         self.target.unwrap_or_else(Target::best)

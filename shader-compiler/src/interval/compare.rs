@@ -1,0 +1,281 @@
+//! Comparisons, bools and choices.
+//!
+//! A comparison of intervals is an interval of bools: surely true where the ends next to each other compare so, and possibly true
+//! where the ends far from each other do. NaN makes a comparison false, so that nothing is sure of a value that may be NaN. Where NaN
+//! propagates, an end that is NaN tells nothing, and everything is possible: the converse comparison is denied.
+//!
+//! A choice by an undecided condition is the union of the arms that some member may take (Clarberg et al. 2010 §3.4).
+
+use super::{Forms, Interval, Nan};
+use crate::analysis::{Bounds, Floats};
+use crate::ir::{Emit, Op};
+use crate::math::Steps;
+
+impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+    /// a < b or a ≤ b, whichever `op` says.
+    pub(super) fn less(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        // Next to infinity, a value that may be NaN could seem equal.
+        let untold = self.nan == Nan::Propagate && (a.facts.nan || b.facts.nan);
+        let lo = self.surely(if untold { Op::Lt } else { op }, a, b);
+        let hi = self.possibly(op, a, b);
+        self.case = match decided(op, a.known.floats(), b.known.floats()) {
+            Some(true) => "always",
+            Some(false) => "never",
+            None => "ends",
+        };
+        [lo, hi]
+    }
+
+    /// a = b
+    pub(super) fn equal(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let (below, above) = (self.surely(Op::Le, a, b), self.surely(Op::Le, b, a));
+        let lo = self.emit.both(below, above);
+        let (below, above) = (self.possibly(Op::Le, a, b), self.possibly(Op::Le, b, a));
+        let hi = self.emit.both(below, above);
+        self.case = "ends";
+        [lo, hi]
+    }
+
+    /// Whether a comparison holds for all members.
+    fn surely(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
+        let never = self.nan == Nan::Suppress && (a.facts.nan || b.facts.nan);
+        match decided(op, a.known.floats(), b.known.floats()) {
+            _ if never => self.emit.bool(false),
+            Some(truth) => self.emit.bool(truth),
+            None => self.emit.op(op, &[a.hi, b.lo]),
+        }
+    }
+
+    /// Whether a comparison may hold for some members.
+    fn possibly(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
+        let (x, y) = (a.known.floats(), b.known.floats());
+        let untold = self.nan == Nan::Propagate && (x.nan || y.nan);
+        match decided(op, x, y) {
+            Some(truth) if truth || !untold => self.emit.bool(truth),
+            _ if untold => {
+                let converse = if op == Op::Lt { Op::Le } else { Op::Lt };
+                let denied = self.emit.op(converse, &[b.hi, a.lo]);
+                self.emit.not(denied)
+            }
+            _ => self.emit.op(op, &[a.lo, b.hi]),
+        }
+    }
+
+    /// a < b, signed
+    pub(super) fn less_signed(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull()) {
+            if most < low || least >= high {
+                self.case = if most < low { "always" } else { "never" };
+                return [self.emit.bool(most < low); 2];
+            }
+        }
+        self.case = "ends";
+        [self.emit.slt(a.hi, b.lo), self.emit.slt(a.lo, b.hi)]
+    }
+
+    /// a < b, unsigned
+    pub(super) fn less_unsigned(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let ([a_lo, a_hi], [b_lo, b_hi]) = (self.unsigned(a), self.unsigned(b));
+        self.case = "ends";
+        [self.emit.ult(a_hi, b_lo), self.emit.ult(a_lo, b_hi)]
+    }
+
+    /// a = b, of integers
+    pub(super) fn equal_integers(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull()) {
+            if most < low || high < least {
+                self.case = "never";
+                return [self.emit.bool(false); 2];
+            }
+        }
+        self.case = "ends";
+        let (one, other) = (self.emit.ieq(a.lo, b.hi), self.emit.ieq(a.hi, b.lo));
+        let lo = self.emit.both(one, other);
+        let (above, below) = (self.emit.slt(b.hi, a.lo), self.emit.slt(a.hi, b.lo));
+        let apart = self.emit.either(above, below);
+        [lo, self.emit.not(apart)]
+    }
+
+    /// Ends of what grows with each bool.
+    pub(super) fn sides(&mut self, op: Op, args: &[&Interval<E::Value>]) -> [E::Value; 2] {
+        self.case = "ends";
+        let lo: Vec<_> = args.iter().map(|x| x.lo).collect();
+        let hi: Vec<_> = args.iter().map(|x| x.hi).collect();
+        [self.emit.op(op, &lo), self.emit.op(op, &hi)]
+    }
+
+    /// Not a
+    pub(super) fn not(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        [self.emit.not(a.hi), self.emit.not(a.lo)]
+    }
+
+    /// One but not both
+    pub(super) fn differ(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let (a, b) = if a.is_number() { (b, a) } else { (a, b) };
+        if b.is_number() {
+            self.case = "pick";
+            let [lo, hi] = self.not(a);
+            return [self.emit.select(b.lo, lo, a.lo), self.emit.select(b.lo, hi, a.hi)];
+        }
+        self.case = "ends";
+        let mut part = |x, y| {
+            let y = self.emit.not(y);
+            self.emit.both(x, y)
+        };
+        let [lo, hi] = [[part(a.lo, b.hi), part(b.lo, a.hi)], [part(a.hi, b.lo), part(b.hi, a.lo)]];
+        [self.emit.either(lo[0], lo[1]), self.emit.either(hi[0], hi[1])]
+    }
+
+    /// t where c, else e
+    pub(super) fn select(&mut self, c: &Interval<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+        let (ts, es) = (self.numbers(t), self.numbers(e));
+        let [must, may] = [c.lo, c.hi];
+        if c.is_number() {
+            self.case = "decided";
+            return [0, 1].map(|side| self.emit.select(may, ts[side], es[side]));
+        }
+        let arms = Arms { c: [must, may], t: ts, e: es };
+        match (&t.known, &e.known) {
+            (Bounds::Bool(_), Bounds::Bool(_)) => self.select_bools(&arms, t, e),
+            (Bounds::Float(_), Bounds::Float(_)) => self.select_floats(&arms, t, e),
+            (a, b) => {
+                let (a, b) = (a.ints().hull(), b.ints().hull());
+                let above = |x: Option<[i32; 2]>, y: Option<[i32; 2]>| x.zip(y).is_some_and(|(x, y)| x[0] >= y[1]);
+                if above(b, a) || above(a, b) {
+                    return self.select_ordered(&arms, above(a, b));
+                }
+                self.case = "union";
+                [0, 1].map(|side| self.union(&arms, side, [Op::SMin, Op::SMax][side], false))
+            }
+        }
+    }
+
+    /// The ends; those of a number are not NaN where that is suppressed.
+    fn numbers(&mut self, x: &Interval<E::Value>) -> [E::Value; 2] {
+        let may_be_nan = matches!(x.known, Bounds::Float(Floats { nan: true, .. }));
+        if self.nan == Nan::Suppress && x.is_number() && may_be_nan {
+            let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
+            return [self.emit.max(least, x.lo), self.emit.min(most, x.hi)];
+        }
+        [x.lo, x.hi]
+    }
+
+    /// A choice between bools: out of what is a constant, a simpler operation comes.
+    fn select_bools(&mut self, arms: &Arms<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+        let [must, may] = arms.c;
+        let (t, e) = (t.known.bools(), e.known.bools());
+        let negated = |emit: &mut E| [emit.not(may), emit.not(must)];
+        let (op, c, arm) = match () {
+            () if !t.no => (Op::BOr, arms.c, arms.e),
+            () if !e.yes => (Op::BAnd, arms.c, arms.t),
+            () if !t.yes => (Op::BAnd, negated(self.emit), arms.e),
+            () if !e.no => (Op::BOr, negated(self.emit), arms.t),
+            () => {
+                self.case = "union";
+                return [0, 1].map(|side| self.union(arms, side, [Op::BAnd, Op::BOr][side], false));
+            }
+        };
+        self.case = "constant";
+        [0, 1].map(|side| self.emit.op(op, &[c[side], arm[side]]))
+    }
+
+    /// A choice between floats. Of two operands, `min` and `max` pass over the second one that is NaN, which is put where that does no
+    /// harm, or tested.
+    fn select_floats(&mut self, arms: &Arms<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+        let (x, y) = (t.known.floats(), e.known.floats());
+        let (is_above, is_below) = (y.high() <= x.low(), x.high() <= y.low());
+        let numbers = !x.nan && !y.nan;
+        let is_ordered = match self.nan {
+            Nan::Propagate => numbers,
+            Nan::Suppress => !(x.nan && t.is_number() || y.nan && e.is_number()),
+            Nan::Ignore => numbers || is_above,
+        };
+        if is_ordered && (is_above || is_below) {
+            return self.select_ordered(arms, is_above);
+        }
+        self.case = "union";
+        let propagates = self.nan == Nan::Propagate;
+        if propagates && x.nan && y.nan && arms.t != arms.e {
+            let most = self.emit.f32(f32::INFINITY);
+            let is_number = self.emit.lt(arms.e[1], most);
+            let clean = self.emit.either(arms.c[0], is_number);
+            self.clean.push(clean);
+        }
+        // Where there are no tests, NaN comes through as it does when the upper arm is known.
+        let swapped = if propagates { [y.nan && !x.nan; 2] } else { [true, false] };
+        [0, 1].map(|side| self.union(arms, side, [Op::Min, Op::Max][side], swapped[side]))
+    }
+
+    /// A choice where one arm is never less than the other: each end is that of one arm, if some member takes it or unless all take the
+    /// other.
+    fn select_ordered(&mut self, arms: &Arms<E::Value>, is_above: bool) -> [E::Value; 2] {
+        self.case = "ordered";
+        let [must, may] = arms.c;
+        let conditions = if is_above { [must, may] } else { [may, must] };
+        [0, 1].map(|side| self.emit.select(conditions[side], arms.t[side], arms.e[side]))
+    }
+
+    /// The end on one side of the union of those arms that some member takes.
+    fn union(&mut self, arms: &Arms<E::Value>, side: usize, op: Op, swapped: bool) -> E::Value {
+        let (t, e) = (arms.t[side], arms.e[side]);
+        if t == e {
+            return t;
+        }
+        let [q, p] = arms.c.map(|c| self.emit.select(c, t, e));
+        let args = if swapped { [q, p] } else { [p, q] };
+        self.emit.op(op, &args)
+    }
+}
+
+/// A choice: the ends of its condition, which are not the same, and of what is chosen from.
+struct Arms<V> {
+    c: [V; 2],
+    t: [V; 2],
+    e: [V; 2],
+}
+
+/// Whether a comparison of floats always or never holds, whatever the ends are.
+fn decided(op: Op, a: &Floats, b: &Floats) -> Option<bool> {
+    let compare = |x: f32, y: f32| if op == Op::Lt { x < y } else { x <= y };
+    match () {
+        () if !compare(a.low(), b.high()) => Some(false),
+        () if compare(a.high(), b.low()) && !a.nan && !b.nan => Some(true),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interval::testing::check;
+    use crate::ir::{Op, Type};
+
+    #[test]
+    fn comparisons_contain_those_of_members() {
+        for op in [Op::Lt, Op::Le, Op::Eq] {
+            check(op, &[Type::F32; 2], Type::Bool, 20_000);
+        }
+        for op in [Op::SLt, Op::ULt, Op::IEq] {
+            check(op, &[Type::I32; 2], Type::Bool, 20_000);
+        }
+        assert!(check(Op::Lt, &[Type::F32; 2], Type::Bool, 1000).len() == 3, "all cases occur");
+    }
+
+    #[test]
+    fn bools_contain_those_of_members() {
+        for op in [Op::BAnd, Op::BOr, Op::BXor] {
+            check(op, &[Type::Bool; 2], Type::Bool, 2000);
+        }
+        for op in [Op::BNot, Op::Any] {
+            check(op, &[Type::Bool], Type::Bool, 200);
+        }
+    }
+
+    #[test]
+    fn choices_contain_those_of_members() {
+        for ty in [Type::F32, Type::I32, Type::Bool] {
+            let cases = check(Op::Select, &[Type::Bool, ty, ty], ty, 40_000);
+            assert_eq!(cases.len(), 3, "all cases occur: {cases:?}");
+        }
+    }
+}

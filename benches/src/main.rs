@@ -10,6 +10,7 @@ mod code;
 mod compile;
 mod differential;
 mod evaluate;
+mod fairness;
 #[allow(unsafe_code)]
 mod foreign;
 mod instances;
@@ -29,6 +30,7 @@ enum Command {
     Compile(compile::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
+    Fairness(fairness::Args),
     Instances(instances::Args),
     Math(math::Args),
 }
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Fairness(args) => fairness::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Math(args) => math::run(&args),
     }

@@ -8,6 +8,7 @@
 
 mod code;
 mod compile;
+mod containment;
 mod differential;
 mod evaluate;
 mod fairness;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 enum Command {
     Code(code::Args),
     Compile(compile::Args),
+    Containment(containment::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
     Fairness(fairness::Args),
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     match Command::parse() {
         Command::Code(args) => code::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Fairness(args) => fairness::run(&args),

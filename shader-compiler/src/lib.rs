@@ -63,6 +63,8 @@ pub mod backend;
 pub mod bounding;
 pub mod cost;
 #[doc(hidden)]
+pub mod containment;
+#[doc(hidden)]
 pub mod differential;
 pub mod frontend;
 pub mod interpreter;

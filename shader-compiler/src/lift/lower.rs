@@ -13,7 +13,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
 use crate::ir::rewrite::liveness;
-use crate::ir::{Block, Builder, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
@@ -62,7 +62,7 @@ impl Lowering<'_> {
                 .values
                 .iter()
                 .enumerate()
-                .any(|(value, data)| data.def == crate::ir::Def::Input(index as u32) && self.kinds[value]);
+                .any(|(value, data)| data.def == Def::Input(index as u32) && self.kinds[value]);
             ends.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
@@ -70,7 +70,7 @@ impl Lowering<'_> {
             });
         }
         for (value, data) in self.point.values.iter().enumerate() {
-            if let crate::ir::Def::Input(index) = data.def {
+            if let Def::Input(index) = data.def {
                 self.ends[value] = Some(ends[index as usize]);
             }
         }
@@ -196,7 +196,12 @@ impl Lowering<'_> {
         let same = matches!(args, [a, b] if a == b);
         let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
-        self.cases[value.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
+        self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
+    }
+
+    /// Operations that were appended since there were so many values.
+    fn operations_since(&self, values: usize) -> usize {
+        self.builder.function().values[values..].iter().filter(|data| matches!(data.def, Def::Op { .. })).count()
     }
 
     /// Does something in a block of its own, whose results are those of `work` and whether a NaN was met.
@@ -279,9 +284,10 @@ impl Lowering<'_> {
             let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
+            let before = self.builder.function().len();
             let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.set(result, ends);
-            self.cases[result.index()] = Some(Selected { case, operations: 0 });
+            self.cases[result.index()] = Some(Selected { case, operations: self.operations_since(before) });
         }
     }
 

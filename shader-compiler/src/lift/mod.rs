@@ -10,6 +10,7 @@
 
 pub mod kinds;
 mod lower;
+mod text;
 
 use crate::analysis::{Bounds, solve};
 use crate::interval::Nan;

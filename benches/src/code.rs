@@ -4,12 +4,13 @@
 //! them once over all groups, in turn; the least time of a candidate over all rounds counts, so that ratios hold where clock rates
 //! wander and neighbours disturb. Static instructions are those of the function, padding aside.
 
-use crate::foreign::{Compiler, Foreign, instructions, ticks};
+use crate::foreign::{Compiler, Foreign, instructions};
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
+use lightbound_shader::jit::ticks;
 use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
 use std::process::ExitCode;
 

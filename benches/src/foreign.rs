@@ -1,5 +1,4 @@
-//! What C compilers make of our C output, loaded to run beside our own code; and the counter that times both. All unsafe code of
-//! this crate is here.
+//! What C compilers make of our C output, loaded to run beside our own code. All unsafe code of this crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
@@ -9,28 +8,6 @@ use lightbound_shader::{Batch, Target};
 use object::{Object, ObjectSymbol};
 use std::path::Path;
 use std::process::Command;
-
-/// Ticks of the time-stamp counter, in order with the instructions around.
-pub fn ticks() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_mm_lfence, _rdtsc};
-        // SAFETY: both are SSE2 or older, which all of x86-64 has, and touch no memory.
-        unsafe {
-            _mm_lfence();
-            let ticks = _rdtsc();
-            _mm_lfence();
-            ticks
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
-        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
-    }
-}
 
 /// A C compiler of this machine.
 pub struct Compiler {

@@ -8,6 +8,7 @@
 
 mod code;
 mod compile;
+mod containment;
 mod differential;
 mod evaluate;
 #[allow(unsafe_code)]
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 enum Command {
     Code(code::Args),
     Compile(compile::Args),
+    Containment(containment::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
     Instances(instances::Args),
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     match Command::parse() {
         Command::Code(args) => code::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Instances(args) => instances::run(&args),

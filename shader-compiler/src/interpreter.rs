@@ -17,6 +17,19 @@ pub struct Endless {
 ///
 /// *Panics* if there are fewer tables than the function reads, or not as many inputs as it has.
 pub fn run(function: &Function, tables: &[Table<'_>], inputs: &[u32], rounds: u64) -> Result<Vec<u32>, Endless> {
+    watch(function, tables, inputs, rounds, |_, _| {})
+}
+
+/// As [`run`]; `watch` is shown each value that is computed on the way, whenever it is.
+///
+/// *Panics* as that does.
+pub fn watch(
+    function: &Function,
+    tables: &[Table<'_>],
+    inputs: &[u32],
+    rounds: u64,
+    watch: impl FnMut(Value, u32),
+) -> Result<Vec<u32>, Endless> {
     assert_eq!(inputs.len(), function.inputs.len(), "one word for each input");
     let words = function
         .values
@@ -27,22 +40,28 @@ pub fn run(function: &Function, tables: &[Table<'_>], inputs: &[u32], rounds: u6
             Def::Op { .. } | Def::Param | Def::Result => 0,
         })
         .collect();
-    let mut machine = Machine { function, tables: Words { tables }, words, left: rounds, rounds };
+    let mut machine = Machine { function, tables: Words { tables }, words, left: rounds, rounds, watch };
     machine.run(&function.body)?;
     Ok(machine.all(&function.body.yields))
 }
 
-struct Machine<'a> {
+struct Machine<'a, W> {
     function: &'a Function,
     tables: Words<'a>,
     words: Vec<u32>,
     left: u64,
     rounds: u64,
+    watch: W,
 }
 
-impl Machine<'_> {
+impl<W: FnMut(Value, u32)> Machine<'_, W> {
     fn get(&self, value: Value) -> u32 {
         self.words[value.index()]
+    }
+
+    fn set(&mut self, value: Value, word: u32) {
+        self.words[value.index()] = word;
+        (self.watch)(value, word);
     }
 
     fn all(&self, values: &[Value]) -> Vec<u32> {
@@ -50,8 +69,8 @@ impl Machine<'_> {
     }
 
     fn set_all(&mut self, values: &[Value], words: Vec<u32>) {
-        for (value, word) in values.iter().zip(words) {
-            self.words[value.index()] = word;
+        for (&value, word) in values.iter().zip(words) {
+            self.set(value, word);
         }
     }
 
@@ -64,7 +83,8 @@ impl Machine<'_> {
                     for (word, &arg) in words.iter_mut().zip(args) {
                         *word = self.get(arg);
                     }
-                    self.words[value.index()] = op.eval_with(&mut self.tables, &words[..args.len()]);
+                    let word = op.eval_with(&mut self.tables, &words[..args.len()]);
+                    self.set(*value, word);
                 }
                 Stmt::If(i) => {
                     let arm = if self.get(i.cond) != 0 { &i.then } else { &i.otherwise };

@@ -8,12 +8,35 @@
 //! This is the crate's only unsafe code. What it trusts is the [back end](crate::backend::x86): that the bytes of a [`Code`] are a
 //! function that reads its inputs and tables, writes its outputs and counters, and touches no other memory. Indices of tables are
 //! whatever a shader computes; the code limits each by the greatest one, which the [`Table`] tells it.
+//! Beside that, [`ticks`] asks the processor for the time.
 #![allow(unsafe_code)]
 
 use crate::backend::x86::Code;
 use crate::ir::Table;
 use crate::kernel::CompileError;
 use std::fmt;
+
+/// Ticks of the time-stamp counter, in order with the instructions around; nanoseconds where there is none.
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_lfence, _rdtsc};
+        // SAFETY: both are SSE2 or older, which all of x86-64 has, and touch no memory.
+        unsafe {
+            _mm_lfence();
+            let ticks = _rdtsc();
+            _mm_lfence();
+            ticks
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+}
 
 #[cfg(not(all(unix, target_arch = "x86_64")))]
 pub use foreign::{Arena, Routine};

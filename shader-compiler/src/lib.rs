@@ -60,6 +60,10 @@
 
 pub mod analysis;
 pub mod backend;
+pub mod bounding;
+#[doc(hidden)]
+pub mod containment;
+pub mod cost;
 #[doc(hidden)]
 pub mod differential;
 pub mod frontend;

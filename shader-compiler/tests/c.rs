@@ -33,7 +33,8 @@ fn compiled_c_equals_the_interpreter() {
     }));
     for target in [Target::Sse, Target::Avx2] {
         if target.is_available() {
-            check(&cases, target);
+            check(&cases, target, &format!("intrinsics-{target}"), |function| c::emit(function, target));
+            check(&cases, target, &format!("scalar-{target}"), |function| c::scalar::emit(function, target.lanes()));
         } else {
             eprintln!("note: this machine has no {target}; its C is not tested");
         }
@@ -41,10 +42,10 @@ fn compiled_c_equals_the_interpreter() {
 }
 
 /// Compiles all cases as one program, runs it, and compares.
-fn check(cases: &[Case], target: Target) {
+fn check(cases: &[Case], target: Target, name: &str, emit: impl Fn(&Function) -> String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (source, program) = (folder.join(format!("differential-{target}.c")), folder.join(format!("differential-{target}")));
-    std::fs::write(&source, program_text(cases, target)).expect("the folder can be written to");
+    let (source, program) = (folder.join(format!("differential-{name}.c")), folder.join(format!("differential-{name}")));
+    std::fs::write(&source, program_text(cases, target, emit)).expect("the folder can be written to");
     let flag = if target == Target::Sse { "-msse4.1" } else { "-mavx2" };
     let compiler = Command::new("cc")
         .args([
@@ -55,6 +56,7 @@ fn check(cases: &[Case], target: Target) {
             "-Wall",
             "-Wextra",
             "-Wno-unused-but-set-variable",
+            "-Wno-type-limits",
             "-Werror",
             "-o",
         ])
@@ -77,11 +79,11 @@ fn check(cases: &[Case], target: Target) {
         for inputs in rows {
             let expected = interpreter::run(function, &tables, inputs, 1 << 20).expect("loops end");
             for (port, &expected) in std::iter::zip(&function.outputs, &expected) {
-                let (name, found) = (&port.name, words.next().expect("a word for each output"));
+                let (ty, port, found) = (port.ty, &port.name, words.next().expect("a word for each output"));
                 let message = || {
-                    format!("{} on {target}, `{name}` is {found:#x} instead of {expected:#x} for {inputs:#x?}", function.name)
+                    format!("{} on {target}, `{port}` is {found:#x} instead of {expected:#x} for {inputs:#x?}", function.name)
                 };
-                assert!(same(port.ty, expected, found), "{}", message());
+                assert!(same(ty, expected, found), "{}", message());
             }
         }
     }
@@ -100,7 +102,7 @@ fn tables_text() -> String {
 }
 
 /// A program that prints all outputs, `[case][row][port]`.
-fn program_text(cases: &[Case], target: Target) -> String {
+fn program_text(cases: &[Case], target: Target, emit: impl Fn(&Function) -> String) -> String {
     let lanes = target.lanes();
     // Some versions of gcc fold the conversion of constants that do not fit to 0x7fffffff. A builder folds them first, but random
     // functions have them: hide from gcc what it converts.
@@ -109,6 +111,8 @@ fn program_text(cases: &[Case], target: Target) -> String {
 #include <immintrin.h>
 static inline VECTORi opaque(VECTOR x) { __asm__(\"\" : \"+x\"(x)); return PREFIX_cvttps_epi32(x); }
 #define PREFIX_cvttps_epi32(x) opaque(x)
+static inline unsigned chopped(float x) { __asm__(\"\" : \"+x\"(x)); return (unsigned)(int)x; }
+#define chop(x) chopped(x)
 ",
     );
     let (vector, prefix) = if lanes == 8 { ("__m256", "_mm256") } else { ("__m128", "_mm") };
@@ -117,7 +121,7 @@ static inline VECTORi opaque(VECTOR x) { __asm__(\"\" : \"+x\"(x)); return PREFI
         // Names of operations are those of library functions, which are declared otherwise.
         let mut function = function.clone();
         function.name = format!("case{index}");
-        text += &c::emit(&function, target);
+        text += &emit(&function);
     }
     text += &tables_text();
     text += "

@@ -3,6 +3,7 @@
 //! Arguments are checked as far as possible before any work starts. Everything meant for a reader goes to stderr; stdout is
 //! left to data. Exit codes are those of [`Exit`].
 
+mod bounds;
 mod console;
 mod interrupt;
 mod layers;
@@ -121,6 +122,8 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Measure bounding shaders against the point shaders that they bound
+    Bounds(bounds::Args),
     /// List, check, show, evaluate and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
@@ -132,6 +135,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Bounds(args) => bounds::run(&args),
         Command::Shader(command) => shader::run(&command),
     };
     let exit = result.unwrap_or_else(|error| {

@@ -6,6 +6,7 @@
 //! closest ones join where there would be more.
 
 use crate::ir::Type;
+use std::fmt;
 
 /// Disjoint intervals in ascending order, ends included. A discrete value is an interval of no width.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,6 +119,15 @@ impl<T: Number> Pieces<T> {
         self
     }
 
+    /// The numbers that are in both.
+    pub fn meet(&self, other: &Pieces<T>) -> Pieces<T> {
+        let mut both = Pieces::empty();
+        for [low, high] in other.iter() {
+            both = both.join(&self.within(low, high));
+        }
+        both
+    }
+
     /// Those between two numbers.
     pub fn within(&self, low: T, high: T) -> Pieces<T> {
         let mut rest = Pieces::empty();
@@ -214,6 +224,18 @@ impl Floats {
         }
     }
 
+    /// What is both.
+    pub fn meet(&self, other: &Floats) -> Floats {
+        let pieces = self.pieces.meet(&other.pieces);
+        let zero = pieces.contains(0.0);
+        Floats {
+            pieces,
+            nan: self.nan && other.nan,
+            negative_zero: zero && self.negative_zero && other.negative_zero,
+            positive_zero: zero && self.positive_zero && other.positive_zero,
+        }
+    }
+
     /// What either can be.
     pub fn join(&self, other: &Floats) -> Floats {
         Floats {
@@ -276,6 +298,15 @@ impl Bounds {
         }
     }
 
+    /// The type of the value.
+    pub fn ty(&self) -> Type {
+        match self {
+            Bounds::Float(_) => Type::F32,
+            Bounds::Int(_) => Type::I32,
+            Bounds::Bool(_) => Type::Bool,
+        }
+    }
+
     /// What either can be; both are of one type.
     pub fn join(&self, other: &Bounds) -> Bounds {
         match (self, other) {
@@ -283,6 +314,25 @@ impl Bounds {
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.join(b)),
             (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes }),
             _ => unreachable!("joined bounds are of one type"),
+        }
+    }
+
+    /// What is both; both are of one type.
+    pub fn meet(&self, other: &Bounds) -> Bounds {
+        match (self, other) {
+            (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.meet(b)),
+            (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.meet(b)),
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes }),
+            _ => unreachable!("met bounds are of one type"),
+        }
+    }
+
+    /// Whether there is nothing that the value can be.
+    pub fn is_none(&self) -> bool {
+        match self {
+            Bounds::Float(floats) => floats.pieces.is_empty() && !floats.nan,
+            Bounds::Int(ints) => ints.is_empty(),
+            Bounds::Bool(bools) => !bools.no && !bools.yes,
         }
     }
 
@@ -326,6 +376,48 @@ impl Bounds {
     }
 }
 
+/// As people write them: `[0, 1] ∪ {3}, NaN, -0`. Of the zeros, −0 is told of where it can be, and +0 where only it cannot be.
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bounds::Float(floats) => {
+                let mut parts = vec![];
+                if !floats.pieces.is_empty() {
+                    parts.push(sets(&floats.pieces, float));
+                }
+                let zero = floats.pieces.contains(0.0);
+                let flags = [(floats.nan, "NaN"), (floats.negative_zero, "-0"), (zero && !floats.positive_zero, "no +0")];
+                parts.extend(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name.to_owned()));
+                f.write_str(&if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
+            }
+            Bounds::Int(ints) if ints.is_empty() => f.write_str("nothing"),
+            Bounds::Int(ints) => f.write_str(&sets(ints, |x| x.to_string())),
+            Bounds::Bool(bools) => f.write_str(match (bools.no, bools.yes) {
+                (true, true) => "false or true",
+                (true, false) => "false",
+                (false, true) => "true",
+                (false, false) => "nothing",
+            }),
+        }
+    }
+}
+
+fn sets<T: Number>(pieces: &Pieces<T>, number: impl Fn(T) -> String) -> String {
+    let set = |[low, high]: [T; 2]| {
+        if low == high { format!("{{{}}}", number(low)) } else { format!("[{}, {}]", number(low), number(high)) }
+    };
+    pieces.iter().map(set).collect::<Vec<_>>().join(" ∪ ")
+}
+
+fn float(x: f32) -> String {
+    match x {
+        f32::INFINITY => "∞".to_owned(),
+        f32::NEG_INFINITY => "-∞".to_owned(),
+        0.0 => "0".to_owned(),
+        x => format!("{x:?}").trim_end_matches(".0").to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,5 +452,23 @@ mod tests {
         let both = minus.join(&Floats::constant(0.0));
         assert!(both.contains(0.0) && both.contains(-0.0) && !both.contains(f32::NAN));
         assert!(Floats::between(-1.0, 1.0).contains(-0.0) && !Floats::between(1.0, 2.0).negative_zero);
+    }
+
+    #[test]
+    fn bounds_read_well() {
+        let floats = |floats: Floats| Bounds::Float(floats).to_string();
+        let mut pieces = Pieces::one(0.0, 1.0);
+        pieces.add(3.0, 3.0);
+        let some = Floats { nan: true, positive_zero: false, ..Floats::of(pieces) };
+        assert_eq!(floats(some), "[0, 1] ∪ {3}, NaN, -0, no +0");
+        assert_eq!(floats(Floats::constant(0.0)), "{0}");
+        assert_eq!(floats(Floats::constant(-0.0)), "{0}, -0, no +0");
+        assert_eq!(floats(Floats::all()), "[-∞, ∞], NaN, -0");
+        assert_eq!(floats(Floats::between(-0.25, f32::MAX)), "[-0.25, 3.4028235e38], -0");
+        assert_eq!((floats(Floats::none()), floats(Floats::constant(f32::NAN))), ("nothing".into(), "NaN".into()));
+        let ints = Bounds::Int(Pieces::one(-1, 4).join(&Pieces::one(7, 7)));
+        assert_eq!((ints.to_string(), Bounds::none(Type::I32).to_string()), ("[-1, 4] ∪ {7}".into(), "nothing".into()));
+        assert_eq!(Bounds::all(Type::Bool).to_string(), "false or true");
+        assert_eq!(Bounds::constant(Type::Bool, !0).to_string(), "true");
     }
 }

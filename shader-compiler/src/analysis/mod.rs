@@ -1,8 +1,11 @@
 //! Analyses read the IR and never change it.
 //!
-//! [`bounds`] is what is known of a value at compile time.
+//! [`bounds`] is what is known of a value at compile time, [`transfer`] how that comes through an operation, [`solve`] through a
+//! function, and [`valid_range`] what the users of a value demand of it.
 
 pub mod bounds;
 pub mod solve;
+pub mod transfer;
+pub mod valid_range;
 
 pub use bounds::{Bools, Bounds, Floats, Ints, Pieces};

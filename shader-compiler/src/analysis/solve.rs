@@ -1,15 +1,529 @@
-//! Static bounds analysis (Clarberg et al. 2010 §4.3).
+//! Static bounds analysis: what every value of a function can be (Clarberg et al. 2010 §4.3).
+//!
+//! Statements stand in an order in which every value comes after those that it is made of, but for parameters of loops. So outside
+//! of loops one pass is all there is to it. The values of a loop, with those of the loops in it, are sorted into strongly connected
+//! components of their dependence (Tarjan 1972), which are solved one after the other, each as far as it goes before the next one
+//! begins (Campos et al. 2013): rounds until parameters stay as they are, whose ends, after a few rounds, jump to the next
+//! threshold (widening), then rounds that take back what was too much (narrowing).
+//!
+//! Conditions say something of values where they hold, of points. Bounding code runs an arm or a body for whole intervals, some of whose
+//! members do not get there, so only values that depend on no input, which never are intervals, are cut by the condition of the
+//! loop that they are used in: counters.
 
-use super::Bounds;
+mod components;
+
+use super::transfer::transfer;
+use super::valid_range;
+use super::{Bools, Bounds, Floats, Pieces};
 use crate::interval::Nan;
-use crate::ir::{Def, Function};
+use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Value};
 
-/// For each value, what it can be; `inputs` says so of the inputs.
-pub fn run(function: &Function, inputs: &[Bounds], _nan: Nan, _valid_ranges: bool) -> Vec<Bounds> {
+/// Rounds over a component before ends are widened.
+const PATIENCE: usize = 3;
+
+/// Rounds over a component that narrow it.
+const NARROWING: usize = 2;
+
+/// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines have everything.
+///
+/// With `valid_ranges`, operations are taken to get arguments for which they are defined (§4.4).
+pub fn run(function: &Function, inputs: &[Bounds], nan: Nan, valid_ranges: bool) -> Vec<Bounds> {
     let of = |data: &crate::ir::function::ValueData| match data.def {
         Def::Input(index) => inputs[index as usize],
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
-    function.values.iter().map(of).collect()
+    let bounds: Vec<_> = function.values.iter().map(of).collect();
+    let mut solver = Solver { function, nan, bounds, limits: None };
+    solver.block(&function.body);
+    if valid_ranges {
+        valid_range::refine(&mut solver);
+    }
+    for (bounds, data) in solver.bounds.iter_mut().zip(&function.values) {
+        if bounds.is_none() {
+            // Where code never runs. Whatever is done there, it must not rely on contradictions.
+            *bounds = Bounds::all(data.ty);
+        }
+    }
+    solver.bounds
+}
+
+/// The state of an analysis.
+pub(super) struct Solver<'f> {
+    pub(super) function: &'f Function,
+    nan: Nan,
+    pub(super) bounds: Vec<Bounds>,
+    /// What the users of values demand of them, beside their bounds; `None` where nothing is demanded.
+    pub(super) limits: Option<Vec<Bounds>>,
+}
+
+/// What defines a value of a loop.
+#[derive(Clone, Copy)]
+enum Source<'f> {
+    Op(Op, &'f [Value]),
+    Merge(&'f If, usize),
+    Param(&'f Loop, usize),
+    Exit(&'f Loop, usize),
+}
+
+/// A value of a loop.
+#[derive(Clone, Copy)]
+struct Node<'f> {
+    value: Value,
+    source: Source<'f>,
+    /// The innermost loop whose body it is in: a position in [`Region::bodies`].
+    body: Option<usize>,
+}
+
+/// A loop with all in it.
+#[derive(Default)]
+struct Region<'f> {
+    nodes: Vec<Node<'f>>,
+    bodies: Vec<Body>,
+}
+
+/// The body of a loop: what its condition says, and the body around it.
+struct Body {
+    tests: Vec<Test>,
+    outer: Option<usize>,
+}
+
+/// What holds of a counter in a body: it is below another value, or above.
+#[derive(Clone, Copy)]
+struct Test {
+    counter: Value,
+    other: Value,
+    is_below: bool,
+    signed: bool,
+}
+
+impl<'f> Solver<'f> {
+    /// Computes the bounds of all that a block defines.
+    pub(super) fn block(&mut self, block: &'f Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => {
+                    let (op, args) = self.function.operation(*value).expect("statements define operations");
+                    let bounds = self.operation(op, args, |solver, arg| solver.bounds[arg.index()]);
+                    self.set(*value, bounds);
+                }
+                Stmt::If(node) => {
+                    self.block(&node.then);
+                    self.block(&node.otherwise);
+                    for (k, &result) in node.results.iter().enumerate() {
+                        let bounds = self.merge(node, k);
+                        self.set(result, bounds);
+                    }
+                }
+                Stmt::Loop(node) => self.outermost(node),
+            }
+        }
+    }
+
+    fn set(&mut self, value: Value, bounds: Bounds) {
+        let bounds = match &self.limits {
+            Some(limits) => bounds.meet(&limits[value.index()]),
+            None => bounds,
+        };
+        self.bounds[value.index()] = bounds;
+    }
+
+    fn operation(&self, op: Op, args: &[Value], of: impl Fn(&Self, Value) -> Bounds) -> Bounds {
+        let same = args.len() > 1 && args[0] == args[1];
+        match *args {
+            [a] => transfer(op, &[of(self, a)], same, self.nan),
+            [a, b] => transfer(op, &[of(self, a), of(self, b)], same, self.nan),
+            [a, b, c] => transfer(op, &[of(self, a), of(self, b), of(self, c)], same, self.nan),
+            _ => unreachable!("operations have one to three arguments"),
+        }
+    }
+
+    fn bools(&self, value: Value) -> Bools {
+        self.bounds[value.index()].bools()
+    }
+
+    fn merge(&self, node: &If, k: usize) -> Bounds {
+        let cond = self.bools(node.cond);
+        let result = Bounds::none(self.function.ty(node.results[k]));
+        let arms = [(cond.yes, &node.then), (cond.no, &node.otherwise)].into_iter().filter(|(runs, _)| *runs);
+        arms.fold(result, |all, (_, arm)| all.join(&self.bounds[arm.yields[k].index()]))
+    }
+
+    fn outermost(&mut self, node: &'f Loop) {
+        let mut region = Region::default();
+        region.add_loop(self.function, node, None);
+        let fixed = self.fixed(&region);
+        for body in &mut region.bodies {
+            body.tests.retain(|test| fixed[test.counter.index()]);
+        }
+        for node in &region.nodes {
+            self.bounds[node.value.index()] = Bounds::none(self.function.ty(node.value));
+        }
+        for component in components::sorted(self.function.len(), &region) {
+            self.component(&region, &component);
+        }
+    }
+
+    /// For each value, whether it depends on no input.
+    fn fixed(&self, region: &Region) -> Vec<bool> {
+        let mut fixed: Vec<_> = self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
+        for node in &region.nodes {
+            fixed[node.value.index()] = true;
+        }
+        loop {
+            let mut changed = false;
+            for node in &region.nodes {
+                let holds = match node.source {
+                    // That a loop ends early is no matter of what its counter is.
+                    Source::Param(node, k) => fixed[node.init[k].index()] && fixed[node.body.yields[k].index()],
+                    Source::Op(op, args) => !op.is_reading() && args.iter().all(|arg| fixed[arg.index()]),
+                    Source::Merge(..) | Source::Exit(..) => false,
+                };
+                if fixed[node.value.index()] && !holds {
+                    fixed[node.value.index()] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return fixed;
+            }
+        }
+    }
+
+    /// The bounds of a value of a loop, from those of others.
+    fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
+        match node.source {
+            Source::Op(op, args) => self.operation(op, args, |solver, arg| solver.cut(region, node.body, arg)),
+            Source::Merge(node, k) => self.merge(node, k),
+            Source::Exit(node, k) => self.bounds[node.head.yields[k].index()],
+            Source::Param(node, k) => {
+                let first = self.bounds[node.init[k].index()];
+                if self.bools(node.cond).yes { first.join(&self.bounds[node.body.yields[k].index()]) } else { first }
+            }
+        }
+    }
+
+    /// The bounds of an argument that is used in a body.
+    fn cut(&self, region: &Region, mut body: Option<usize>, arg: Value) -> Bounds {
+        let mut bounds = self.bounds[arg.index()];
+        while let Some(inner) = body {
+            let inner = &region.bodies[inner];
+            for test in inner.tests.iter().filter(|test| test.counter == arg) {
+                bounds = test.cut(bounds, &self.bounds[test.other.index()]);
+            }
+            body = inner.outer;
+        }
+        bounds
+    }
+
+    fn component(&mut self, region: &Region, component: &[usize]) {
+        let is_cycle = component.iter().any(|&k| matches!(region.nodes[k].source, Source::Param(..)));
+        for round in 0.. {
+            let mut changed = false;
+            for &k in component {
+                let node = &region.nodes[k];
+                let new = self.evaluate(region, node);
+                let Source::Param(..) = node.source else {
+                    self.set(node.value, new);
+                    continue;
+                };
+                let old = self.bounds[node.value.index()];
+                let mut new = old.join(&new);
+                if new != old {
+                    changed = true;
+                    if round >= PATIENCE {
+                        new = widened(&old, &new);
+                    }
+                    self.set(node.value, new);
+                }
+            }
+            if !(is_cycle && changed) {
+                break;
+            }
+        }
+        if is_cycle && component.len() > 1 {
+            for _ in 0..NARROWING {
+                for &k in component {
+                    let bounds = self.evaluate(region, &region.nodes[k]);
+                    self.set(region.nodes[k].value, bounds);
+                }
+            }
+        }
+    }
+}
+
+impl<'f> Region<'f> {
+    fn add_loop(&mut self, function: &'f Function, node: &'f Loop, outer: Option<usize>) {
+        for (k, &value) in node.params.iter().enumerate() {
+            self.nodes.push(Node { value, source: Source::Param(node, k), body: outer });
+        }
+        self.add_block(function, &node.head, outer);
+        let mut tests = vec![];
+        add_tests(function, node.cond, true, &mut tests);
+        self.bodies.push(Body { tests, outer });
+        self.add_block(function, &node.body, Some(self.bodies.len() - 1));
+        for (k, &value) in node.results.iter().enumerate() {
+            self.nodes.push(Node { value, source: Source::Exit(node, k), body: outer });
+        }
+    }
+
+    fn add_block(&mut self, function: &'f Function, block: &'f Block, body: Option<usize>) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => {
+                    let (op, args) = function.operation(*value).expect("statements define operations");
+                    self.nodes.push(Node { value: *value, source: Source::Op(op, args), body });
+                }
+                Stmt::If(node) => {
+                    self.add_block(function, &node.then, body);
+                    self.add_block(function, &node.otherwise, body);
+                    for (k, &value) in node.results.iter().enumerate() {
+                        self.nodes.push(Node { value, source: Source::Merge(node, k), body });
+                    }
+                }
+                Stmt::Loop(node) => self.add_loop(function, node, body),
+            }
+        }
+    }
+
+    /// Calls `f` for the values that a value's bounds are made from.
+    fn for_each_source(&self, node: &Node, f: &mut impl FnMut(Value)) {
+        match node.source {
+            Source::Op(_, args) => {
+                for &arg in args {
+                    f(arg);
+                    let mut body = node.body;
+                    while let Some(inner) = body {
+                        self.bodies[inner].tests.iter().filter(|test| test.counter == arg).for_each(|test| f(test.other));
+                        body = self.bodies[inner].outer;
+                    }
+                }
+            }
+            Source::Merge(node, k) => [node.cond, node.then.yields[k], node.otherwise.yields[k]].into_iter().for_each(f),
+            Source::Param(node, k) => [node.cond, node.init[k], node.body.yields[k]].into_iter().for_each(f),
+            Source::Exit(node, k) => f(node.head.yields[k]),
+        }
+    }
+}
+
+/// Adds what is known of integers where a condition is as said.
+fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test>) {
+    match function.operation(cond) {
+        Some((Op::BAnd, args)) if truth => args.iter().for_each(|&arg| add_tests(function, arg, true, tests)),
+        Some((Op::BOr, args)) if !truth => args.iter().for_each(|&arg| add_tests(function, arg, false, tests)),
+        Some((Op::BNot, &[arg])) => add_tests(function, arg, !truth, tests),
+        Some((op @ (Op::SLt | Op::ULt), &[a, b])) if truth => {
+            let signed = op == Op::SLt;
+            tests.push(Test { counter: a, other: b, is_below: true, signed });
+            tests.push(Test { counter: b, other: a, is_below: false, signed });
+        }
+        _ => {}
+    }
+}
+
+impl Test {
+    /// What is left of a counter's bounds.
+    fn cut(&self, counter: Bounds, other: &Bounds) -> Bounds {
+        let (Bounds::Int(ints), Some([low, high])) = (counter, other.ints().hull()) else { return counter };
+        let least = if self.signed { i32::MIN } else { 0 };
+        Bounds::Int(match (self.is_below, high.checked_sub(1), low.checked_add(1)) {
+            // Unsigned, what is below a number with the sign bit may be anything.
+            (true, Some(high), _) if self.signed || low >= 0 => ints.within(least, high),
+            (false, _, Some(low)) if self.signed => ints.within(low, i32::MAX),
+            _ => ints,
+        })
+    }
+}
+
+/// Bounds that have grown, with ends at thresholds where they moved.
+fn widened(old: &Bounds, new: &Bounds) -> Bounds {
+    match (old, new) {
+        (Bounds::Float(old), Bounds::Float(new)) => {
+            let ends = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
+            let pieces = jump(&old.pieces, &new.pieces, &ends);
+            let zero = !old.pieces.contains(0.0) && pieces.contains(0.0);
+            Bounds::Float(Floats {
+                pieces,
+                nan: new.nan,
+                negative_zero: new.negative_zero || zero,
+                positive_zero: new.positive_zero || zero,
+            })
+        }
+        (Bounds::Int(old), Bounds::Int(new)) => Bounds::Int(jump(old, new, &[i32::MIN, -1, 0, 1, i32::MAX])),
+        _ => *new,
+    }
+}
+
+fn jump<T: super::bounds::Number>(old: &Pieces<T>, new: &Pieces<T>, ends: &[T]) -> Pieces<T> {
+    let (Some([low, high]), Some([a, b])) = (old.hull(), new.hull()) else { return *new };
+    let low = if a < low { *ends.iter().rfind(|&&end| end <= a).expect("the least is a threshold") } else { low };
+    let high = if b > high { *ends.iter().find(|&&end| end >= b).expect("the greatest is a threshold") } else { high };
+    Pieces::one(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::op::Words;
+    use crate::ir::random::{self, Random};
+    use crate::ir::text::parse;
+    use crate::ir::{Table, Type};
+
+    /// Runs a function and looks whether every value that comes about is within its bounds.
+    struct Observer<'a> {
+        function: &'a Function,
+        words: Vec<u32>,
+        tables: Words<'a>,
+        bounds: &'a [Bounds],
+        label: &'a str,
+    }
+
+    impl Observer<'_> {
+        fn set(&mut self, value: Value, word: u32) {
+            self.words[value.index()] = word;
+            let bounds = &self.bounds[value.index()];
+            let args = self.function.operation(value).map_or(vec![], |(op, args)| {
+                args.iter().map(|arg| (op, self.words[arg.index()], self.bounds[arg.index()])).collect()
+            });
+            assert!(bounds.contains(word), "{}: {value:?} is {word:#x} in {bounds:?}, of {args:x?}", self.label);
+        }
+
+        fn all(&self, values: &[Value]) -> Vec<u32> {
+            values.iter().map(|value| self.words[value.index()]).collect()
+        }
+
+        fn set_all(&mut self, values: &[Value], words: &[u32]) {
+            values.iter().zip(words).for_each(|(&value, &word)| self.set(value, word));
+        }
+
+        fn run(&mut self, block: &Block) {
+            for stmt in &block.stmts {
+                match stmt {
+                    Stmt::Op(value) => {
+                        let (op, args) = self.function.operation(*value).unwrap();
+                        let words = self.all(args);
+                        let word = op.eval_with(&mut self.tables, &words);
+                        self.set(*value, word);
+                    }
+                    Stmt::If(node) => {
+                        let arm = if self.words[node.cond.index()] != 0 { &node.then } else { &node.otherwise };
+                        self.run(arm);
+                        self.set_all(&node.results, &self.all(&arm.yields));
+                    }
+                    Stmt::Loop(node) => {
+                        self.set_all(&node.params, &self.all(&node.init));
+                        self.run(&node.head);
+                        while self.words[node.cond.index()] != 0 {
+                            self.run(&node.body);
+                            self.set_all(&node.params, &self.all(&node.body.yields));
+                            self.run(&node.head);
+                        }
+                        self.set_all(&node.results, &self.all(&node.head.yields));
+                    }
+                }
+            }
+        }
+    }
+
+    fn observe(function: &Function, tables: &[Table<'_>], inputs: &[u32], bounds: &[Bounds], label: &str) {
+        let word = |data: &crate::ir::function::ValueData| match data.def {
+            Def::Input(index) => inputs[index as usize],
+            Def::Const(bits) => bits,
+            _ => 0,
+        };
+        let words = function.values.iter().map(word).collect();
+        Observer { function, words, tables: Words { tables }, bounds, label }.run(&function.body);
+    }
+
+    /// Bounds around a few words.
+    fn around(random: &mut Random, ty: Type, words: &[u32]) -> Bounds {
+        let mut bounds = words.iter().map(|&word| Bounds::constant(ty, word)).reduce(|a, b| a.join(&b)).unwrap();
+        if random.once_in(2) {
+            return bounds;
+        }
+        // Closing the gaps.
+        match &mut bounds {
+            Bounds::Float(floats) if !floats.pieces.is_empty() => {
+                *floats = floats.join(&Floats::between(floats.low(), floats.high()));
+            }
+            Bounds::Int(ints) => {
+                let [low, high] = ints.hull().unwrap();
+                *ints = Pieces::one(low, high);
+            }
+            _ => {}
+        }
+        bounds
+    }
+
+    #[test]
+    fn values_of_random_functions_are_within_their_bounds() {
+        let tables = random::tables();
+        for seed in 0..1500 {
+            let function = random::function(seed, &random::Options::any(seed, false));
+            let mut random = Random::new(seed);
+            let rows = random::rows(&function.inputs, 1 + random.below(6), seed);
+            let inputs: Vec<_> = function
+                .inputs
+                .iter()
+                .enumerate()
+                .map(|(k, port)| {
+                    let words: Vec<_> = rows.iter().map(|row| row[k]).collect();
+                    around(&mut random, port.ty, &words)
+                })
+                .collect();
+            let bounds = run(&function, &inputs, Nan::Suppress, false);
+            for row in rows {
+                observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
+            }
+        }
+    }
+
+    #[test]
+    fn counters_keep_to_their_limit() {
+        let text = "fn f(x: f32) -> (r: i32, s: f32) {
+            %0, %1 = loop (%2: i32 = 0, %3: f32 = 1.0) {
+                %4 = slt %2, 64
+                %5 = lt %3, x
+                %6 = band %4, %5
+                while %6 else %2, %3
+                %7 = iadd %2, 1
+                %8 = mul %3, 2.0
+                next %7, %8
+            }
+            return %0, %1
+        }";
+        let function = parse(text).unwrap();
+        let bounds = run(&function, &[Bounds::all(Type::F32)], Nan::Suppress, false);
+        let of = |k: usize| bounds[function.body.yields[k].index()];
+        assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
+        assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
+        assert!(!of(1).floats().nan);
+    }
+
+    #[test]
+    fn the_example_of_the_paper_is_bounded() {
+        let text = "fn f(a: f32, b: f32) -> (r: f32) {
+            %c = abs a
+            %t = mul %c, b
+            %r = sqrt %t
+            return %r
+        }";
+        let function = parse(text).unwrap();
+        let finite = Bounds::Float(Floats::finite());
+        let bounds = run(&function, &[finite; 2], Nan::Suppress, false);
+        let floats: Vec<_> = function
+            .body
+            .stmts
+            .iter()
+            .map(|stmt| {
+                let Stmt::Op(value) = stmt else { panic!("there are operations only") };
+                *bounds[value.index()].floats()
+            })
+            .collect();
+        let ends: Vec<_> = floats.iter().map(|floats| [floats.low(), floats.high()]).collect();
+        let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(ends, [[0.0, f32::MAX], [least, most], [0.0, most]]);
+        let nan: Vec<_> = floats.iter().map(|floats| floats.nan).collect();
+        assert_eq!(nan, [false, false, true]);
+    }
 }

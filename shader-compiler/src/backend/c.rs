@@ -1,11 +1,13 @@
 //! A lowered function as C with intrinsics: the same operations in the same structure, as somebody would write them by hand. It lets
-//! machine code be held against that of gcc and clang, and be read.
+//! machine code be held against that of gcc and clang, and be read. [`scalar`] writes the same without intrinsics.
 //!
 //! What a writer of intrinsics would do is done: selects with a zero arm are masks, negated comparisons use the opposite
 //! predicate, constants are broadcast where they are used. Everything else is the C compiler's.
 //!
 //! Versions of gcc convert constants that do not fit an integer to 0x7fffffff, not to 0x80000000 as the instruction does. Functions
 //! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
+
+pub mod scalar;
 
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Type, Value};
@@ -30,10 +32,10 @@ pub fn emit(function: &Function, target: Target) -> String {
 pub fn identifier(name: &str) -> String {
     let mut identifier: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let reserved = [
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-        "for", "goto", "if", "in", "inline", "int", "long", "main", "out", "register", "restrict", "return", "short", "signed",
-        "sizeof", "static", "struct", "switch", "TABLES", "tables", "typedef", "union", "unsigned", "void", "volatile",
-        "while", "words_at",
+        "auto", "bits_of", "break", "case", "char", "chop", "const", "continue", "default", "do", "double", "else", "enum",
+        "extern", "float", "float_of", "for", "goto", "if", "in", "inline", "int", "lane", "long", "main", "out", "register",
+        "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "TABLES", "tables", "typedef",
+        "union", "unsigned", "void", "volatile", "while", "word_at", "words_at",
     ];
     if identifier.is_empty()
         || identifier.starts_with(|c: char| c.is_ascii_digit() || c == '_')

@@ -1,24 +1,290 @@
 //! Sums, products and what is like them.
+//!
+//! Rounding keeps order, so the ends of results are results of ends: which ones is a matter of signs. With NaN suppressed, 0 · ∞,
+//! 0 ÷ 0 and ∞ ÷ ∞ at the ends are 0, which leaves product and quotient monotone in each operand, so that all cases agree.
+//!
+//! Product of a and b, whose lower ends are a̲ and b̲ and upper ones ā and b̄ (Clarberg et al. 2010 §4.1), and quotient, where b is known not
+//! to hold 0 or the run-time test says so. Of a number, which has one end, equal terms are one.
+//!
+//! | known | a · b | a ÷ b |
+//! |---|---|---|
+//! | a ≥ 0, b ≥ 0 | \[a̲b̲, āb̄\] | \[a̲/b̄, ā/b̲\] |
+//! | a ≥ 0, b ≤ 0 | \[āb̲, a̲b̄\] | \[ā/b̄, a̲/b̲\] |
+//! | a ≤ 0, b ≥ 0 | \[a̲b̄, āb̲\] | \[a̲/b̲, ā/b̄\] |
+//! | a ≤ 0, b ≤ 0 | \[āb̄, a̲b̲\] | \[ā/b̲, a̲/b̄\] |
+//! | a ≥ 0 | \[min(a̲b̲, āb̲), max(a̲b̄, āb̄)\] | \[min(a̲/b̄, ā/b̄), max(a̲/b̲, ā/b̲)\] |
+//! | a ≤ 0 | \[min(a̲b̄, āb̄), max(a̲b̲, āb̲)\] | \[min(a̲/b̲, ā/b̲), max(a̲/b̄, ā/b̄)\] |
+//! | b ≥ 0 | \[min(a̲b̲, a̲b̄), max(āb̲, āb̄)\] | \[min(a̲/b̲, a̲/b̄), max(ā/b̲, ā/b̄)\] |
+//! | b ≤ 0 | \[min(āb̲, āb̄), max(a̲b̲, a̲b̄)\] | \[min(ā/b̲, ā/b̄), max(a̲/b̲, a̲/b̄)\] |
+//! | – | least and greatest of all four | least and greatest of all four |
 
+use super::guards::{ALL, Corners, HI, LO, Sign};
 use super::{Forms, Interval, Nan};
-use crate::ir::Emit;
+use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// a + b
+    /// a + b. Tests nothing: ∞ − ∞ at an end has an infinite or no other end.
     pub(super) fn add(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
-        let lo = self.emit.add(a.lo, b.lo);
-        let hi = self.emit.add(a.hi, b.hi);
-        self.defined(a, b, [lo, hi])
+        let ends = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
+        let is_total = !(a.may_be_least() && b.may_be_greatest()) && !(a.may_be_greatest() && b.may_be_least());
+        self.without_nan(ends, is_total)
     }
 
-    /// Ends of sums, without NaN where that is suppressed. It comes from infinities of unlike sign, and says nothing.
-    fn defined(&mut self, _a: &Interval<E::Value>, _b: &Interval<E::Value>, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
-        if self.nan != Nan::Suppress {
+    /// a − b. Tests nothing, as `add`.
+    pub(super) fn sub(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let ends = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
+        let is_total = !(a.may_be_least() && b.may_be_least()) && !(a.may_be_greatest() && b.may_be_greatest());
+        self.without_nan(ends, is_total)
+    }
+
+    /// With NaN suppressed, ends −∞ and ∞ in its place.
+    fn without_nan(&mut self, [lo, hi]: [E::Value; 2], is_total: bool) -> [E::Value; 2] {
+        if self.nan != Nan::Suppress || is_total {
             return [lo, hi];
         }
         let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
         [self.emit.max(least, lo), self.emit.min(most, hi)]
+    }
+
+    /// −a. Tests nothing.
+    pub(super) fn neg(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        [self.emit.neg(a.hi), self.emit.neg(a.lo)]
+    }
+
+    /// a · b. Tests the products of ends, unless they cannot be NaN; those of NaN ends only where they get lost in a minimum.
+    pub(super) fn mul(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        if self.same {
+            return self.square(a);
+        }
+        let (case, low, high): (_, Corners, Corners) = match (a.sign(), b.sign()) {
+            (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", &[[LO, LO]], &[[HI, HI]]),
+            (Sign::Plus, Sign::Minus) => ("a ≥ 0, b ≤ 0", &[[HI, LO]], &[[LO, HI]]),
+            (Sign::Minus, Sign::Plus) => ("a ≤ 0, b ≥ 0", &[[LO, HI]], &[[HI, LO]]),
+            (Sign::Minus, Sign::Minus) => ("a ≤ 0, b ≤ 0", &[[HI, HI]], &[[LO, LO]]),
+            (Sign::Plus, Sign::Any) => ("a ≥ 0", &[[LO, LO], [HI, LO]], &[[LO, HI], [HI, HI]]),
+            (Sign::Minus, Sign::Any) => ("a ≤ 0", &[[LO, HI], [HI, HI]], &[[LO, LO], [HI, LO]]),
+            (Sign::Any, Sign::Plus) => ("b ≥ 0", &[[LO, LO], [LO, HI]], &[[HI, LO], [HI, HI]]),
+            (Sign::Any, Sign::Minus) => ("b ≤ 0", &[[HI, LO], [HI, HI]], &[[LO, LO], [LO, HI]]),
+            (Sign::Any, Sign::Any) => ("general", ALL, ALL),
+        };
+        self.case = case;
+        let infinite = |x: &Interval<E::Value>| x.may_be_least() || x.may_be_greatest();
+        let is_total = !(a.may_be_zero() && infinite(b)) && !(infinite(a) && b.may_be_zero());
+        if self.nan == Nan::Propagate {
+            let gets_lost = low.len() > 1 && (a.may_be_nan() || b.may_be_nan());
+            let (x, y) = (a.extremes(), b.extremes());
+            let asked = |[i, j]: [usize; 2]| gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero;
+            let conditions = self.are_numbers(Op::Mul, [a, b], asked);
+            self.clean.extend(conditions);
+        }
+        self.at_corners(Op::Mul, [a, b], [low, high], is_total)
+    }
+
+    /// a · a. Tests that a is a number, if it can be NaN.
+    fn square(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.require_number(a);
+        let [low, high] = if a.is_number() {
+            self.case = "square of a number";
+            a.ends()
+        } else if a.sign() == Sign::Plus {
+            self.case = "square, a ≥ 0";
+            a.ends()
+        } else if a.sign() == Sign::Minus {
+            self.case = "square, a ≤ 0";
+            [a.hi, a.lo]
+        } else {
+            self.case = "square";
+            [self.least_magnitude(a), {
+                let minus = self.emit.neg(a.lo);
+                self.emit.max(a.hi, minus)
+            }]
+        };
+        [self.emit.mul(low, low), self.emit.mul(high, high)]
+    }
+
+    /// max(a̲, −ā, 0), of which 0 is +0.
+    fn least_magnitude(&mut self, a: &Interval<E::Value>) -> E::Value {
+        let zero = self.emit.f32(0.0);
+        let minus = self.emit.neg(a.hi);
+        let distance = self.emit.max(a.lo, minus);
+        self.emit.max(zero, distance)
+    }
+
+    /// |a|. Tests that a is a number, if it can be NaN. No end is −0.
+    pub(super) fn abs(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.require_number(a);
+        let floats = *a.known.floats();
+        match a.sign() {
+            _ if a.is_number() => {
+                self.case = "number";
+                [self.emit.abs(a.lo); 2]
+            }
+            Sign::Plus if !floats.negative_zero => {
+                self.case = "a ≥ +0";
+                a.ends()
+            }
+            Sign::Plus => {
+                self.case = "a ≥ 0";
+                a.ends().map(|end| self.emit.abs(end))
+            }
+            Sign::Minus => {
+                self.case = "a ≤ 0";
+                [a.hi, a.lo].map(|end| self.emit.abs(end))
+            }
+            Sign::Any => {
+                self.case = "general";
+                let low = self.least_magnitude(a);
+                let [x, y] = a.ends().map(|end| self.emit.abs(end));
+                [low, self.emit.max(x, y)]
+            }
+        }
+    }
+
+    /// a ÷ b, which is anything where the divisor holds a zero from both sides, or one of unknown sign.
+    ///
+    /// Tests the quotients of ends where that is not so, unless they cannot be NaN.
+    pub(super) fn div(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let (case, low, high): (_, Corners, Corners) = match (a.sign(), divisor_sign(b)) {
+            (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", &[[LO, HI]], &[[HI, LO]]),
+            (Sign::Plus, Sign::Minus) => ("a ≥ 0, b ≤ 0", &[[HI, HI]], &[[LO, LO]]),
+            (Sign::Minus, Sign::Plus) => ("a ≤ 0, b ≥ 0", &[[LO, LO]], &[[HI, HI]]),
+            (Sign::Minus, Sign::Minus) => ("a ≤ 0, b ≤ 0", &[[HI, LO]], &[[LO, HI]]),
+            (Sign::Plus, Sign::Any) => ("a ≥ 0", &[[LO, HI], [HI, HI]], &[[LO, LO], [HI, LO]]),
+            (Sign::Minus, Sign::Any) => ("a ≤ 0", &[[LO, LO], [HI, LO]], &[[LO, HI], [HI, HI]]),
+            (Sign::Any, Sign::Plus) => ("b ≥ 0", &[[LO, LO], [LO, HI]], &[[HI, LO], [HI, HI]]),
+            (Sign::Any, Sign::Minus) => ("b ≤ 0", &[[HI, LO], [HI, HI]], &[[LO, LO], [LO, HI]]),
+            (Sign::Any, Sign::Any) => ("general", ALL, ALL),
+        };
+        self.case = case;
+        let infinite = |x: &Interval<E::Value>| x.may_be_least() || x.may_be_greatest();
+        let is_total = !(a.may_be_zero() && b.may_be_zero()) && !(infinite(a) && infinite(b));
+        let holds_zero = self.holds_zero(b);
+        if self.nan == Nan::Propagate {
+            let nan = a.may_be_nan() || b.may_be_nan();
+            let (x, y) = (a.extremes(), b.extremes());
+            let asked = |[i, j]: [usize; 2]| nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite;
+            let conditions = self.are_numbers(Op::Div, [a, b], asked);
+            let Some(holds_zero) = holds_zero else {
+                self.clean.extend(conditions);
+                return self.at_corners(Op::Div, [a, b], [low, high], is_total);
+            };
+            if let Some(all) = conditions.into_iter().reduce(|a, b| self.emit.both(a, b)) {
+                let condition = self.emit.either(holds_zero, all);
+                self.require(condition);
+            }
+        }
+        let [lo, hi] = self.at_corners(Op::Div, [a, b], [low, high], is_total);
+        let Some(holds_zero) = holds_zero else { return [lo, hi] };
+        let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
+        [self.emit.select(holds_zero, least, lo), self.emit.select(holds_zero, most, hi)]
+    }
+
+    /// Whether quotients go to −∞ and ∞ within the divisor; `None` where it is known that they do not. A zero that is an end, and known not to
+    /// be −0, belongs to what is above it (Clarberg et al. 2010 §4.3).
+    fn holds_zero(&mut self, b: &Interval<E::Value>) -> Option<E::Value> {
+        let floats = *b.known.floats();
+        let (may_start_below, may_end_above) = if b.facts.negative_zero {
+            (floats.low() <= 0.0, floats.high() >= 0.0)
+        } else {
+            (floats.low() < 0.0, floats.high() >= 0.0)
+        };
+        if b.facts.number || !may_start_below || !may_end_above {
+            return None;
+        }
+        let zero = self.emit.f32(0.0);
+        let starts_below = (floats.high() > 0.0 || !b.facts.negative_zero)
+            .then(|| if b.facts.negative_zero { self.emit.le(b.lo, zero) } else { self.emit.lt(b.lo, zero) });
+        let ends_above = (floats.low() < 0.0).then(|| self.emit.le(zero, b.hi));
+        match (starts_below, ends_above) {
+            (Some(below), Some(above)) => Some(self.emit.both(below, above)),
+            (one, other) => Some(one.or(other).unwrap_or_else(|| self.emit.bool(true))),
+        }
+    }
+
+    /// b where b < a, else a. Tests that both are numbers, if they can be NaN.
+    pub(super) fn min(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let [lo, hi] = self.choice(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
+            b.known.floats().high() <= a.known.floats().low()
+        });
+        // NaN is passed over.
+        [lo, if self.nan == Nan::Suppress && b.facts.nan { a.hi } else { hi }]
+    }
+
+    /// b where a < b, else a. Tests that both are numbers, if they can be NaN.
+    pub(super) fn max(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        let [lo, hi] = self.choice(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
+            b.known.floats().low() >= a.known.floats().high()
+        });
+        [if self.nan == Nan::Suppress && b.facts.nan { a.lo } else { lo }, hi]
+    }
+
+    /// Ends of a minimum or maximum, of which it may be known that it is always a, or always b.
+    fn choice(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>, is_a: bool, is_b: bool) -> [E::Value; 2] {
+        self.require_number(a);
+        self.require_number(b);
+        if is_a {
+            self.case = "a";
+            return a.ends();
+        }
+        if is_b {
+            self.case = "b";
+            return b.ends();
+        }
+        self.case = "ends";
+        [self.emit.op(op, &[a.lo, b.lo]), self.emit.op(op, &[a.hi, b.hi])]
+    }
+}
+
+/// The sign of a divisor whose interval does not [hold zero](Forms::holds_zero). A zero counts as what its reciprocal is.
+fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
+    let floats = b.known.floats();
+    let is_tested = b.facts.negative_zero && !b.facts.number;
+    match b.sign() {
+        Sign::Plus if floats.negative_zero && !is_tested => Sign::Any,
+        Sign::Minus if floats.positive_zero && !is_tested => Sign::Any,
+        sign => sign,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::try_form;
+    use super::*;
+
+    const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
+
+    #[test]
+    fn operations_of_two_operands_keep_the_contract_in_all_cases() {
+        let signs = ["a ≥ 0", "a ≤ 0", "b ≥ 0", "b ≤ 0", "general"];
+        let both = ["a ≥ 0, b ≥ 0", "a ≥ 0, b ≤ 0", "a ≤ 0, b ≥ 0", "a ≤ 0, b ≤ 0"];
+        let of_signs: Vec<_> = signs.into_iter().chain(both).collect();
+        for (op, cases) in [
+            (Op::Add, vec!["ends"]),
+            (Op::Sub, vec!["ends"]),
+            (Op::Mul, of_signs.clone()),
+            (Op::Div, of_signs),
+            (Op::Min, vec!["a", "b", "ends"]),
+            (Op::Max, vec!["a", "b", "ends"]),
+        ] {
+            let met = try_form(op, &[ALL_FLOATS; 2], false, 20_000);
+            assert_eq!(met, cases.into_iter().collect(), "{}", op.name());
+        }
+    }
+
+    #[test]
+    fn squares_keep_the_contract_in_all_cases() {
+        let met = try_form(Op::Mul, &[ALL_FLOATS; 2], true, 20_000);
+        assert_eq!(met, ["square", "square of a number", "square, a ≤ 0", "square, a ≥ 0"].into_iter().collect());
+    }
+
+    #[test]
+    fn signs_keep_the_contract_in_all_cases() {
+        assert_eq!(try_form(Op::Neg, &[ALL_FLOATS], false, 10_000), ["ends"].into_iter().collect());
+        let met = try_form(Op::Abs, &[ALL_FLOATS], false, 20_000);
+        assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "number"].into_iter().collect());
     }
 }

@@ -19,18 +19,23 @@
 //!   within the ends, also where it comes from an operation that passes over a NaN, as `max` does: such operations consult
 //!   [`Facts::nan`].
 //! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for some operands, then
-//!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false. Operations that would pass over
-//!   such ends test them.
+//!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false; and so where an end is NaN. Operations
+//!   that would pass over such ends test them.
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
 mod bits;
 mod compare;
 mod conversion;
+mod guards;
 mod integer;
+mod power;
+mod rounding;
 #[cfg(test)]
 mod testing;
 mod texture;
+#[cfg(test)]
+mod trial;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -54,6 +59,8 @@ pub struct Facts {
     pub nan: bool,
     /// Whether the value may be −0, so that a reciprocal is −∞.
     pub negative_zero: bool,
+    /// Whether it is no interval, so that even the sign of zero is that of the ends.
+    pub number: bool,
 }
 
 /// A value of the point shader as the bounding shader has it: its ends, two handles that are the same where it is no interval.
@@ -83,6 +90,8 @@ pub struct Forms<'e, E: Emit> {
     pub emit: &'e mut E,
     /// What is done about NaN.
     pub nan: Nan,
+    /// Whether the two operands are one value of the point shader, so that their members are equal, not only their ends.
+    pub same: bool,
     /// Conditions that all hold if no NaN was met. Only where NaN propagates.
     pub clean: Vec<E::Value>,
     /// The case that was selected last.
@@ -94,6 +103,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         match (op, args) {
             (Op::Add, [a, b]) => self.add(a, b),
+            (Op::Sub, [a, b]) => self.sub(a, b),
+            (Op::Mul, [a, b]) => self.mul(a, b),
+            (Op::Div, [a, b]) => self.div(a, b),
+            (Op::Neg, [a]) => self.neg(a),
+            (Op::Abs, [a]) => self.abs(a),
+            (Op::Sqrt, [a]) => self.sqrt(a),
+            (Op::Min, [a, b]) => self.min(a, b),
+            (Op::Max, [a, b]) => self.max(a, b),
+            (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
             (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
             (Op::Eq, [a, b]) => self.equal(a, b),
             (Op::SLt, [a, b]) => self.less_signed(a, b),

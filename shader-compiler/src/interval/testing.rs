@@ -83,7 +83,7 @@ pub fn run(op: Op, operands: &[Operand], nan: Nan, told: bool, tables: &[Table<'
             Interval { lo, hi, known: if told { x.known } else { Bounds::all(x.ty) }, facts: x.facts }
         })
         .collect();
-    let mut forms = Forms { emit: &mut emit, nan, clean: vec![], case: "" };
+    let mut forms = Forms { emit: &mut emit, nan, same: false, clean: vec![], case: "" };
     let ends = forms.apply(op, &args).map(|end| end.bits);
     Outcome { ends, clean: forms.clean.iter().all(|c| c.bits != 0), case: forms.case }
 }
@@ -166,7 +166,11 @@ fn operand(random: &mut Random, ty: Type, is_number: bool, nan: Nan) -> [Operand
         second = first;
     }
     let mut ends = if at_most(ty, first, second) { [first, second] } else { [second, first] };
-    let mut facts = Facts { nan: ty == Type::F32 && nan != Nan::Ignore && random.once_in(5), negative_zero: random.once_in(2) };
+    let mut facts = Facts {
+        nan: ty == Type::F32 && nan != Nan::Ignore && random.once_in(5),
+        negative_zero: random.once_in(2),
+        number: is_number,
+    };
     let is_zero = |bits: u32| ty == Type::F32 && float(bits) == 0.0;
     if is_number && is_zero(ends[0]) {
         facts.negative_zero = ends[0] != 0;

@@ -38,8 +38,55 @@ use std::fmt::{self, Write};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printer { function: self, numbers: numbers(self), out: f, indent: 1 }.function()
+        for Line { text, .. } in lines(self, &Nothing) {
+            writeln!(f, "{text}")?;
+        }
+        Ok(())
     }
+}
+
+/// What can be told of values beside what the text of their function says.
+pub trait Notes {
+    /// Whether the value's name stands in brackets.
+    fn brackets(&self, value: Value) -> bool;
+    /// What to say of the value where it is defined.
+    fn comment(&self, value: Value) -> Option<String>;
+}
+
+/// No notes.
+struct Nothing;
+
+impl Notes for Nothing {
+    fn brackets(&self, _: Value) -> bool {
+        false
+    }
+    fn comment(&self, _: Value) -> Option<String> {
+        None
+    }
+}
+
+/// The text of a function with notes: comments stand behind the lines that define values, and in lines of their own for inputs. It
+/// parses as the function if no name is in brackets.
+pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
+    /// Comments begin in this column at most, unless a line is longer.
+    const WIDEST: usize = 48;
+    let lines = lines(function, notes);
+    let width = |line: &Line| line.text.chars().count();
+    let commented = lines.iter().filter(|line| line.comment.is_some());
+    let column = commented.map(width).filter(|&width| width <= WIDEST).max().unwrap_or(0);
+    let mut text = String::new();
+    for (index, data) in function.values.iter().enumerate() {
+        let (Def::Input(input), Some(comment)) = (data.def, notes.comment(Value(index as u32))) else { continue };
+        let name = function.inputs.get(input as usize).map_or("?", |port| &port.name);
+        text += &format!("// {}: {comment}\n", quoted(name));
+    }
+    for line in &lines {
+        text += &match &line.comment {
+            Some(comment) => format!("{:column$}  // {comment}\n", line.text),
+            None => format!("{}\n", line.text),
+        };
+    }
+    text
 }
 
 /// How a value is called in the text of its function.
@@ -126,32 +173,69 @@ fn literal(ty: Type, bits: u32) -> String {
     }
 }
 
-struct Printer<'a, 'f> {
+/// A line of text, without its end.
+struct Line {
+    text: String,
+    comment: Option<String>,
+}
+
+/// The text of a function.
+fn lines(function: &Function, notes: &dyn Notes) -> Vec<Line> {
+    let mut printer = Printer { function, notes, numbers: numbers(function), lines: vec![], indent: 1 };
+    printer.function();
+    printer.lines
+}
+
+struct Printer<'a> {
     function: &'a Function,
+    notes: &'a dyn Notes,
     numbers: Vec<Option<u32>>,
-    out: &'a mut fmt::Formatter<'f>,
+    lines: Vec<Line>,
     indent: usize,
 }
 
-impl Printer<'_, '_> {
-    fn function(&mut self) -> fmt::Result {
+impl Printer<'_> {
+    fn function(&mut self) {
         let function = self.function;
-        let ports = |ports: &[Port]| {
-            let ports: Vec<_> = ports.iter().map(|port| format!("{}: {}", quoted(&port.name), port.ty)).collect();
-            ports.join(", ")
+        let ports = |ports: &[Port], in_brackets: &dyn Fn(usize) -> bool| {
+            let port = |(k, port): (usize, &Port)| {
+                let name = quoted(&port.name);
+                if in_brackets(k) { format!("[{name}]: {}", port.ty) } else { format!("{name}: {}", port.ty) }
+            };
+            ports.iter().enumerate().map(port).collect::<Vec<_>>().join(", ")
         };
-        let (inputs, outputs) = (ports(&function.inputs), ports(&function.outputs));
-        writeln!(self.out, "fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name))?;
-        self.block(&function.body, "return")?;
-        self.out.write_str("}\n")
+        let inputs = ports(&function.inputs, &|k| {
+            let mut values = function.values.iter().zip(0..);
+            values.any(|(data, value)| data.def == Def::Input(k as u32) && self.notes.brackets(Value(value)))
+        });
+        let yields = &function.body.yields;
+        let outputs = ports(&function.outputs, &|k| yields.get(k).is_some_and(|&value| self.notes.brackets(value)));
+        let head = format!("fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name));
+        self.lines.push(Line { text: head, comment: None });
+        self.block(&function.body, "return");
+        self.lines.push(Line { text: "}".into(), comment: None });
     }
 
-    fn line(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
-        writeln!(self.out, "{:1$}{text}", "", self.indent * 2)
+    fn line(&mut self, text: fmt::Arguments<'_>) {
+        self.lines.push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comment: None });
     }
 
-    fn name(&self, value: Value) -> Name<'_> {
-        Name { function: self.function, numbers: &self.numbers, value }
+    /// A line that defines values.
+    fn definition(&mut self, text: fmt::Arguments<'_>, values: &[Value]) {
+        self.line(text);
+        let comments = values.iter().filter_map(|&value| Some((value, self.notes.comment(value)?)));
+        let comments: Vec<_> = match values.len() {
+            1 => comments.map(|(_, comment)| comment).collect(),
+            _ => comments.map(|(value, comment)| format!("{}: {comment}", self.name(value))).collect(),
+        };
+        let line = self.lines.last_mut().expect("it was just written");
+        line.comment = (!comments.is_empty()).then(|| comments.join("; "));
+    }
+
+    fn name(&self, value: Value) -> String {
+        let name = Name { function: self.function, numbers: &self.numbers, value };
+        let in_brackets = value.index() < self.function.len() && self.notes.brackets(value);
+        if in_brackets { format!("[{name}]") } else { name.to_string() }
     }
 
     /// ` %0, %1`
@@ -168,7 +252,7 @@ impl Printer<'_, '_> {
         if results.is_empty() { String::new() } else { format!("{} = ", self.names(results).trim_start()) }
     }
 
-    fn block(&mut self, block: &Block, end: &str) -> fmt::Result {
+    fn block(&mut self, block: &Block, end: &str) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
@@ -177,42 +261,42 @@ impl Printer<'_, '_> {
                         _ => ("?", String::new()),
                     };
                     let result = self.results(&[*value]);
-                    self.line(format_args!("{result}{name}{args}"))?;
+                    self.definition(format_args!("{result}{name}{args}"), &[*value]);
                 }
-                Stmt::If(i) => self.if_(i)?,
-                Stmt::Loop(l) => self.loop_(l)?,
+                Stmt::If(i) => self.if_(i),
+                Stmt::Loop(l) => self.loop_(l),
             }
         }
-        self.line(format_args!("{end}{}", self.names(&block.yields)))
+        self.line(format_args!("{end}{}", self.names(&block.yields)));
     }
 
-    fn inner(&mut self, block: &Block, end: &str) -> fmt::Result {
+    fn inner(&mut self, block: &Block, end: &str) {
         self.indent += 1;
-        self.block(block, end)?;
+        self.block(block, end);
         self.indent -= 1;
-        Ok(())
     }
 
-    fn if_(&mut self, i: &If) -> fmt::Result {
-        self.line(format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])))?;
-        self.inner(&i.then, "yield")?;
-        self.line(format_args!("}} else {{"))?;
-        self.inner(&i.otherwise, "yield")?;
-        self.line(format_args!("}}"))
+    fn if_(&mut self, i: &If) {
+        self.definition(format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])), &i.results);
+        self.inner(&i.then, "yield");
+        self.line(format_args!("}} else {{"));
+        self.inner(&i.otherwise, "yield");
+        self.line(format_args!("}}"));
     }
 
-    fn loop_(&mut self, l: &Loop) -> fmt::Result {
+    fn loop_(&mut self, l: &Loop) {
         let params: Vec<_> = std::iter::zip(&l.params, &l.init)
             .map(|(&param, &init)| {
                 let ty = self.function.values.get(param.index()).map_or("?", |data| data.ty.name());
                 format!("{}: {ty} = {}", self.name(param), self.name(init))
             })
             .collect();
-        self.line(format_args!("{}loop ({}) {{", self.results(&l.results), params.join(", ")))?;
+        let defined = [&l.params[..], &l.results].concat();
+        self.definition(format_args!("{}loop ({}) {{", self.results(&l.results), params.join(", ")), &defined);
         let exit = if l.head.yields.is_empty() { "" } else { " else" };
         let exit = format!("while{}{exit}", self.names(&[l.cond]));
-        self.inner(&l.head, &exit)?;
-        self.inner(&l.body, "next")?;
-        self.line(format_args!("}}"))
+        self.inner(&l.head, &exit);
+        self.inner(&l.body, "next");
+        self.line(format_args!("}}"));
     }
 }

@@ -61,7 +61,7 @@ mod tests {
                 while %4 else %2, %3
                 %5 = iadd %2, 1
                 %6 = mul %3, 2.0
-                yield %5, %6
+                next %5, %6
             }
             return %0, %1
         }";

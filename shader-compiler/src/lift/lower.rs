@@ -13,7 +13,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
 use crate::ir::rewrite::liveness;
-use crate::ir::{Block, Builder, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
@@ -29,7 +29,7 @@ pub fn run(point: &Function, kinds: &[bool], bounds: &[Bounds], options: &Option
         live: liveness(point),
         ends: vec![None; point.len()],
         cases: vec![None; point.len()],
-        clean: None,
+        met: None,
         builder,
     };
     lowering.inputs();
@@ -48,8 +48,8 @@ struct Lowering<'a> {
     live: Vec<bool>,
     ends: Vec<Option<Ends>>,
     cases: Vec<Option<Selected>>,
-    /// Whether no NaN was met so far in the open block; `None` for certainly none.
-    clean: Option<Value>,
+    /// Whether a NaN was met so far in the open block; `None` for certainly none.
+    met: Option<Value>,
     builder: Builder,
 }
 
@@ -62,7 +62,7 @@ impl Lowering<'_> {
                 .values
                 .iter()
                 .enumerate()
-                .any(|(value, data)| data.def == crate::ir::Def::Input(index as u32) && self.kinds[value]);
+                .any(|(value, data)| data.def == Def::Input(index as u32) && self.kinds[value]);
             ends.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
@@ -70,7 +70,7 @@ impl Lowering<'_> {
             });
         }
         for (value, data) in self.point.values.iter().enumerate() {
-            if let crate::ir::Def::Input(index) = data.def {
+            if let Def::Input(index) = data.def {
                 self.ends[value] = Some(ends[index as usize]);
             }
         }
@@ -88,10 +88,10 @@ impl Lowering<'_> {
             };
             for &side in sides {
                 let mut end = ends[side];
-                if let (Some(clean), Type::F32) = (self.clean, port.ty) {
+                if let (Some(met), Type::F32) = (self.met, port.ty) {
                     // All bits set, so that machine code has but to set those of the mask.
                     let nan = self.builder.constant(Type::F32, !0);
-                    end = self.builder.op(Op::Select, &[clean, end, nan]);
+                    end = self.builder.op(Op::Select, &[met, nan, end]);
                 }
                 outputs.push((format!("{}.{}", port.name, ["lo", "hi"][side]), end));
             }
@@ -125,28 +125,49 @@ impl Lowering<'_> {
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.ends(value);
         let bounds = self.bounds[value.index()];
+        let number = !self.is_interval(value);
         let facts = match bounds {
-            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero },
-            _ => Facts { nan: false, negative_zero: false },
+            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
+            _ => Facts { nan: false, negative_zero: false, number },
         };
         Interval { lo, hi, known: told(self.options.tracking, bounds), facts }
     }
 
     /// Applies a form.
-    fn apply(&mut self, op: Op, args: &[Interval<Value>]) -> (Ends, &'static str) {
-        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, clean: vec![], case: "" };
+    fn apply(&mut self, op: Op, args: &[Interval<Value>], same: bool) -> (Ends, &'static str) {
+        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, same, clean: vec![], case: "" };
         let ends = forms.apply(op, args);
         let (clean, case) = (forms.clean, forms.case);
-        for condition in clean {
-            self.require(Some(condition));
-        }
+        self.require(&clean);
         (ends, case)
     }
 
-    /// Adds a condition that no NaN was met.
-    fn require(&mut self, condition: Option<Value>) {
-        self.clean = match (self.clean, condition) {
-            (Some(a), Some(b)) => Some(self.builder.op(Op::BAnd, &[a, b])),
+    /// Says of conditions that one which does not hold tells of a NaN.
+    fn require(&mut self, clean: &[Value]) {
+        // Tests of single values first, by pairs: machine code makes one of two.
+        let is_number =
+            |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
+        let (mut numbers, rest): (Vec<Value>, Vec<Value>) = clean.iter().partition(is_number);
+        numbers.sort();
+        numbers.dedup();
+        for pair in numbers.chunks(2) {
+            let mut met = self.builder.op(Op::BNot, &[pair[0]]);
+            if let Some(&other) = pair.get(1) {
+                let other = self.builder.op(Op::BNot, &[other]);
+                met = self.builder.op(Op::BOr, &[met, other]);
+            }
+            self.meet(Some(met));
+        }
+        for condition in rest {
+            let met = self.builder.op(Op::BNot, &[condition]);
+            self.meet(Some(met));
+        }
+    }
+
+    /// Adds a condition that says that a NaN was met.
+    fn meet(&mut self, met: Option<Value>) {
+        self.met = match (self.met, met) {
+            (Some(a), Some(b)) => Some(self.builder.op(Op::BOr, &[a, b])),
             (a, b) => a.or(b),
         };
     }
@@ -172,30 +193,36 @@ impl Lowering<'_> {
         }
         let before = self.builder.function().len();
         let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
-        let (ends, case) = self.apply(op, &intervals);
+        let same = matches!(args, [a, b] if a == b);
+        let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
-        self.cases[value.index()] = Some(Selected { case, operations: self.builder.function().len() - before });
+        self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
     }
 
-    /// Does something in a block of its own, whose results are those of `work` and whether no NaN was met.
+    /// Operations that were appended since there were so many values.
+    fn operations_since(&self, values: usize) -> usize {
+        self.builder.function().values[values..].iter().filter(|data| matches!(data.def, Def::Op { .. })).count()
+    }
+
+    /// Does something in a block of its own, whose results are those of `work` and whether a NaN was met.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
-        let outer = self.clean.take();
+        let outer = self.met.take();
         let mut yields = work(self);
         if self.options.nan == Nan::Propagate {
-            let clean = self.clean.unwrap_or_else(|| self.builder.bool(true));
-            yields.push(clean);
+            let met = self.met.unwrap_or_else(|| self.builder.bool(false));
+            yields.push(met);
         }
-        self.clean = outer;
+        self.met = outer;
         self.builder.close_arm(&yields)
     }
 
-    /// Appends an if, whose last result says whether no NaN was met.
+    /// Appends an if, whose last result says whether a NaN was met.
     fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         let mut results = self.builder.push_if(cond, then, otherwise);
         if self.options.nan == Nan::Propagate {
-            let clean = results.pop();
-            self.require(clean);
+            let met = results.pop();
+            self.meet(met);
         }
         results
     }
@@ -242,13 +269,12 @@ impl Lowering<'_> {
                 });
                 return self.push_if(reached, arm, none);
             }
-            let outer = self.clean.take();
+            let outer = self.met.take();
             let yields = self.within(node, truth);
-            let inner = std::mem::replace(&mut self.clean, outer);
+            let inner = std::mem::replace(&mut self.met, outer);
             if let Some(inner) = inner {
-                let skipped = self.builder.op(Op::BNot, &[reached]);
-                let fine = self.builder.op(Op::BOr, &[skipped, inner]);
-                self.require(Some(fine));
+                let met = self.builder.op(Op::BAnd, &[reached, inner]);
+                self.meet(Some(met));
             }
             yields
         });
@@ -258,9 +284,10 @@ impl Lowering<'_> {
             let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
-            let (ends, case) = self.apply(Op::Select, &[cond, t, e]);
+            let before = self.builder.function().len();
+            let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.set(result, ends);
-            self.cases[result.index()] = Some(Selected { case, operations: 0 });
+            self.cases[result.index()] = Some(Selected { case, operations: self.operations_since(before) });
         }
     }
 
@@ -280,22 +307,22 @@ impl Lowering<'_> {
         let results: Vec<_> = (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
         let counts = undecided && !self.ends_by_counting(node);
 
-        // Parameters: those of the point shader, unions of results, whether no NaN was met, rounds.
+        // Parameters: those of the point shader, unions of results, whether a NaN was met, rounds.
         let mut init: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
         let unions = init.len();
         if undecided {
             init.extend(results.iter().flat_map(|&k| empty(&mut self.builder, self.point.ty(node.results[k]))));
         }
-        let outer = self.clean.take();
+        let outer = self.met.take();
         if propagates {
-            init.push(self.builder.bool(true));
+            init.push(self.builder.bool(false));
         }
         if counts {
             init.push(self.builder.i32(0));
         }
         let mut new = self.builder.open_loop(&init);
         let rounds = if counts { new.pop() } else { None };
-        self.clean = if propagates { new.pop() } else { None };
+        self.met = if propagates { new.pop() } else { None };
         let union = new.split_off(unions);
         let mut next = new.into_iter();
         for &k in &params {
@@ -325,7 +352,7 @@ impl Lowering<'_> {
             }
         }
         if propagates {
-            exits.push(self.clean.expect("it is a parameter at least"));
+            exits.push(self.met.expect("it is a parameter at least"));
         }
         self.builder.open_body(go_on, &exits);
         let cond = self.ends[node.cond.index()];
@@ -338,17 +365,17 @@ impl Lowering<'_> {
             next.extend(joined);
         }
         if propagates {
-            next.push(self.clean.expect("it is a parameter at least"));
+            next.push(self.met.expect("it is a parameter at least"));
         }
         if let Some(rounds) = rounds {
             let one = self.builder.i32(1);
             next.push(self.builder.op(Op::IAdd, &[rounds, one]));
         }
         let mut values = self.builder.close_loop(&next);
-        self.clean = outer;
+        self.met = outer;
         if propagates {
-            let clean = values.pop();
-            self.require(clean);
+            let met = values.pop();
+            self.meet(met);
         }
         for (&k, ends) in results.iter().zip(values.chunks(2)) {
             self.set(node.results[k], [ends[0], ends[1]]);
@@ -374,10 +401,14 @@ impl Lowering<'_> {
             let known = told(self.options.tracking, self.bounds[node.head.yields[k].index()]);
             if self.options.nan == Nan::Propagate && matches!(known, Bounds::Float(Floats { nan: true, .. })) {
                 // A union would pass over it.
-                let [lo, hi] = [exits[0], exits[1]].map(|end| self.builder.op(Op::Eq, &[end, end]));
-                let numbers = self.builder.op(Op::BAnd, &[lo, hi]);
-                let fine = self.builder.op(Op::BOr, &[must, numbers]);
-                self.require(Some(fine));
+                let [lo, hi] = [exits[0], exits[1]].map(|end| {
+                    let number = self.builder.op(Op::Eq, &[end, end]);
+                    self.builder.op(Op::BNot, &[number])
+                });
+                let nan = self.builder.op(Op::BOr, &[lo, hi]);
+                let leaves = self.builder.op(Op::BNot, &[must]);
+                let met = self.builder.op(Op::BAnd, &[leaves, nan]);
+                self.meet(Some(met));
             }
             let joined = hull(&mut self.builder, ty, [exits[0], exits[1]], [union[0], union[1]]);
             for (side, joined) in joined.into_iter().enumerate() {

@@ -10,6 +10,7 @@
 
 pub mod kinds;
 mod lower;
+mod text;
 
 use crate::analysis::{Bounds, solve};
 use crate::interval::Nan;
@@ -91,6 +92,22 @@ pub struct Lifted {
     /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
     /// the side that is not wanted.
     pub function: Function,
+    /// Which bounds it computes.
+    pub sides: Sides,
+}
+
+impl Lifted {
+    /// For each input of the point shader, the number of the first input of the bounding shader that it became, and whether it is an
+    /// interval, so that the upper end is the next.
+    pub fn layout(&self) -> Vec<(usize, bool)> {
+        let mut next = 0;
+        let names = self.point.inputs.iter().map(|port| {
+            let (first, interval) = (next, self.function.inputs[next].name != port.name);
+            next += if interval { 2 } else { 1 };
+            (first, interval)
+        });
+        names.collect()
+    }
 }
 
 /// What an operation on intervals became.
@@ -118,7 +135,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let bounds = solve::run(&point, &known, options.nan, options.valid_ranges);
     let (function, cases) = lower::run(&point, &kinds, &bounds, options);
     let function = settled(function);
-    Lifted { point, kinds, bounds, cases, function }
+    Lifted { point, kinds, bounds, cases, function, sides: options.sides }
 }
 
 /// Repeats the standard optimizations until nothing changes.

@@ -68,6 +68,7 @@ steps! {
     sub = Sub(a, b);
     mul = Mul(a, b);
     div = Div(a, b);
+    neg = Neg(a);
     abs = Abs(a);
     sqrt = Sqrt(a);
     min = Min(a, b);

@@ -1,13 +1,13 @@
-//! Rows of directions and parameters from a CSV file.
+//! Rows of directions and parameters from a CSV file, as numbers or also as intervals, whose ends have a column each.
 //!
 //! Cells are numbers and names, so a line is a row: quotes around a cell are dropped, and need not be understood. Reading by lines is
 //! what makes the line numbers of errors right after comments and empty lines.
 
 use super::evaluator::DIRECTIONS;
 use super::is_stdin;
-use super::values::{self, Place};
+use super::values::{self, Place, Span, Wrong};
 use crate::cli::Error;
-use lightbound_shader::Parameter;
+use lightbound_shader::{Parameter, Scalar};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,89 +15,152 @@ use std::path::Path;
 /// What a table begins with.
 const HEADER: &str = "the first line names the columns: wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,…";
 
+/// What columns may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers.
+    Numbers,
+    /// Numbers, and intervals: the columns `wi.x.lo` and `wi.x.hi` in place of `wi.x`.
+    Intervals,
+}
+
 /// A CSV file, read row by row.
 pub struct Rows<'a> {
     lines: Lines,
     columns: Vec<Column<'a>>,
-    /// The words of a row where it does not say otherwise: directions, then parameters.
-    defaults: Vec<u32>,
+    /// The values of a row where it does not say otherwise: directions, then parameters.
+    defaults: Vec<Span>,
 }
 
 /// What a cell sets.
-enum Column<'a> {
+struct Column<'a> {
+    name: String,
+    target: Target<'a>,
+    /// The end of an interval, 0 or 1; both where it is a number.
+    end: Option<usize>,
+}
+
+/// Whose value a cell sets.
+enum Target<'a> {
     /// A component of a direction.
     Direction(usize),
     /// A parameter or a component of it.
     Parameter(Place<'a>),
 }
 
+/// Suffixes of columns that give an end of an interval.
+const ENDS: [&str; 2] = [".lo", ".hi"];
+
 impl<'a> Rows<'a> {
     /// Opens a file and reads its header. `words` are the parameters' where there is no column for them; the columns and they
     /// together must give every parameter a value.
-    pub fn open(path: &Path, parameters: &'a [Parameter], words: &[Option<u32>]) -> Result<Rows<'a>, Error> {
+    pub fn open(path: &Path, kind: Kind, parameters: &'a [Parameter], words: &[Option<Span>]) -> Result<Rows<'a>, Error> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(lines.wrong("there is no header", HEADER));
         }
-        let mut words = words.to_vec();
-        let (mut columns, mut taken) = (Vec::new(), vec![false; DIRECTIONS.len() + words.len()]);
+        let directions = [None; DIRECTIONS.len()].into_iter();
+        let mut words: Vec<Option<Span>> = directions.chain(words.iter().copied()).collect();
+        let mut columns: Vec<Column> = Vec::new();
         for name in lines.cells() {
-            let column = column(name, parameters).map_err(|help| lines.wrong(&format!("unknown column `{name}`"), &help))?;
-            for word in column.words() {
-                if std::mem::replace(&mut taken[word], true) {
-                    return Err(
-                        lines.wrong(&format!("column `{name}` sets what an earlier column sets"), "leave one of them out")
-                    );
-                }
+            let column =
+                column(name, kind, parameters).map_err(|help| lines.wrong(&format!("unknown column `{name}`"), &help))?;
+            if columns.iter().any(|earlier| earlier.overlaps(&column)) {
+                return Err(lines.wrong(&format!("column `{name}` sets what an earlier column sets"), "leave one of them out"));
             }
-            if let Column::Parameter(place) = &column {
-                words[place.words.clone()].fill(Some(0));
-            }
+            words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
             columns.push(column);
         }
-        if let Some(missing) = (0..DIRECTIONS.len()).find(|&word| !taken[word]) {
+        if let Some(column) = columns.iter().find(|column| !column.has_partner(&columns)) {
+            let name = &column.name;
+            let stem = name.strip_suffix(".lo").or(name.strip_suffix(".hi")).unwrap_or(name);
+            let partner = format!("{stem}{}", ENDS[1 - column.end.unwrap_or(0)]);
+            let help = format!("an interval takes both; a column `{stem}` alone gives numbers");
+            return Err(lines.wrong(&format!("there is a column `{name}` but no column `{partner}`"), &help));
+        }
+        if let Some(missing) = (0..DIRECTIONS.len()).find(|&word| words[word].is_none()) {
             let help = "directions take the columns wi.x, wi.y, wi.z, wo.x, wo.y and wo.z";
             return Err(lines.wrong(&format!("there is no column `{}`", DIRECTIONS[missing]), help));
         }
-        if let Some(name) = values::missing(parameters, &words) {
+        if let Some(name) = values::missing(parameters, &words[DIRECTIONS.len()..]) {
             let help = format!("it has no default either: add a column, or give one value for all rows with --set {name}=…");
             return Err(lines.wrong(&format!("`{name}` has no value"), &help));
         }
-        let defaults = [0; DIRECTIONS.len()].into_iter().chain(words.into_iter().flatten()).collect();
-        Ok(Rows { lines, columns, defaults })
+        Ok(Rows { lines, columns, defaults: words.into_iter().flatten().collect() })
     }
 
-    /// The words of the next rows, one row after the other, at most `count` of them; none at the end.
+    /// For each word of a row, whether it is an interval.
+    pub fn intervals(&self) -> Vec<bool> {
+        self.defaults.iter().map(|span| span.interval).collect()
+    }
+
+    /// The words of the next rows of numbers, one row after the other, at most `count` of them; none at the end.
     pub fn read(&mut self, count: usize) -> Result<Vec<u32>, Error> {
-        let width = self.defaults.len();
-        let mut words = Vec::with_capacity(count * width);
+        let mut words = Vec::with_capacity(count * self.defaults.len());
         for _ in 0..count {
-            if !self.lines.advance()? {
-                break;
-            }
-            let first = words.len();
-            words.extend_from_slice(&self.defaults);
-            self.parse(&mut words[first..])?;
+            let Some(row) = self.row()? else { break };
+            words.extend(row.iter().map(|span| span.ends[0]));
         }
         Ok(words)
     }
 
+    /// The next row; none at the end.
+    pub fn row(&mut self) -> Result<Option<Vec<Span>>, Error> {
+        if !self.lines.advance()? {
+            return Ok(None);
+        }
+        let mut row = self.defaults.clone();
+        self.parse(&mut row)?;
+        Ok(Some(row))
+    }
+
+    /// An error of a word of the row that was read last.
+    pub fn wrong(&self, word: usize, wrong: &Wrong) -> Error {
+        match (1..).zip(&self.columns).find(|(_, column)| column.words().contains(&word)) {
+            Some((number, _)) => self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help),
+            None => wrong.clone().into(),
+        }
+    }
+
     /// Parses the line at hand.
-    fn parse(&self, row: &mut [u32]) -> Result<(), Error> {
+    fn parse(&self, row: &mut [Span]) -> Result<(), Error> {
         let mut cells = self.lines.cells();
         for (number, column) in (1..).zip(&self.columns) {
-            let wrong = |wrong: values::Wrong| self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help);
+            let wrong = |wrong: Wrong| self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help);
             let text = cells.next().ok_or_else(|| self.ragged())?;
-            let bits = match column {
-                Column::Direction(word) => text.parse().map(f32::to_bits).map_err(|_| {
-                    let message = format!("`{}`: `{text}` is not a number", DIRECTIONS[*word]);
-                    wrong(values::Wrong { message, help: "write it as in 0.5, -1 or 2e-3".into() })
-                })?,
-                Column::Parameter(place) => values::bits(place.parameter, text).map_err(wrong)?,
+            let bits = match &column.target {
+                Target::Direction(word) => values::direction(DIRECTIONS[*word], text),
+                Target::Parameter(place) => values::bits(place.parameter, text),
             };
-            row[column.words()].fill(bits);
+            let bits = bits.map_err(wrong)?;
+            for span in &mut row[column.words()] {
+                match column.end {
+                    Some(end) => span.ends[end] = bits,
+                    None => span.ends = [bits; 2],
+                }
+            }
         }
-        if cells.next().is_some() { Err(self.ragged()) } else { Ok(()) }
+        if cells.next().is_some() {
+            return Err(self.ragged());
+        }
+        self.in_order(row)
+    }
+
+    /// Whether the intervals of a row begin with their lower ends.
+    fn in_order(&self, row: &[Span]) -> Result<(), Error> {
+        for (number, column) in (1..).zip(&self.columns).filter(|(_, column)| column.end == Some(1)) {
+            for word in column.words() {
+                if !values::in_order(column.scalar(), row[word].ends) {
+                    let lower = |other: &&Column| other.end == Some(0) && other.words().contains(&word);
+                    let lower = self.columns.iter().position(|other| lower(&other)).unwrap_or(number - 1);
+                    let text = |k: usize| self.lines.cells().nth(k).unwrap_or_default();
+                    let name = column.name.trim_end_matches(".hi");
+                    let Wrong { message, help } = values::reversed(name, text(lower), text(number - 1));
+                    return Err(self.lines.wrong(&format!("column {number}: {message}"), &help));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn ragged(&self) -> Error {
@@ -110,27 +173,54 @@ impl<'a> Rows<'a> {
 impl Column<'_> {
     /// Words of a row.
     fn words(&self) -> std::ops::Range<usize> {
-        match self {
-            Column::Direction(word) => *word..*word + 1,
-            Column::Parameter(place) => DIRECTIONS.len() + place.words.start..DIRECTIONS.len() + place.words.end,
+        match &self.target {
+            Target::Direction(word) => *word..*word + 1,
+            Target::Parameter(place) => DIRECTIONS.len() + place.words.start..DIRECTIONS.len() + place.words.end,
         }
+    }
+
+    fn scalar(&self) -> Scalar {
+        match &self.target {
+            Target::Direction(_) => Scalar::F32,
+            Target::Parameter(place) => place.parameter.scalar,
+        }
+    }
+
+    /// Whether both set the same.
+    fn overlaps(&self, other: &Column) -> bool {
+        let (a, b) = (self.words(), other.words());
+        let same_end = self.end.is_none() || other.end.is_none() || self.end == other.end;
+        same_end && a.start < b.end && b.start < a.end
+    }
+
+    /// Whether the other ends of the intervals, if it gives ends, are given as well.
+    fn has_partner(&self, columns: &[Column]) -> bool {
+        let Some(end) = self.end else { return true };
+        let given = |word: usize| columns.iter().any(|other| other.end == Some(1 - end) && other.words().contains(&word));
+        self.words().all(given)
     }
 }
 
 /// What a column of this name sets, or the remedy.
-fn column<'a>(name: &str, parameters: &'a [Parameter]) -> Result<Column<'a>, String> {
-    if let Some(word) = DIRECTIONS.iter().position(|direction| *direction == name) {
-        return Ok(Column::Direction(word));
+fn column<'a>(name: &str, kind: Kind, parameters: &'a [Parameter]) -> Result<Column<'a>, String> {
+    // Names of parameters hold no dot, and neither `lo` nor `hi` is a component.
+    let end = match kind {
+        Kind::Numbers => None,
+        Kind::Intervals => ENDS.iter().position(|end| name.ends_with(end)),
+    };
+    let stem = end.and_then(|end| name.strip_suffix(ENDS[end])).unwrap_or(name);
+    if let Some(word) = DIRECTIONS.iter().position(|direction| *direction == stem) {
+        return Ok(Column { name: name.into(), target: Target::Direction(word), end });
     }
-    if let Some(place) = values::find(parameters, name) {
-        return Ok(Column::Parameter(place));
+    if let Some(place) = values::find(parameters, stem) {
+        return Ok(Column { name: name.into(), target: Target::Parameter(place), end });
     }
     Err(if name.contains(|c: char| c == ';' || c.is_whitespace()) {
         "part columns by commas".into()
     } else if name.parse::<f32>().is_ok() {
         HEADER.into()
     } else {
-        values::unknown("column", parameters, &DIRECTIONS, name).help
+        values::unknown("column", parameters, &DIRECTIONS, stem).help
     })
 }
 

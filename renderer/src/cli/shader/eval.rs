@@ -3,18 +3,15 @@
 //! Directions go to the shader as they are given: nothing is normalised. Results are printed with as many digits as give the same
 //! float when read.
 
-use super::csv::Rows;
+use super::csv::{Kind, Rows};
 use super::evaluator::{Evaluator, OUTPUTS};
-use super::values;
-use super::{Assignment, Source, assignment, compile, images, is_stdin, output};
-use crate::cli::output::to_stdout;
+use super::files::{Files, Results};
+use super::values::{self, Span};
+use super::{Source, compile};
 use crate::cli::{Error, Exit};
-use lightbound::image::write::save;
 use lightbound::material::parameters::columns;
-use lightbound::texture::for_shaders::{self, ReadError};
-use lightbound_shader::{Entry, Shader, Texture};
+use lightbound_shader::{Entry, Shader};
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 const USAGE: &str = "\
 lightbound shader eval [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
@@ -47,17 +44,8 @@ pub struct Args {
     #[arg(long, value_name = "X,Y,Z", value_parser = direction, allow_hyphen_values = true, required_unless_present = "csv")]
     wo: Option<[f32; 3]>,
 
-    /// Evaluate the rows of a CSV file instead; - reads stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["wi", "wo"])]
-    csv: Option<PathBuf>,
-
-    /// Image for a texture of the shader: sRGB, repeated, with bilinear look-ups
-    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
-    texture: Vec<Assignment>,
-
-    /// File to write [default: stdout]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 }
 
 /// Parses `X,Y,Z`.
@@ -69,78 +57,33 @@ fn direction(text: &str) -> Result<[f32; 3], String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    let inputs = [Some(&args.source.file), args.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);
-    let inputs = inputs.chain(args.texture.iter().map(|(_, file)| Path::new(file)));
-    let output = output(args.output.as_deref(), &inputs.collect::<Vec<_>>())?;
-    if is_stdin(&args.source.file) && args.csv.as_deref().is_some_and(is_stdin) {
-        return Err(Error::Option {
-            message: "shader and rows cannot both come from stdin".into(),
-            help: "name a file for one of them".into(),
-        });
-    }
+    let mut results = args.files.results(&args.source)?;
     let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
     let (settings, assignments) = args.source.settings(&shader)?;
-    let words = values::assign(shader.parameters(), shader.overrides(), &assignments)?;
-    let textures = textures(&shader, &args.texture)?;
+    let words = values::assign(shader.parameters(), shader.overrides(), &assignments, values::bits)?;
+    let textures = args.files.textures(&shader)?;
     let kernel = compile(&shader, Entry::Brdf, &settings, args.source.target())?;
     let mut evaluator = Evaluator::new(kernel, shader.sides(), textures);
-    // What goes to a file is held until it is whole, so that it can be saved elsewhere where it cannot be written.
-    let mut whole = Vec::new();
-    let mut write = |text: &[u8]| match output {
-        None => to_stdout(text),
-        Some(_) => {
-            whole.extend_from_slice(text);
-            Ok(true)
+    match (&args.files.csv, args.wi, args.wo) {
+        (Some(path), ..) => {
+            let words: Vec<_> = words.into_iter().map(|word| word.map(Span::from)).collect();
+            stream(&mut Rows::open(path, Kind::Numbers, shader.parameters(), &words)?, &mut evaluator, &mut results)?;
         }
-    };
-    match (&args.csv, args.wi, args.wo) {
-        (Some(path), ..) => stream(&mut Rows::open(path, shader.parameters(), &words)?, &mut evaluator, write)?,
         (None, Some(wi), Some(wo)) => {
-            let row = row(&shader, wi, wo, &words)?;
+            let directions = wi.into_iter().chain(wo).map(f32::to_bits);
+            let row: Vec<_> = directions.chain(values::all(shader.parameters(), words)?).collect();
             let [values] = evaluator.run(&row)[..] else { unreachable!("a row in, a row out") };
-            write(single(&values).as_bytes())?;
+            results.write(single(&values).as_bytes())?;
         }
         (None, ..) => unreachable!("options without --csv have --wi and --wo"),
     }
-    if let Some(output) = output {
-        output.write(|path| save(path, &whole))?;
-    }
+    results.finish()?;
     evaluator.warn();
     Ok(Exit::Done)
 }
 
-/// The textures of a shader, read from files.
-fn textures(shader: &Shader, given: &[Assignment]) -> Result<Vec<Texture>, Error> {
-    let names: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
-    if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) {
-        return Err(values::unknown("texture", &[], &names, name).into());
-    }
-    let read = |file: &str| {
-        for_shaders::read(Path::new(file)).map_err(|error| match error {
-            ReadError::Image(error) => {
-                Error::Data { message: error.to_string(), help: "check the path after --texture".into() }
-            }
-            ReadError::TooLarge(error) => Error::Data { message: format!("{file}: {error}"), help: error.remedy() },
-        })
-    };
-    images(shader, given)?.into_iter().map(read).collect()
-}
-
-/// The words of a single evaluation.
-fn row(shader: &Shader, wi: [f32; 3], wo: [f32; 3], words: &[Option<u32>]) -> Result<Vec<u32>, Error> {
-    if let Some(name) = values::missing(shader.parameters(), words) {
-        return Err(values::no_value(&name).into());
-    }
-    let directions = wi.into_iter().chain(wo).map(f32::to_bits);
-    Ok(directions.chain(words.iter().copied().flatten()).collect())
-}
-
-/// Evaluates all rows, a batch at a time; `write` takes the text and tells whether anybody wants more of it.
-fn stream(
-    rows: &mut Rows,
-    evaluator: &mut Evaluator,
-    mut write: impl FnMut(&[u8]) -> Result<bool, Error>,
-) -> Result<(), Error> {
+/// Evaluates all rows, a batch at a time.
+fn stream(rows: &mut Rows, evaluator: &mut Evaluator, results: &mut Results) -> Result<(), Error> {
     /// Enough to hide what a batch costs.
     const BATCH: usize = 4096;
     let mut text = format!("{}\n", OUTPUTS.join(",")).into_bytes();
@@ -150,7 +93,7 @@ fn stream(
             // `Debug` of floats is the shortest text that reads as the same float.
             writeln!(text, "{r:?},{g:?},{b:?},{sr:?},{sg:?},{sb:?}").expect("memory takes all");
         }
-        if !write(&text)? || words.is_empty() {
+        if !results.write(&text)? || words.is_empty() {
             return Ok(());
         }
         text.clear();

@@ -73,7 +73,7 @@ impl Evaluator {
     /// Prints what is remarkable about the rows so far.
     pub fn warn(&self) {
         let Remarks { all, stretched, behind, capped } = self.remarks;
-        let rows = |n: usize| if all == 1 { "here".to_owned() } else { format!("in {n} of {all} rows") };
+        let rows = |n: usize| in_rows(n, all);
         if stretched > 0 {
             console::warn(&format!("wi or wo is not a unit vector {}; the shader got it as it is", rows(stretched)));
         }
@@ -86,6 +86,19 @@ impl Evaluator {
     }
 }
 
-fn is_unit([x, y, z]: [f32; 3]) -> bool {
-    (x * x + y * y + z * z - 1.0).abs() <= UNIT
+/// How to say in how many rows something is so.
+pub fn in_rows(n: usize, all: usize) -> String {
+    if all == 1 { "here".to_owned() } else { format!("in {n} of {all} rows") }
+}
+
+/// Whether a box holds a unit vector.
+pub fn holds_unit(direction: [[f32; 2]; 3]) -> bool {
+    let least = |[low, high]: [f32; 2]| if low <= 0.0 && high >= 0.0 { 0.0 } else { low.abs().min(high.abs()) };
+    let most = |[low, high]: [f32; 2]| low.abs().max(high.abs());
+    let squared = |v: [f32; 3]| v.iter().map(|x| x * x).sum::<f32>();
+    squared(direction.map(least)) <= 1.0 + UNIT && squared(direction.map(most)) >= 1.0 - UNIT
+}
+
+fn is_unit(direction: [f32; 3]) -> bool {
+    holds_unit(direction.map(|x| [x; 2]))
 }

@@ -1,13 +1,16 @@
 //! `lightbound shader`: what the compiler makes of a material's WGSL.
 
+mod bound;
 mod check;
 mod csv;
 mod eval;
 mod evaluator;
+mod files;
 mod list;
 mod preview;
 mod show;
 mod values;
+mod variant;
 
 use super::output::Output;
 use super::{Error, Exit};
@@ -32,6 +35,8 @@ pub enum Command {
     Show(show::Args),
     /// Evaluate the BRDF at given directions
     Eval(eval::Args),
+    /// Bound the BRDF times the cosine over boxes of directions and parameters
+    Bound(bound::Args),
     /// Render a ball of the material
     Preview(preview::Args),
 }
@@ -43,6 +48,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
         Command::Eval(args) => eval::run(args),
+        Command::Bound(args) => bound::run(args),
         Command::Preview(args) => preview::run(args),
     }
 }
@@ -57,7 +63,7 @@ struct Source {
     #[arg(long, value_name = "TARGET", value_parser = target_name())]
     target: Option<Target>,
 
-    /// Value of an override; of `eval` and `preview` also of a parameter, where one number sets all components of a vector
+    /// Value of an override; of `eval`, `bound` and `preview` also of a parameter, where one number sets all components of a vector
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<Assignment>,
 }
@@ -74,6 +80,12 @@ fn assignment(text: &str) -> Result<Assignment, String> {
 /// Parses the name of a target.
 pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
     PossibleValuesParser::new(Target::ALL.map(Target::name)).map(|name| name.parse().expect("possible values are targets"))
+}
+
+/// Reads a shader: a file, or a name of the library; - is stdin.
+pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
+    let source = Source { file: file.to_owned(), target: None, set: vec![] };
+    Ok(Shader::parse(&source.name(), &source.read()?)?)
 }
 
 impl Source {
@@ -106,7 +118,7 @@ impl Source {
             None => Ok(settings),
             Some((name, _)) if values::find(shader.parameters(), name).is_some() => Err(Error::Data {
                 message: format!("`{name}` is a parameter, which is an input of compiled code"),
-                help: "--set takes values of parameters for `lightbound shader eval` and `preview` alone".into(),
+                help: "--set takes values of parameters for `lightbound shader eval`, `bound` and `preview` alone".into(),
             }),
             Some((name, _)) => Err(values::unknown("override", shader.overrides(), &[], name).into()),
         }

@@ -105,7 +105,7 @@ fn default_output(shader: &Path) -> PathBuf {
 /// The material in the language of scenes, its textures before it.
 fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<String, Error> {
     let (settings, assignments) = source.settings(shader)?;
-    let words = values::assign(shader.settable(), shader.overrides(), &assignments)?;
+    let words = values::assign(shader.settable(), shader.overrides(), &assignments, values::bits)?;
     let mut text = String::new();
     for (name, file) in images {
         text += &texture(shader, name, file)?;

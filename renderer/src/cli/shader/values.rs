@@ -1,12 +1,13 @@
 //! Values of a shader's parameters, as options and columns give them.
 //!
 //! A parameter goes by its name, which sets all of its components, and each component of a vector by `.r .g .b .a` or
-//! `.x .y .z .w`.
+//! `.x .y .z .w`. Where intervals are taken, a value is a number or `LO..HI`.
 
 use crate::cli::console::count;
 use lightbound::material::parameters::takes;
 use lightbound::scene::diagnostics::did_you_mean;
 use lightbound_shader::{Parameter, Scalar};
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A parameter, or a component of it.
@@ -45,21 +46,38 @@ pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<Place<'a>> {
     None
 }
 
-/// The words of all parameters, where they have a default.
-pub fn defaults(parameters: &[Parameter]) -> Vec<Option<u32>> {
+/// A word, or an interval of words with both ends, by their bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Lower and upper end.
+    pub ends: [u32; 2],
+    /// Whether it was given as an interval; else the ends are equal.
+    pub interval: bool,
+}
+
+impl From<u32> for Span {
+    fn from(bits: u32) -> Span {
+        Span { ends: [bits; 2], interval: false }
+    }
+}
+
+/// The values of all parameters' words, where they have a default.
+pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
     let words = |parameter: &Parameter| {
-        let default = |k: usize| parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]));
+        let default = |k: usize| parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]).into());
         (0..parameter.size).map(default).collect::<Vec<_>>()
     };
     parameters.iter().flat_map(words).collect()
 }
 
-/// The words of parameters: what is set, by names and texts, and else their defaults; `overrides` are set elsewhere.
-pub fn assign(
+/// The values of parameters' words: what is set, by names and by texts that `read` reads, and else their defaults; `overrides` are
+/// set elsewhere.
+pub fn assign<T: From<u32>>(
     parameters: &[Parameter],
     overrides: &[Parameter],
     assignments: &[&(String, String)],
-) -> Result<Vec<Option<u32>>, Wrong> {
+    read: impl Fn(&Parameter, &str) -> Result<T, Wrong>,
+) -> Result<Vec<Option<T>>, Wrong> {
     let mut words = defaults(parameters);
     for (name, text) in assignments {
         let overrides = || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
@@ -70,20 +88,28 @@ pub fn assign(
             return Err(Wrong { message, help: "one number sets all components".into() });
         }
         for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
-            words[word] = Some(bits(place.parameter, text)?);
+            words[word] = Some(read(place.parameter, text)?);
         }
     }
     Ok(words)
 }
 
 /// The first parameter, or component of one, that has no value yet.
-pub fn missing(parameters: &[Parameter], words: &[Option<u32>]) -> Option<String> {
+pub fn missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
     let names = parameters.iter().flat_map(Parameter::words).zip(words);
     let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
     let name = missing.next()?;
     // One without any is named as a whole.
     let stem = name.strip_suffix(".x").filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
     Some(stem.map_or(name.clone(), str::to_owned))
+}
+
+/// The values of all words, of which none may be missing.
+pub fn all<T>(parameters: &[Parameter], words: Vec<Option<T>>) -> Result<Vec<T>, Wrong> {
+    match missing(parameters, &words) {
+        Some(name) => Err(no_value(&name)),
+        None => Ok(words.into_iter().flatten().collect()),
+    }
 }
 
 /// What to say of a parameter that is [`missing`].
@@ -118,6 +144,53 @@ pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str
 /// The bits of a value, if it is of the parameter's type and in its range.
 pub fn bits(parameter: &Parameter, text: &str) -> Result<u32, Wrong> {
     read(parameter, text).map(|(bits, _)| bits)
+}
+
+/// A number or an interval, `LO..HI`, of a parameter.
+pub fn span(parameter: &Parameter, text: &str) -> Result<Span, Wrong> {
+    interval(&parameter.name, parameter.scalar, text, |text| bits(parameter, text))
+}
+
+/// A number or an interval, `LO..HI`, of a component of a direction.
+pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
+    interval(name, Scalar::F32, text, |text| direction(name, text))
+}
+
+/// The bits of a component of a direction.
+pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
+    text.parse().map(f32::to_bits).map_err(|_| Wrong {
+        message: format!("`{name}`: `{text}` is not a number"),
+        help: "write it as in 0.5, -1 or 2e-3".into(),
+    })
+}
+
+fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Result<u32, Wrong>) -> Result<Span, Wrong> {
+    let Some((low, high)) = text.split_once("..") else { return Ok(read(text.trim())?.into()) };
+    let (low, high) = (low.trim(), high.trim());
+    if low.is_empty() || high.is_empty() {
+        let help = "write an interval with both ends, as in 0.2..0.4".into();
+        return Err(Wrong { message: format!("`{name}`: `{text}` lacks an end"), help });
+    }
+    let ends = [read(low)?, read(high)?];
+    if !in_order(scalar, ends) {
+        return Err(reversed(name, low, high));
+    }
+    Ok(Span { ends, interval: true })
+}
+
+/// Whether the lower end of an interval is not above the upper one; NaN, which is told of elsewhere, is not.
+pub fn in_order(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
+    match scalar {
+        Scalar::F32 => f32::from_bits(low).partial_cmp(&f32::from_bits(high)) != Some(Ordering::Greater),
+        Scalar::I32 => low as i32 <= high as i32,
+        Scalar::U32 | Scalar::Bool => low <= high,
+    }
+}
+
+/// What to say of an interval whose lower end is above the upper one.
+pub fn reversed(name: &str, low: &str, high: &str) -> Wrong {
+    let help = "the lower end of an interval comes first, and is at most the upper one".into();
+    Wrong { message: format!("`{name}`: the lower end {low} is above the upper end {high}"), help }
 }
 
 /// A value as bits and as a number.
@@ -215,5 +288,32 @@ mod tests {
         {
             assert!(bits(name, text).unwrap_err().contains("is not"), "{name} {text}");
         }
+    }
+
+    #[test]
+    fn intervals_have_their_ends_in_order() {
+        let parameters = parameters();
+        let read = |name: &str, text: &str| {
+            let span = span(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message)?;
+            Ok((span.ends, span.interval))
+        };
+        assert_eq!(read("exponent", "-1..2.5"), Ok(([-1.0f32, 2.5].map(f32::to_bits), true)));
+        // Dots without a digit at their side.
+        assert_eq!(read("exponent", "1. .. .5e1"), Ok(([1.0f32, 5.0].map(f32::to_bits), true)));
+        assert_eq!(read("exponent", "3...5e1"), Ok(([3.0f32, 5.0].map(f32::to_bits), true)));
+        assert_eq!(read("kd", "0.1"), Ok(([0.1f32.to_bits(); 2], false)));
+        assert_eq!(read("offset", "-2..3"), Ok(([-2i32 as u32, 3], true)));
+        assert_eq!(read("metal", "false..true"), Ok(([0, !0], true)));
+        for (name, text, said) in [
+            ("exponent", "2..1", "`exponent`: the lower end 2 is above the upper end 1"),
+            ("metal", "true..false", "`metal`: the lower end true is above the upper end false"),
+            ("exponent", "..1", "`exponent`: `..1` lacks an end"),
+            ("exponent", "1..", "`exponent`: `1..` lacks an end"),
+            ("exponent", "1..nan", "`exponent`: `nan` is not a number"),
+            ("kd", "0.05..0.2", "`kd`: 0.2 is out of range"),
+        ] {
+            assert_eq!(read(name, text), Err(said.to_owned()), "{text}");
+        }
+        assert!(direction_span("wi.x", "-0.5..").is_err() && direction_span("wi.x", "0.5..-0.5").is_err());
     }
 }

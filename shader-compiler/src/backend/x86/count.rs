@@ -27,6 +27,21 @@ impl Code {
         std::iter::from_fn(move || decoder.can_decode().then(|| decoder.decode())).filter(|i| i.code() != Encoding::Inc_rm64)
     }
 
+    /// Number of instructions that compute something: those on vectors that are no movement, no test before a jump and no
+    /// constant made out of nothing.
+    pub fn computing(&self) -> usize {
+        let computes = |i: &Instruction| {
+            let register = i.op0_register();
+            let idle = matches!(i.mnemonic(), Mnemonic::Movaps | Mnemonic::Vmovaps | Mnemonic::Ptest | Mnemonic::Vptest);
+            let operands = i.op_count();
+            let made = operands > 1 && (1..operands).all(|k| i.op_register(k) == register);
+            let constant =
+                made && matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd);
+            (register.is_xmm() || register.is_ymm()) && !idle && !constant
+        };
+        self.instructions().filter(computes).count()
+    }
+
     /// Static counts.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();

@@ -17,6 +17,8 @@ mod predicate {
     pub const EQ: u32 = 0;
     pub const LT: u32 = 1;
     pub const LE: u32 = 2;
+    /// One of the two is NaN.
+    pub const UNORDERED: u32 = 3;
     /// The complement of each is this much further.
     pub const NOT: u32 = 4;
 }
@@ -356,7 +358,9 @@ impl Selector<'_> {
             Op::SMax => self.binary(Opcode::SMax, dst, a, b),
             Op::UMin => self.binary(Opcode::UMin, dst, a, b),
             Op::UMax => self.binary(Opcode::UMax, dst, a, b),
+            Op::BAnd if let [Some(x), Some(y)] = [a, b].map(|value| self.is_number(value)) => self.unordered(dst, [x, y], true),
             Op::And | Op::BAnd => self.and(dst, a, b),
+            Op::BOr if let [Some(x), Some(y)] = [a, b].map(|value| self.is_nan(value)) => self.unordered(dst, [x, y], false),
             Op::Or | Op::BOr => self.binary(Opcode::Or, dst, a, b),
             Op::Xor | Op::BXor => self.binary(Opcode::Xor, dst, a, b),
             Op::Shl => self.shift(Opcode::Shl, dst, a, b),
@@ -393,6 +397,29 @@ impl Selector<'_> {
                 }
             }
             _ => unreachable!("comparisons of floats"),
+        }
+    }
+
+    /// Whether one of two is NaN, or the complement.
+    fn unordered(&mut self, dst: Var, [a, b]: [Value; 2], complement: bool) {
+        let (a, b) = (self.read(a), self.read(b));
+        let not = if complement { predicate::NOT } else { 0 };
+        self.push_full(Opcode::CmpCommutative, dst, [a, b, a], predicate::UNORDERED + not);
+    }
+
+    /// The float of which a value that has one use says whether it is a number.
+    fn is_number(&self, value: Value) -> Option<Value> {
+        match self.only_use(value)? {
+            (Op::Eq, [a, b, _]) if a == b => Some(a),
+            _ => None,
+        }
+    }
+
+    /// The float of which a value that has one use says whether it is NaN.
+    fn is_nan(&self, value: Value) -> Option<Value> {
+        match self.only_use(value)? {
+            (Op::BNot, [number, ..]) => self.is_number(number),
+            _ => None,
         }
     }
 

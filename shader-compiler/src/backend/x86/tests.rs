@@ -279,3 +279,25 @@ fn outputs_that_are_gone_are_not_written() {
     function.outputs.clear();
     Code::compile(&function, Target::Sse);
 }
+
+#[test]
+fn two_tests_for_nan_are_one_instruction() {
+    let count = |function: &Function| Code::compile(function, Target::Sse).counts().total;
+    let of = |merge: Op, complement: bool| {
+        let mut b = Builder::new("tests", Rules::Exact);
+        let inputs = ["a", "b"].map(|name| b.input(name, Type::F32));
+        // Values that are computed, as those that are tested are.
+        let [x, y] = inputs.map(|input| b.op(Op::Sqrt, &[input]));
+        let tests = [x, y].map(|value| {
+            let number = b.op(Op::Eq, &[value, value]);
+            if complement { b.op(Op::BNot, &[number]) } else { number }
+        });
+        let both = b.op(merge, &tests);
+        b.finish([("out".to_owned(), both)])
+    };
+    for (merge, complement) in [(Op::BOr, true), (Op::BAnd, false), (Op::BOr, false), (Op::BAnd, true)] {
+        let function = of(merge, complement);
+        check_native(&function, &special_rows(&function.inputs, 2000, 5), &format!("{merge:?}"));
+    }
+    assert_eq!(count(&of(Op::BOr, true)), count(&of(Op::BOr, false)) - 2);
+}

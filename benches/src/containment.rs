@@ -1,0 +1,256 @@
+//! Bounding shaders against point shaders: does each bound contain, and are optimized bounds the naive ones?
+//!
+//! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes of operations, of all shaders that
+//! there are, and of random functions; with it, operations of one argument, over all words.
+
+use crate::report::{print_head, print_row};
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
+use lightbound_shader::ir::Op;
+use lightbound_shader::ir::random::Random;
+use lightbound_shader::{Settings, Shader, Target};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Holds bounds against the results of members of random boxes, without tolerance.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Results to hold against bounds, as 1000 or 1e9
+    #[arg(long, default_value = "1e8", value_parser = count)]
+    checks: u64,
+    /// Seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Only what has this in its name
+    #[arg(long)]
+    only: Option<String>,
+    /// Only code for these: all that this machine runs, unless given
+    #[arg(long)]
+    target: Vec<Target>,
+    /// Operations of one argument, with all boxes of one word and of two neighbours, and many of more; `--checks` does not count
+    #[arg(long)]
+    exhaustive: bool,
+    /// With `--exhaustive`: only one block of 65536 words in so many
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    sparse: u64,
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1e15).contains(&number) { Ok(number as u64) } else { Err("not between 0 and 1e15".to_owned()) }
+}
+
+/// Checks, and prints what is wrong and a table.
+pub fn run(args: &Args) -> ExitCode {
+    // Panics are faults, and told as such.
+    std::panic::set_hook(Box::new(|_| {}));
+    let table = if args.exhaustive { exhaustive(args) } else { random(args) };
+    print_head(&["subject", "checks", "exempt", "violations", "differ", "unforeseen", "panics"].map(String::from));
+    let mut total = Tally::default();
+    for (name, tally) in table {
+        print_tally(&name, &tally);
+        total.add(tally);
+    }
+    print_tally("all", &total);
+    if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn print_tally(name: &str, tally: &Tally) {
+    let Tally { checks, exempt, violations, differ, unforeseen, panics, .. } = tally;
+    let figures = [checks, exempt, violations, differ, unforeseen, panics].map(u64::to_string);
+    print_row(std::iter::once(name.to_owned()).chain(figures));
+}
+
+/// What is checked over and over, with another seed each time.
+enum Job {
+    Op(Op),
+    Shader(String, Box<[Integrand; 2]>),
+    Random,
+}
+
+impl Job {
+    fn name(&self) -> &str {
+        match self {
+            Job::Op(op) => op.name(),
+            Job::Shader(name, _) => name,
+            Job::Random => "random functions",
+        }
+    }
+
+    /// A subject, and how many boxes it is worth.
+    fn subject(&self, seed: u64) -> (Subject, usize) {
+        let random = &mut Random::new(seed);
+        match self {
+            Job::Op(op) => (Subject::op(*op, seed), 256),
+            Job::Random => {
+                let subject = Subject::random(seed);
+                if random.once_in(3) { (subject.deep(), 16) } else { (subject, 48) }
+            }
+            Job::Shader(name, integrands) => {
+                let spans = *random.pick(&[Spans::Light, Spans::All]);
+                let ranges = *random.pick(&[Some(Ranges::Declared), Some(Ranges::Paper), None]);
+                let frame = random.below(2);
+                let name = format!("{name}, {} frame", ["local", "world"][frame]);
+                let subject = Subject::material(&name, &integrands[frame], spans, ranges);
+                if random.once_in(4) { (subject.deep(), 8) } else { (subject, 128) }
+            }
+        }
+    }
+}
+
+/// All operations, all shaders, and random functions several times.
+fn jobs(args: &Args) -> Vec<Job> {
+    // `any` makes sense only within lowered functions.
+    let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
+    let shaders = folders.iter().flat_map(|folder| shaders(&root.join(folder)));
+    let all = ops.chain(shaders).chain((0..100).map(|_| Job::Random));
+    all.filter(|job| args.only.as_ref().is_none_or(|only| job.name().contains(only))).collect()
+}
+
+fn shaders(folder: &Path) -> Vec<Job> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    paths.sort();
+    let job = |path: &Path| {
+        let name = path.file_name().expect("it is a file").to_string_lossy().into_owned();
+        let source = std::fs::read_to_string(path).expect("the file can be read");
+        let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
+        let integrand = |frame| Integrand::new(&shader, &settings, frame).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        Job::Shader(name.clone(), Box::new([Frame::Local, Frame::World].map(integrand)))
+    };
+    paths.iter().map(|path| job(path)).collect()
+}
+
+/// Rounds of loops: few, so that some reach the cap.
+const LOOP_CAP: u32 = 200;
+
+/// Members of a box.
+const MEMBERS: usize = 16;
+
+/// Rounds of loops in bounding shaders; some give up before the point shader does.
+fn loop_cap(seed: u64) -> u32 {
+    if seed.is_multiple_of(5) { 7 } else { LOOP_CAP }
+}
+
+fn random(args: &Args) -> BTreeMap<String, Tally> {
+    let (jobs, targets) = (jobs(args), if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
+    let explained = AtomicUsize::new(0);
+    let work = |index: usize| {
+        let job = &jobs[index % jobs.len()];
+        // Each session has a seed of its own, which is printed.
+        let seed = Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
+        let (subject, boxes) = job.subject(seed);
+        let interpreted = args.target.is_empty() && seed.is_multiple_of(24);
+        let target = if interpreted { Target::Interpreter } else { *Random::new(seed).pick(&targets) };
+        let boxes = if target == Target::Interpreter { boxes.div_ceil(8) } else { boxes };
+        let mut tally = Checker::check(&subject, target, loop_cap(seed), seed, boxes, MEMBERS);
+        if let Some(fault) = tally.faults.first_mut()
+            && explained.fetch_add(1, Ordering::Relaxed) < EXPLAINED
+        {
+            explain(job, &subject, fault, seed);
+        }
+        (job.name().to_owned(), tally)
+    };
+    let all = AtomicU64::new(0);
+    sessions(|tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks && !jobs.is_empty(), work)
+}
+
+/// Functions that show faults are made small for so many of them.
+const EXPLAINED: usize = 40;
+
+/// Adds to a fault the function that shows it.
+fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
+    match job {
+        Job::Op(_) => fault.note.push_str(&subject.point.to_string()),
+        Job::Random => {
+            let (subject, found) = Checker::reduced(subject, fault, loop_cap(seed), seed);
+            let (bounds, point) = (subject.inputs, subject.point);
+            let found = found.map(|found| found.to_string()).unwrap_or_default();
+            fault.note.push_str(&format!("reduced: {found}inputs {bounds:#?}\n{point}"));
+        }
+        Job::Shader(..) => {}
+    }
+}
+
+/// So many sessions of a job tell what is wrong.
+const TOLD: u64 = 3;
+
+/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name.
+fn sessions(go_on: impl Fn(&Tally) -> bool + Sync, work: impl Fn(usize) -> (String, Tally) + Sync) -> BTreeMap<String, Tally> {
+    let (next, table, start) = (AtomicUsize::new(0), Mutex::new(BTreeMap::<String, (Tally, u64)>::new()), Instant::now());
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let running = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        let run = || {
+            let mut last = Tally::default();
+            while go_on(&last) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                running.lock().expect("no thread panics").insert(index, Instant::now());
+                let (name, tally) = work(index);
+                running.lock().expect("no thread panics").remove(&index);
+                let mut table = table.lock().expect("no thread panics");
+                let (sum, told) = table.entry(name).or_default();
+                if tally.is_faulty() && *told < TOLD {
+                    *told += 1;
+                    tally.faults.iter().for_each(|fault| eprintln!("{fault}"));
+                }
+                last = Tally { faults: vec![], ..tally };
+                sum.add(last.clone());
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        let mut told = start;
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(Duration::from_millis(20));
+            if told.elapsed() > Duration::from_secs(20) {
+                told = Instant::now();
+                let checks: u64 =
+                    table.lock().expect("no thread panics").values().map(|(tally, _)| tally.checks + tally.exempt).sum();
+                eprintln!("{checks:.2e} checks in {:.0?}", start.elapsed());
+                for (index, since) in running.lock().expect("no thread panics").iter() {
+                    if since.elapsed() > Duration::from_secs(60) {
+                        eprintln!("session {index} has run for {:.0?}", since.elapsed());
+                    }
+                }
+            }
+        }
+    });
+    println!("{:.0?}, {threads} threads\n", start.elapsed());
+    table.into_inner().expect("no thread panics").into_iter().map(|(name, (tally, _))| (name, tally)).collect()
+}
+
+/// Sizes of windows, as powers of two: neighbours in all blocks, more in some.
+fn longest(block: usize) -> u32 {
+    if block.is_multiple_of(32) { 16 } else { 1 }
+}
+
+fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
+    let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
+    let left = AtomicUsize::new(ops.len() + 1);
+    let work = |index: usize| {
+        let op = ops[index];
+        let start = Instant::now();
+        let tally = std::panic::catch_unwind(|| over_all(op, args.sparse));
+        eprintln!("{} in {:.0?}", op.name(), start.elapsed());
+        (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
+    };
+    sessions(|_| left.fetch_sub(1, Ordering::Relaxed) > 1, work)
+}
+
+/// An operation over all words, with windows up to everything, or over some blocks of them.
+fn over_all(op: Op, sparse: u64) -> Tally {
+    let (mut windows, mut tally) = (Windows::new(op), Tally::default());
+    let taken = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
+    let blocks: Vec<_> = taken.map(|block| windows.block(block, longest(block), &mut tally)).collect();
+    if sparse == 1 {
+        windows.far(&blocks, &mut tally);
+    }
+    tally
+}

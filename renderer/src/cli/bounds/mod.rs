@@ -1,0 +1,244 @@
+//! `lightbound bounds`: what bounding shaders cost beside the point shaders that they bound, naive and optimized, and what the
+//! optimizations add; beside it the figures of Clarberg et al. 2010, §6.1.
+//!
+//! For each shader there is one point shader, and for each of the inputs that are intervals (light directions ω̂, or all, x̂ and ω̂)
+//! and each choice of sides a naive and an optimized bounding shader. All of them are compiled for one target and run in turn, in one
+//! process, over the same [boxes](lightbound_shader::cost::boxes), the point shader over members of them, after a check that naive and
+//! optimized code give the same bounds. Ratios are to the point shader; averages over shaders are arithmetic means of ratios, and of
+//! what each shader saves, as in the paper.
+
+mod figure;
+mod paper;
+mod report;
+mod study;
+mod svg;
+mod table;
+
+use super::output::{Output, to_stdout};
+use super::shader::{parse, target_name, unavailable};
+use super::{Error, Exit};
+use clap::ValueEnum;
+use lightbound::image::write::save;
+use lightbound_shader::interval::Nan;
+use lightbound_shader::{Shader, Target, bounding, lift};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use study::{Setup, Study, Variant};
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound bounds
+  lightbound bounds --shader ward --shader mine.wgsl --frame local --ranges declared
+  lightbound bounds --nan propagate --target avx2 --format json > bounds.json
+  lightbound bounds --svg figure.svg
+
+Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that are executed
+on average, and ticks of the time-stamp counter, which are proportional to cycles.";
+
+/// The shaders of Clarberg et al. 2010.
+const SIX: [&str; 6] = ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];
+/// Those of its figure 3.
+const DISSECTED: [&str; 2] = ["isoward", "ashikhmin"];
+
+/// Options of `bounds`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Shader in WGSL: a file, or a name of the library; may be repeated [default: the six of Clarberg et al. 2010]
+    #[arg(long, value_name = "NAME|FILE")]
+    shader: Vec<PathBuf>,
+
+    /// Where directions are given; world has the frame as an input [default: world, then local in a further table]
+    #[arg(long, value_enum)]
+    frame: Option<Frame>,
+
+    /// What is known of inputs: that they are finite and parameters not negative, or their declared ranges and that directions are
+    /// unit vectors [default: paper, then declared in a further table]
+    #[arg(long, value_enum)]
+    ranges: Option<Ranges>,
+
+    /// Which inputs are intervals [default: light, and all]
+    #[arg(long, value_enum)]
+    inputs: Option<Inputs>,
+
+    /// Which bounds are computed [default: upper, and both]
+    #[arg(long, value_enum)]
+    sides: Option<Sides>,
+
+    /// What is done about NaN [default: ignore, as the paper's tables; upper bounds also propagate]
+    #[arg(long, value_enum)]
+    nan: Option<NanMode>,
+
+    /// Instruction set
+    #[arg(long, value_name = "TARGET", value_parser = target_name(), default_value = "sse")]
+    target: Target,
+
+    /// How results are printed
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// Picture to write of what each optimization adds, for isoward and ashikhmin or the shaders given
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Rounds of measuring, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+}
+
+/// Defines an option whose values have the names that JSON has, for a type of the compiler.
+macro_rules! option {
+    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+        #[serde(rename_all = "lowercase")]
+        enum $name { $($(#[$variant_doc])* $variant),* }
+
+        impl $name {
+            fn of(self) -> $of {
+                match self { $($name::$variant => $to),* }
+            }
+        }
+    };
+}
+
+option! {
+    /// Where directions are given.
+    Frame = bounding::Frame {
+        /// In the world, the frame being an input
+        World => bounding::Frame::World,
+        /// In the shading frame
+        Local => bounding::Frame::Local,
+    }
+}
+option! {
+    /// What is known of inputs.
+    Ranges = bounding::Ranges {
+        /// Inputs are finite, parameters not negative
+        Paper => bounding::Ranges::Paper,
+        /// Parameters are in their declared ranges, directions are unit vectors
+        Declared => bounding::Ranges::Declared,
+    }
+}
+option! {
+    /// Which inputs are intervals.
+    Inputs = bounding::Spans {
+        /// The light direction
+        Light => bounding::Spans::Light,
+        /// All
+        All => bounding::Spans::All,
+    }
+}
+option! {
+    /// Which bounds are computed.
+    Sides = lift::Sides {
+        /// Upper ones
+        Upper => lift::Sides::Upper,
+        /// Both
+        Both => lift::Sides::Both,
+    }
+}
+option! {
+    /// What is done about NaN.
+    NanMode = Nan {
+        /// A NaN in the box makes the bound NaN or infinite
+        Propagate => Nan::Propagate,
+        /// Bounds are never NaN
+        Suppress => Nan::Suppress,
+        /// Bounds hold where no NaN is met
+        Ignore => Nan::Ignore,
+    }
+}
+
+impl Inputs {
+    /// How the paper writes the bounding shader.
+    fn formula(self) -> &'static str {
+        match self {
+            Inputs::Light => "s(x, ω̂)",
+            Inputs::All => "s(x̂, ω̂)",
+        }
+    }
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Aligned tables, and bars
+    Text,
+    /// The same for Markdown
+    Markdown,
+    /// A list of records
+    Json,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    if args.target == Target::Interpreter {
+        return Err(Error::Option {
+            message: "the interpreter has no machine code to be measured".into(),
+            help: "name a machine, as in --target sse".into(),
+        });
+    }
+    if !args.target.is_available() {
+        return Err(unavailable(args.target));
+    }
+    let svg = args.svg.as_deref().map(Output::check).transpose()?;
+    let shaders = named(&args.shader, &SIX)?;
+    let studies = args
+        .setups()
+        .into_iter()
+        .map(|setup| Study::run(&shaders, setup, &args.variants(), args.rounds as usize))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let dissected = if args.format == Format::Json && svg.is_none() { vec![] } else { named(&args.shader, &DISSECTED)? };
+    let panels = figure::panels(&dissected, studies[0].setup)?;
+    if let Some(output) = svg {
+        output.write(|path| save(path, svg::draw(&panels, args.target).as_bytes()))?;
+    }
+    let text = match args.format {
+        Format::Json => {
+            let records: Vec<_> = studies.iter().flat_map(|study| &study.records).collect();
+            serde_json::to_string_pretty(&records).expect("records are plain data") + "\n"
+        }
+        format => report::text(&studies, &panels, args, format == Format::Markdown),
+    };
+    to_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Shaders under their names: those that are given, or those of the library.
+fn named(given: &[PathBuf], otherwise: &[&str]) -> Result<Vec<(String, Shader)>, Error> {
+    let paths: Vec<PathBuf> = if given.is_empty() { otherwise.iter().map(PathBuf::from).collect() } else { given.to_vec() };
+    let named = |path: &PathBuf| Ok((name(path), parse(path)?));
+    paths.iter().map(named).collect()
+}
+
+/// `ward` of `shaders/ward.wgsl`.
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl Args {
+    /// One table for what is asked for; two where nothing is.
+    fn setups(&self) -> Vec<Setup> {
+        let setup = |frame, ranges| Setup { frame, ranges, target: self.target };
+        match (self.frame, self.ranges) {
+            (None, None) => vec![setup(Frame::World, Ranges::Paper), setup(Frame::Local, Ranges::Declared)],
+            (frame, ranges) => vec![setup(frame.unwrap_or(Frame::World), ranges.unwrap_or(Ranges::Paper))],
+        }
+    }
+
+    fn variants(&self) -> Vec<Variant> {
+        let all_inputs = self.inputs.map_or(vec![Inputs::Light, Inputs::All], |inputs| vec![inputs]);
+        let all_sides = self.sides.map_or(vec![Sides::Upper, Sides::Both], |sides| vec![sides]);
+        let mut variants = vec![];
+        for &sides in &all_sides {
+            for &inputs in &all_inputs {
+                variants.push(Variant { inputs, sides, nan: self.nan.unwrap_or(NanMode::Ignore) });
+                if self.nan.is_none() && sides == Sides::Upper {
+                    variants.push(Variant { inputs, sides, nan: NanMode::Propagate });
+                }
+            }
+        }
+        variants
+    }
+}

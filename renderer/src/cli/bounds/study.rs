@@ -1,0 +1,201 @@
+//! The measuring: shaders to records.
+
+use super::{Frame, Inputs, NanMode, Ranges, Sides};
+use crate::cli::Error;
+use lightbound_shader::backend::x86::Code;
+use lightbound_shader::bounding::Integrand;
+use lightbound_shader::cost::boxes::{self, Drawn};
+use lightbound_shader::cost::{Candidate, Cost, measure};
+use lightbound_shader::lift::{Input, Lifted, Options, Tracking};
+use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Under which conditions bounding shaders are made and run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Setup {
+    pub frame: Frame,
+    pub ranges: Ranges,
+    pub target: Target,
+}
+
+/// Which bounding shader.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Variant {
+    pub inputs: Inputs,
+    pub sides: Sides,
+    pub nan: NanMode,
+}
+
+impl Variant {
+    /// The bounding shader of an integrand.
+    pub fn lift(self, integrand: &Integrand, ranges: Ranges, tracking: Tracking) -> Lifted {
+        let options = Options { sides: self.sides.of(), nan: self.nan.of(), tracking, ..Options::default() };
+        integrand.bound(&integrand.inputs(self.inputs.of(), ranges.of()), &options)
+    }
+}
+
+/// What a group costs, as JSON has it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Figures {
+    /// Machine instructions of the code.
+    pub instructions: usize,
+    /// Machine instructions executed, on average.
+    pub executed: f64,
+    /// Ticks of the time-stamp counter, on average.
+    pub cycles: f64,
+}
+
+impl From<Cost> for Figures {
+    fn from(cost: Cost) -> Figures {
+        Figures { instructions: cost.instructions, executed: cost.executed, cycles: cost.ticks }
+    }
+}
+
+/// A bounding shader, naive and optimized, beside its point shader.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Record {
+    pub shader: String,
+    pub inputs: Inputs,
+    pub sides: Sides,
+    pub nan: NanMode,
+    pub frame: Frame,
+    pub ranges: Ranges,
+    pub target: &'static str,
+    pub point: Figures,
+    pub naive: Figures,
+    pub optimized: Figures,
+}
+
+/// All that was measured under a setup.
+#[derive(Clone, Debug)]
+pub(super) struct Study {
+    pub setup: Setup,
+    pub shaders: Vec<String>,
+    pub records: Vec<Record>,
+    /// Median over optimized bounding shaders of the time to make one from its point shader.
+    pub compile_time: Duration,
+}
+
+/// Groups of a round: varied enough for branches and loops, few enough for inputs to stay in the first cache.
+const GROUPS: usize = 32;
+/// Seed of the boxes.
+const SEED: u64 = 1;
+/// How often compiling is timed.
+const COMPILE_RUNS: usize = 9;
+
+impl Study {
+    /// Measures shaders.
+    pub fn run(shaders: &[(String, Shader)], setup: Setup, variants: &[Variant], rounds: usize) -> Result<Study, Error> {
+        let (mut records, mut times) = (vec![], vec![]);
+        for (name, shader) in shaders {
+            let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
+            records.extend(compare(name, shader, &integrand, setup, variants, rounds)?);
+            times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant)));
+        }
+        times.sort();
+        let shaders = shaders.iter().map(|(name, _)| name.clone()).collect();
+        Ok(Study { setup, shaders, records, compile_time: times[times.len() / 2] })
+    }
+
+    /// The record of a shader and a variant.
+    pub fn find(&self, shader: &str, variant: Variant) -> Option<&Record> {
+        let is = |record: &&Record| {
+            record.shader == shader && Variant { inputs: record.inputs, sides: record.sides, nan: record.nan } == variant
+        };
+        self.records.iter().find(is)
+    }
+}
+
+/// Measures the variants of a shader in turn with its point shader.
+fn compare(
+    name: &str,
+    shader: &Shader,
+    integrand: &Integrand,
+    setup: Setup,
+    variants: &[Variant],
+    rounds: usize,
+) -> Result<Vec<Record>, Error> {
+    let textures: Vec<Texture> = (0..shader.textures().len()).map(|k| noise(k as u32)).collect();
+    let textures: Vec<&Texture> = textures.iter().collect();
+    let mut candidates = vec![];
+    for (k, &variant) in variants.iter().enumerate() {
+        let drawn = boxes::draw(shader, setup.frame.of(), variant.inputs.of(), GROUPS * setup.target.lanes(), SEED);
+        let inputs = integrand.inputs(variant.inputs.of(), setup.ranges.of());
+        let lifted = [Tracking::NONE, Tracking::ALL].map(|tracking| variant.lift(integrand, setup.ranges, tracking));
+        if k == 0 {
+            let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
+            candidates.push(Candidate::new(&lifted[0].point, setup.target, &members)?);
+        }
+        let rows = rows(&drawn, &inputs);
+        for lifted in &lifted {
+            candidates.push(Candidate::new(&lifted.function, setup.target, &rows)?);
+        }
+        let [.., naive, optimized] = &mut candidates[..] else { unreachable!("two were added") };
+        agree(naive.run(&textures), optimized.run(&textures)).map_err(|row| fault(name, variant, row))?;
+    }
+    let costs: Vec<Figures> = measure(&mut candidates, &textures, rounds).into_iter().map(Figures::from).collect();
+    let records = variants.iter().zip(costs[1..].chunks(2)).map(|(variant, pair)| Record {
+        shader: name.to_owned(),
+        inputs: variant.inputs,
+        sides: variant.sides,
+        nan: variant.nan,
+        frame: setup.frame,
+        ranges: setup.ranges,
+        target: setup.target.name(),
+        point: costs[0],
+        naive: pair[0],
+        optimized: pair[1],
+    });
+    Ok(records.collect())
+}
+
+/// Boxes as words for a bounding shader.
+fn rows(drawn: &[Drawn], inputs: &[Input]) -> Vec<Vec<u32>> {
+    drawn.iter().map(|drawn| drawn.row(inputs.iter().map(|input| input.interval))).collect()
+}
+
+/// Whether optimized bounds are the naive ones, but for signs of zero, wherever these are not NaN; else the first row where not.
+fn agree(naive: &Batch, optimized: &Batch) -> Result<(), usize> {
+    let same = |row: usize| {
+        (0..naive.ports()).all(|port| {
+            let (a, b) = (naive.get(row, port), optimized.get(row, port));
+            a == b || a.is_nan()
+        })
+    };
+    (0..naive.rows()).find(|&row| !same(row)).map_or(Ok(()), Err)
+}
+
+fn fault(name: &str, variant: Variant, row: usize) -> Error {
+    let formula = variant.inputs.formula();
+    Error::Data {
+        message: format!("{name}: naive and optimized code of {formula} differ in box {row} ({variant:?})"),
+        help: "this is a fault of the compiler: please report it, with the shader".into(),
+    }
+}
+
+/// What a texture of the shader is while it is measured: smooth, and between 0 and 1.
+fn noise(seed: u32) -> Texture {
+    const WIDTH: u32 = 64;
+    let texel = |k: u32| {
+        let (column, row) = ((k % WIDTH) as f32, (k / WIDTH) as f32);
+        let wave = |scale: f32| 0.5 + 0.5 * libm::sinf(scale * (column + 1.7 * row) + seed as f32);
+        [wave(0.1), wave(0.17), wave(0.23), 1.0]
+    };
+    Texture::new(WIDTH, &(0..WIDTH * WIDTH).map(texel).collect::<Vec<_>>())
+}
+
+/// Median time from a point shader to the machine code of its optimized bounding shader.
+fn compile_time(integrand: &Integrand, setup: Setup, variant: Variant) -> Duration {
+    let mut times: Vec<_> = (0..COMPILE_RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            let lifted = variant.lift(integrand, setup.ranges, Tracking::ALL);
+            black_box(Code::compile(&passes::lower(&lifted.function), setup.target));
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,153 @@
+//! The [figure](super::figure) as a picture: a panel for each shader and choice of inputs, stacked bars in it, on a common scale.
+
+use super::figure::{Bar, PARTS, Panel};
+use lightbound_shader::Target;
+use std::fmt::Write;
+
+/// Panels of a row.
+const COLUMNS: usize = 4;
+/// Height of the scale.
+const HEIGHT: f64 = 240.0;
+const BAR: f64 = 40.0;
+const GAP: f64 = 16.0;
+const PANEL: f64 = 4.0 * (BAR + GAP) + GAP;
+/// Between panels, and around all.
+const MARGIN: f64 = 24.0;
+/// Left of the scale, for its numbers.
+const SCALE: f64 = 56.0;
+/// Above the panels, for title and legend.
+const HEAD: f64 = 76.0;
+/// Below a row of bars, for their names.
+const FOOT: f64 = 76.0;
+/// Above a row of bars, for the panels' names.
+const NAME: f64 = 34.0;
+/// Fills of the parts, told apart by lightness as well; NaN is hatched, as in the paper.
+const FILLS: [&str; 4] = ["#2b5c8a", "#e08a2e", "url(#hatch)", "#b9bec4"];
+/// Names of the stages, below the bars.
+const LABELS: [[&str; 2]; 4] = [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
+
+/// The picture.
+pub(super) fn draw(panels: &[Panel], target: Target) -> String {
+    let columns = panels.len().clamp(1, COLUMNS);
+    let rows = panels.len().div_ceil(COLUMNS).max(1);
+    let width = SCALE + columns as f64 * (PANEL + MARGIN) + MARGIN;
+    let height = HEAD + rows as f64 * (NAME + HEIGHT + FOOT);
+    let most = panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(1);
+    let step = step(most);
+    let scale = Scale { most: most.div_ceil(step).max(1) * step, step };
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+         <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    );
+    text(
+        &mut svg,
+        [MARGIN, 30.0],
+        "start",
+        16,
+        &format!("Instructions of upper bounds, NaN propagated ({target} ×{})", target.lanes()),
+    );
+    legend(&mut svg);
+    for (k, panel) in panels.iter().enumerate() {
+        let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (PANEL + MARGIN);
+        let base = HEAD + (k / COLUMNS) as f64 * (NAME + HEIGHT + FOOT) + NAME + HEIGHT;
+        scale.draw(&mut svg, left, base, k % COLUMNS == 0);
+        draw_panel(&mut svg, panel, left, base, &scale);
+    }
+    svg + "</svg>\n"
+}
+
+/// The common scale of all panels.
+struct Scale {
+    most: usize,
+    step: usize,
+}
+
+impl Scale {
+    fn length(&self, instructions: usize) -> f64 {
+        instructions as f64 / self.most as f64 * HEIGHT
+    }
+
+    /// Lines across a panel, with numbers where it is the first of its row.
+    fn draw(&self, svg: &mut String, left: f64, base: f64, numbered: bool) {
+        for mark in (0..=self.most).step_by(self.step) {
+            let y = base - self.length(mark);
+            let stroke = if mark == 0 { "#222" } else { "#ddd" };
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{left}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{y:.1}\" stroke=\"{stroke}\"/>",
+                left + PANEL
+            );
+            if numbered {
+                text(svg, [left - 8.0, y + 4.0], "end", 12, &mark.to_string());
+            }
+        }
+        if numbered {
+            let (x, y) = (18.0, base - HEIGHT / 2.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y})\">machine instructions</text>"
+            );
+        }
+    }
+}
+
+/// A round number of instructions between marks, for about five of them.
+fn step(most: usize) -> usize {
+    let rough = most.div_ceil(5).max(1);
+    let power = 10usize.pow(rough.ilog10());
+    [1, 2, 5, 10].map(|k| k * power).into_iter().find(|&step| step >= rough).unwrap_or(10 * power)
+}
+
+fn legend(svg: &mut String) {
+    let mut x = MARGIN;
+    for (fill, part) in FILLS.iter().zip(PARTS) {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"46\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
+        );
+        text(svg, [x + 20.0, 57.5], "start", 12, part);
+        x += 40.0 + 7.0 * part.len() as f64;
+    }
+}
+
+fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Scale) {
+    let middle = left + PANEL / 2.0;
+    text(svg, [middle, base - HEIGHT - 14.0], "middle", 14, &format!("{}: {}", panel.shader, panel.inputs.formula()));
+    for (k, bar) in panel.bars.iter().enumerate() {
+        let x = left + GAP + k as f64 * (BAR + GAP);
+        let mut y = base;
+        for (part, fill) in bar.stack().into_iter().zip(FILLS) {
+            let height = scale.length(part);
+            y -= height;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x}\" y=\"{y:.1}\" width=\"{BAR}\" height=\"{height:.1}\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
+            );
+        }
+        let middle = x + BAR / 2.0;
+        text(svg, [middle, y - 4.0], "middle", 11, &bar.total().to_string());
+        for (line, label) in LABELS[k].iter().enumerate() {
+            text(svg, [middle, base + 16.0 + 14.0 * line as f64], "middle", 11, label);
+        }
+    }
+}
+
+fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{text}</text>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_round_numbers() {
+        for (most, expected) in [(1, 1), (9, 2), (12, 5), (50, 10), (51, 20), (430, 100), (999, 200), (4000, 1000)] {
+            assert_eq!(step(most), expected, "{most}");
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! `lightbound shader bound` and the stages of bounding shaders, as a user calls them.
+
+use assert_cmd::Command;
+use lightbound_shader::Target;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Every type of parameter, a branch, a loop, and a result that differs between the colours.
+const SHADER: &str = "\
+/// Sharpness, squared so often.
+override squarings: u32 = 2;
+
+struct Material {
+    /// Diffuse albedo. range: [0, 1], default: 0.5
+    kd: vec3f,
+    /// Strength of the lobe. range: [0, 10], default: 0.5
+    ks: f32,
+    /// Rounds of darkening. range: [0, 8], default: 1
+    rounds: u32,
+    /// Added to the tint. range: [-2, 2], default: 0
+    shift: i32,
+    /// Whether there is a lobe. default: true
+    lobe: bool,
+}
+
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    var tint = m.kd / 3.14159265 + f32(m.shift);
+    for (var i = 0u; i < min(m.rounds, 8u); i++) {
+        tint *= 0.75;
+    }
+    if !m.lobe {
+        return tint;
+    }
+    var c = max(dot(wi, vec3f(-wo.xy, wo.z)), 0.0);
+    for (var i = 0u; i < squarings; i++) {
+        c *= c;
+    }
+    return tint + m.ks * c;
+}
+";
+
+/// A folder with a shader in it.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(shader: &str) -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        place.write("a.wgsl", shader);
+        place
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    /// `lightbound shader WHAT a.wgsl ARGS`, in the folder.
+    fn shader(&self, what: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        command.args(["shader", what, "a.wgsl"]).args(args).current_dir(self.folder.path()).timeout(Duration::from_secs(60));
+        command
+    }
+
+    fn stdout(&self, what: &str, args: &[&str]) -> String {
+        let output = self.shader(what, args).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    }
+
+    /// What `bound` prints, as names with both ends.
+    fn bound(&self, args: &[&str]) -> Vec<(String, [f32; 2])> {
+        let text = self.stdout("bound", args);
+        let line = |line: &str| {
+            let parts: Vec<&str> = line.split_whitespace().collect();
+            let [name, low, "..", high] = parts[..] else { panic!("{line}") };
+            (name.to_owned(), [low, high].map(|x| x.parse().expect(line)))
+        };
+        text.lines().map(line).collect()
+    }
+
+    /// The rows that a command gives for a table.
+    fn table(&self, what: &str, csv: &str, args: &[&str]) -> Table {
+        self.write("in.csv", csv);
+        self.shader(what, args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
+        let text = self.read("out.csv");
+        let mut lines = text.lines();
+        let columns = lines.next().unwrap().split(',').map(str::to_owned).collect();
+        Table { columns, rows: lines.map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect() }
+    }
+}
+
+/// A table of floats.
+#[derive(Debug, PartialEq)]
+struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<f32>>,
+}
+
+/// Random numbers by a fixed sequence.
+struct Random {
+    state: u32,
+}
+
+impl Random {
+    fn next(&mut self) -> f32 {
+        self.state = self.state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        (self.state >> 8) as f32 / (1 << 24) as f32
+    }
+
+    fn between(&mut self, low: f32, high: f32) -> f32 {
+        (low + (high - low) * self.next()).clamp(low, high)
+    }
+
+    /// An interval within another one: sometimes a point, sometimes all of it.
+    fn interval(&mut self, low: f32, high: f32) -> [f32; 2] {
+        let (a, b) = (self.between(low, high), self.between(low, high));
+        match (8.0 * self.next()) as u32 {
+            0 => [a, a],
+            1 => [low, high],
+            _ => [a.min(b), a.max(b)],
+        }
+    }
+
+    /// A member of an interval, often an end.
+    fn member(&mut self, [low, high]: [f32; 2]) -> f32 {
+        match (4.0 * self.next()) as u32 {
+            0 => low,
+            1 => high,
+            _ => self.between(low, high),
+        }
+    }
+}
+
+/// Columns of the inputs that `boxes` makes.
+const INPUTS: [(&str, [f32; 2]); 10] = [
+    ("wi.x", [-1.0, 1.0]),
+    ("wi.y", [-1.0, 1.0]),
+    ("wi.z", [-1.0, 1.0]),
+    ("wo.x", [-1.0, 1.0]),
+    ("wo.y", [-1.0, 1.0]),
+    ("wo.z", [-0.2, 1.0]),
+    ("kd.r", [0.0, 1.0]),
+    ("kd.g", [0.0, 1.0]),
+    ("kd.b", [0.0, 1.0]),
+    ("ks", [0.0, 10.0]),
+];
+
+/// Boxes, and the tables that `bound` and `eval` take of them: of each box some members follow each other.
+fn boxes(count: usize, members: usize) -> (String, String) {
+    let mut random = Random { state: 1 };
+    let names = INPUTS.map(|(name, _)| name);
+    let mut boxes = names.map(|name| format!("{name}.lo,{name}.hi")).join(",") + ",rounds.lo,rounds.hi,lobe.lo,lobe.hi\n";
+    let mut points = names.join(",") + ",rounds,lobe\n";
+    for _ in 0..count {
+        let spans = INPUTS.map(|(_, [low, high])| random.interval(low, high));
+        let rounds = random.interval(0.0, 8.99).map(|x| x as u32);
+        let lobe = [random.next() < 0.3, random.next() < 0.7];
+        let lobe = [lobe[0] && lobe[1], lobe[0] || lobe[1]];
+        boxes += &spans.map(|[low, high]| format!("{low:?},{high:?}")).join(",");
+        boxes += &format!(",{},{},{},{}\n", rounds[0], rounds[1], lobe[0], lobe[1]);
+        for _ in 0..members {
+            points += &spans.map(|span| format!("{:?}", random.member(span))).join(",");
+            let rounds = random.member(rounds.map(|x| x as f32 + 0.5)) as u32;
+            points += &format!(",{rounds},{}\n", lobe[usize::from(random.next() < 0.5)]);
+        }
+    }
+    (boxes, points)
+}
+
+/// Targets that this machine runs.
+fn targets() -> impl Iterator<Item = &'static str> {
+    Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
+}
+
+#[test]
+fn values_lie_between_bounds() {
+    const MEMBERS: usize = 20;
+    let place = Place::new(SHADER);
+    let (boxes, points) = boxes(150, MEMBERS);
+    let values = place.table("eval", &points, &[]);
+    for nan in ["suppress", "propagate", "ignore"] {
+        let bounds = place.table("bound", &boxes, &["--nan", nan]);
+        assert_eq!(bounds.columns, ["s.r.lo", "s.r.hi", "s.g.lo", "s.g.hi", "s.b.lo", "s.b.hi"]);
+        assert_eq!(bounds.rows.len(), 150);
+        let mut useful = 0;
+        for (bound, values) in bounds.rows.iter().zip(values.rows.chunks(MEMBERS)) {
+            for (ends, k) in bound.chunks(2).zip(3..) {
+                useful += usize::from(ends[1] < 20.0);
+                for value in values {
+                    assert!(ends[0] <= value[k] && value[k] <= ends[1], "{nan}: {} in {ends:?}", value[k]);
+                }
+            }
+        }
+        assert!(useful > 300, "{useful} of 450 bounds tell something");
+    }
+}
+
+#[test]
+fn modes_targets_and_sides_give_the_same_bounds() {
+    let place = Place::new(SHADER);
+    let (boxes, _) = boxes(150, 1);
+    for nan in ["suppress", "propagate", "ignore"] {
+        let bounds = |args: &[&str]| place.table("bound", &boxes, &[args, &["--nan", nan]].concat());
+        let expected = bounds(&[]);
+        assert_eq!(bounds(&["--mode", "naive"]), expected);
+        assert_eq!(bounds(&["--ranges", "paper"]), expected);
+        for target in targets() {
+            assert_eq!(bounds(&["--target", target]), expected, "{target}");
+        }
+        for (side, name, first) in [("lower", "lo", 0), ("upper", "hi", 1)] {
+            let one = bounds(&["--sides", side]);
+            assert_eq!(one.columns, ["r", "g", "b"].map(|c| format!("s.{c}.{name}")));
+            for (one, both) in one.rows.iter().zip(&expected.rows) {
+                assert_eq!(one[..], [first, first + 2, first + 4].map(|k| both[k]), "{side}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_box_without_width_is_a_point() {
+    let place = Place::new(SHADER);
+    let at = ["--wi", "0,0.6,0.8", "--wo", "0,-0.6,0.8", "--set", "kd=0.1,0.2,0.3"];
+    let text = place.stdout("eval", &at);
+    let s = text.lines().find(|line| line.starts_with("s ")).unwrap();
+    let s: Vec<f32> = s.split_whitespace().skip(1).take(3).map(|x| x.parse().unwrap()).collect();
+    let names: Vec<String> = ["s.r", "s.g", "s.b"].map(str::to_owned).into();
+    let expected: Vec<_> = names.into_iter().zip(s.iter().map(|&x| [x, x])).collect();
+    assert_eq!(place.bound(&at), expected);
+    // As intervals as well, whose forms are exact for single members here.
+    assert_eq!(place.bound(&["--wi", "0..0,0.6..0.6,0.8..0.8", "--wo", "0,-0.6,0.8", "--set", "kd=0.1,0.2,0.3"]), expected);
+}
+
+#[test]
+fn intervals_are_given_in_many_ways() {
+    let place = Place::new(SHADER);
+    let bound = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        place.bound(&["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
+    };
+    let expected = bound(&["kd=0.25..0.75"]);
+    assert_eq!(bound(&["kd=0.25..0.75,0.25..0.75,0.25..0.75"]), expected);
+    assert_eq!(bound(&["kd = 0.25 .. 0.75"]), expected);
+    assert_eq!(bound(&["kd=0.5", "kd.r=0.25..0.75", "kd.y=.25...75", "kd.b=2.5e-1..7.5e-1", "squarings=2"]), expected);
+    assert_ne!(bound(&["kd=0.25..0.75", "squarings=3"]), expected);
+    let (mixed, point) = (bound(&["kd=0.25..0.75,0.5,0.25..0.75"]), bound(&["kd=0.5"]));
+    assert_eq!([&mixed[0], &mixed[1], &mixed[2]], [&expected[0], &point[1], &expected[2]]);
+    let [low, high] = bound(&["lobe=false..true", "rounds=0..3", "shift=-1..1"])[0].1;
+    let [some_low, some_high] = bound(&["rounds=2", "shift=1"])[0].1;
+    assert!(low < some_low && some_high < high, "{low} {some_low} {some_high} {high}");
+}
+
+#[test]
+fn luminance_is_one_bound() {
+    let place = Place::new(SHADER);
+    let at = ["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1", "--luminance"];
+    let [(name, [low, high])] = &place.bound(&at)[..] else { panic!("there is one line") };
+    assert_eq!(name, "s.luminance");
+    assert!(0.0 <= *low && low < high && *high < 1.0, "{low} {high}");
+    let upper = place.stdout("bound", &[&at[..], &["--sides", "upper"]].concat());
+    assert_eq!(upper, format!("s.luminance  at most {high:?}\n"));
+    let lower = place.stdout("bound", &[&at[..], &["--sides", "lower"]].concat());
+    assert_eq!(lower, format!("s.luminance  at least {low:?}\n"));
+}
+
+#[test]
+fn one_sided_materials_are_black_from_behind() {
+    let place = Place::new(SHADER);
+    let at = |wo: &'static str| ["--wi", "0,0,1", "--wo", wo, "--set", "shift=1"];
+    for wo in ["0,0,-1", "0,0,-1..-0.5", "0,0,-1..0"] {
+        assert!(place.bound(&at(wo)).iter().all(|(_, ends)| *ends == [0.0, 0.0]), "{wo}");
+        place.shader("bound", &at(wo)).assert().success().stderr(contains("one-sided"));
+    }
+    place.shader("bound", &at("0,0,-1..1")).assert().success().stderr("");
+    let whole = place.bound(&at("0,0,-1..1"))[0].1;
+    let front = place.bound(&at("0,0,0.5..1"))[0].1;
+    assert!(whole[0] == 0.0 && front[0] > 0.5 && front[1] <= whole[1], "{whole:?} {front:?}");
+    let both = Place::new(&format!("//! sides: both\n{SHADER}"));
+    assert!(both.bound(&at("0,0,-1..-0.5"))[0].1[0] > 0.5);
+}
+
+#[test]
+fn boxes_off_the_sphere_are_told_of() {
+    let place = Place::new(SHADER);
+    let bound = |wi: &str| place.shader("bound", &["--wi", wi, "--wo", "0,0,1"]).assert().success();
+    bound("0..1,0..1,0..1").stderr("");
+    bound("0..0.5,0..0.5,0..0.5").stderr(contains("no unit vector"));
+    bound("0.9..1,0.9..1,0").stderr(contains("no unit vector"));
+    bound("-0.1..0.1,-0.1..0.1,0.99..1").stderr("");
+}
+
+/// A shader whose value is not a number where `a` is negative, and has a pole at 0.
+const ROOT: &str = "\
+struct Material {
+    /// range: [-4, 4]
+    a: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(sqrt(m.a), 1.0 / m.a, 1.0); }
+";
+
+#[test]
+fn what_is_not_known_is_told() {
+    let place = Place::new(ROOT);
+    let at = |a: &'static str| ["--wi", "0,0,1", "--wo", "0,0,1", "--set", a];
+    let bound = |a: &'static str, args: &[&str]| place.shader("bound", &[&at(a)[..], args].concat()).assert().success();
+    let hint = "hint: nothing is known of s here";
+    bound("a=1..4", &["--nan", "propagate"]).stderr("").stdout("s.r  1.0  .. 2.0\ns.g  0.25 .. 1.0\ns.b  1.0  .. 1.0\n");
+    bound("a=1..4", &["--nan", "propagate", "--sides", "upper"])
+        .stdout("s.r  at most 2.0\ns.g  at most 1.0\ns.b  at most 1.0\n");
+    // The root of what is not negative, whatever else is in the box.
+    let some = bound("a=-1..4", &[]).stderr(contains(hint));
+    some.stdout(contains("s.r  0.0  .. 2.0\ns.g  -inf .. inf\n"));
+    let output = bound("a=-1..4", &["--nan", "propagate"]).stderr(contains(hint)).get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap().to_owned();
+    assert!(["no bound", "-inf .. inf"].contains(&of("s.r").as_str()), "{text}");
+    let table = place.table("bound", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi\n0,0,1,0,0,1,-4,-1\n", &["--nan", "propagate"]);
+    assert!(!table.rows[0][0].is_finite() && !table.rows[0][1].is_finite(), "{table:?}");
+}
+
+#[test]
+fn tables_give_what_single_boxes_give() {
+    let place = Place::new(SHADER);
+    let csv = "# boxes\n\nkd.lo, kd.hi,wi.x,wi.y.lo,wi.y.hi,wi.z,wo.x,wo.y,\"wo.z.lo\",wo.z.hi,shift.lo,shift.hi\n\
+               0,0.5,0,0.5,0.7,0.8,0,0,0.5,1,-1,1\n0.25,0.25,-0.1,-0.7,0.7,0.8,0,0,1,1,0,0\n";
+    let table = place.table("bound", csv, &["--set", "ks=1..2", "--set", "kd=1"]);
+    let single = |wi: &str, wo: &str, kd: &str, shift: &str| {
+        let sets = ["--set", "ks=1..2", "--set", kd, "--set", shift];
+        place.bound(&[&["--wi", wi, "--wo", wo], &sets[..]].concat()).into_iter().flat_map(|(_, ends)| ends).collect::<Vec<_>>()
+    };
+    assert_eq!(table.rows[0], single("0,0.5..0.7,0.8", "0,0,0.5..1", "kd=0..0.5", "shift=-1..1"));
+    assert_eq!(table.rows[1], single("-0.1,-0.7..0.7,0.8", "0,0,1..1", "kd=0.25..0.25", "shift=0..0"));
+    assert!(place.table("bound", csv.split_once("\n0,0.5").unwrap().0, &[]).rows.is_empty());
+    // Many rows, through pipes.
+    let (header, row) = ("wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.lo,kd.hi\n", "0,0,1,0,0,1,0.25,0.5\n");
+    let mut command = place.shader("bound", &["--csv", "-", "--set", "ks=0", "--set", "rounds=0", "--sides", "upper"]);
+    let done = command.write_stdin(header.to_owned() + &row.repeat(5000)).assert().success();
+    let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    assert!(text.starts_with("s.r.hi,s.g.hi,s.b.hi\n") && text.lines().count() == 5001);
+    assert!(text.lines().skip(1).all(|line| line == "0.15915494,0.15915494,0.15915494"), "{:?}", text.lines().nth(1));
+}
+
+#[test]
+fn wrong_boxes_name_the_remedy() {
+    let place = Place::new(SHADER);
+    let cases: [(&str, &[&str], &[&str]); 14] = [
+        ("0,0,0.9..0.8", &[], &["0.9 is above", "0.8", "comes first"]),
+        ("0,0,0.9..", &[], &["lacks an end", "0.2..0.4"]),
+        ("0,0,x..1", &[], &["`z`: `x` is not a number"]),
+        ("0,0..1", &[], &["three numbers or intervals"]),
+        ("0,0,0.5..1.5", &[], &["`wi.z`: 0.5..1.5 is out of range", "--ranges paper"]),
+        ("0,0,nan", &[], &["`wi.z`: NaN is out of range"]),
+        ("0,0,nan..1", &["--ranges", "paper"], &["`wi.z`: NaN..1.0", "finite"]),
+        ("0,0,1", &["--set", "kd=0.5..2"], &["`kd`: 2 is out of range", "[0, 1]"]),
+        ("0,0,1", &["--set", "kd=0.5..0.25"], &["`kd`: the lower end 0.5 is above the upper end 0.25"]),
+        ("0,0,1", &["--set", "lobe=true..false"], &["`lobe`: the lower end true is above"]),
+        ("0,0,1", &["--set", "rounds=0..1.5"], &["rounds", "whole number"]),
+        ("0,0,1", &["--set", "kt=0..1"], &["kt", "did you mean \"kd\""]),
+        ("0,0,1", &["--set", "kd=0..1,0..1"], &["3 numbers, not 2"]),
+        ("0,0,1", &["--set", "squarings=1..2"], &["squarings", "not a whole number"]),
+    ];
+    for (wi, args, said) in cases {
+        let failed = place.shader("bound", &["--wi", wi, "--wo", "0,0,1"]).args(args).assert().code(2).stdout("");
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+    }
+    place.shader("bound", &["--wi", "0,0,1"]).assert().code(2).stderr(contains("--wo"));
+    place.shader("bound", &["--wi", "0,0,0.5..3", "--wo", "0,0,1", "--ranges", "paper"]).assert().success();
+}
+
+#[test]
+fn wrong_tables_name_line_column_and_remedy() {
+    let place = Place::new(SHADER);
+    let header = "wi.x,wi.y,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z";
+    let cases: [(String, &[&str]); 10] = [
+        ("wi.x,wi.y,wi.z.lo,wo.x,wo.y,wo.z\n".into(), &["in.csv:1:", "`wi.z.lo`", "no column `wi.z.hi`", "`wi.z` alone"]),
+        (format!("{header},kd.lo,kd.r.hi,kd.g.hi\n"), &["in.csv:1:", "`kd.lo`", "no column `kd.hi`"]),
+        (format!("{header},wi.z\n"), &["in.csv:1:", "`wi.z`", "earlier column"]),
+        (format!("{header},kd.r.lo,kd.lo,kd.hi\n"), &["in.csv:1:", "`kd.lo`", "earlier column"]),
+        (format!("{header},kt.lo,kt.hi\n"), &["in.csv:1:", "unknown column `kt.lo`", "did you mean \"kd\""]),
+        (format!("{header}\n0,0,0.5,1,0,0,1\n0,0,1,0.5,0,0,1\n"), &["in.csv:3:", "column 4", "`wi.z`", "1 is above", "0.5"]),
+        (format!("{header}\n0,0,nan,1,0,0,1\n"), &["in.csv:2:", "column 3", "`wi.z`: NaN..1.0"]),
+        (format!("{header}\n0,7,0,1,0,0,1\n"), &["in.csv:2:", "column 2", "`wi.y`: 7.0 is out of range"]),
+        (format!("{header},kd.lo,kd.hi\n0,0,0,1,0,0,1,0,2\n"), &["in.csv:2:", "column 9", "[0, 1]"]),
+        (format!("{header}\n0,0,0..1,1,0,0,1\n"), &["in.csv:2:", "column 3", "`0..1` is not a number"]),
+    ];
+    for (csv, said) in &cases {
+        place.write("in.csv", csv);
+        let failed = place.shader("bound", &["--csv", "in.csv", "-o", "out.csv"]).assert().code(2);
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+        assert!(!place.folder.path().join("out.csv").exists(), "{csv}");
+    }
+    place.write("in.csv", "wi.x.lo,wi.x.hi\n");
+    place.shader("eval", &["--csv", "in.csv"]).assert().code(2).stderr(contains("unknown column `wi.x.lo`"));
+    place.shader("bound", &["--csv", "in.csv", "-o", "in.csv"]).assert().code(2).stderr(contains("overwrite"));
+}
+
+#[test]
+fn show_prints_how_a_bounding_shader_comes_about() {
+    let place = Place::new(SHADER);
+    let show = |args: &[&str]| place.stdout("show", args);
+    let interval = show(&["--stage", "interval"]);
+    assert!(interval.starts_with("fn shaded([wi.x]: f32,") && interval.contains(" wo.x: f32,"), "{interval}");
+    assert!(interval.contains(" max [") && !interval.contains("//"), "{interval}");
+    assert!(show(&["--stage", "interval", "--spans", "all"]).contains("[wo.x]: f32"));
+    assert!(show(&["--stage", "interval", "--frame", "world"]).contains("t.x: f32"));
+    assert!(show(&["--stage", "interval", "--luminance"]).contains("-> ([s.luminance]: f32)"));
+    let bounds = show(&["--stage", "bounds"]);
+    assert!(bounds.contains("\n// kd.x: [0, 1]") && bounds.contains(" operations)\n"), "{bounds}");
+    let without = |text: &str| {
+        text.lines()
+            .filter(|l| !l.starts_with("//"))
+            .map(|l| l.split("  // ").next().unwrap().trim_end().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(without(&bounds), without(&interval));
+    assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);
+    assert_ne!(show(&["--stage", "bounds", "--mode", "naive"]), bounds);
+    let ir = show(&["--stage", "ir", "--of", "bound"]);
+    assert!(ir.contains("wi.x.lo: f32, wi.x.hi: f32") && ir.contains("-> (s.r.lo: f32, s.r.hi: f32"), "{ir}");
+    assert!(show(&["--stage", "ir", "--of", "bound", "--sides", "upper"]).contains("-> (s.r.hi: f32, s.g.hi"));
+    for stage in ["lowered", "asm", "c"] {
+        let [point, bound] = ["point", "bound"].map(|of| show(&["--stage", stage, "--of", of, "--target", "sse"]));
+        assert_eq!(show(&["--stage", stage, "--target", "sse"]), point);
+        assert_ne!(point, bound, "{stage}");
+    }
+}
+
+#[test]
+fn show_says_which_options_do_not_go_together() {
+    let place = Place::new(SHADER);
+    let wrong = |args: &[&str]| place.shader("show", args).assert().code(2).stdout("");
+    wrong(&["--stage", "interval", "--of", "point"]).stderr(contains("--of point").and(contains("--stage ir")));
+    for option in [["--spans", "all"], ["--frame", "world"], ["--mode", "naive"], ["--nan", "ignore"], ["--sides", "upper"]] {
+        wrong(&[&["--stage", "ir"], &option[..]].concat()).stderr(contains(option[0]).and(contains("--of bound")));
+    }
+    wrong(&["--stage", "bounds", "--entry", "pdf"]).stderr(contains("only s").and(contains("--entry")));
+}

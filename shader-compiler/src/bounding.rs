@@ -1,0 +1,264 @@
+//! Bounding shaders of materials: which inputs a box spans and what they can be, and compiled code to run on many boxes.
+//!
+//! ```
+//! use lightbound_shader::bounding::{Boxes, BoundingKernel, Frame, Integrand, Limits, Ranges, Spans};
+//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::{Arena, Settings, Shader, Target};
+//!
+//! let shader = Shader::parse(
+//!     "phong.wgsl",
+//!     "struct Material {
+//!          /// Exponent. range: [1, 1000], default: 50
+//!          exponent: f32,
+//!      }
+//!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+//!          let c = max(wi.z * wo.z - wi.x * wo.x - wi.y * wo.y, 0.0);
+//!          return vec3f((m.exponent + 2.0) * pow(c, m.exponent) / 6.2831853);
+//!      }",
+//! )?;
+//! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
+//! // Upper bounds over light directions, s(x, ω̂).
+//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let options = Options { sides: Sides::Upper, ..Options::default() };
+//! let lifted = integrand.bound(&inputs, &options);
+//! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
+//!
+//! // One box: all directions around the normal with |x|, |y| ≤ 0.1, seen from the normal, for the exponent 10.
+//! let mut boxes = Boxes::new(&kernel, 1);
+//! for (input, ends) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
+//!     boxes.set(0, input, ends);
+//! }
+//! for (input, x) in [(3, 0.0), (4, 0.0), (5, 1.0), (6, 10.0)] {
+//!     boxes.set(0, input, [x, x]);
+//! }
+//! let mut limits = Limits::new(&kernel, 1);
+//! kernel.run(&[], &boxes, &mut limits);
+//! let [_, upper] = limits.get(0, 0);
+//! assert!((1.9..2.0).contains(&upper));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::analysis::{Bounds, Floats, Pieces};
+use crate::frontend::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides as Surface};
+use crate::ir::rewrite::append;
+use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
+use crate::jit::Arena;
+use crate::kernel::{Batch, CompileError, Kernel};
+use crate::lift::{self, Input, Lifted, Options, Sides};
+use crate::passes;
+use crate::target::Target;
+use crate::texture::Texture;
+
+/// Where directions are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Frame {
+    /// In the shading frame, as the shader takes them.
+    #[default]
+    Local,
+    /// In the world, with the frame as further inputs: `n`, the normal, and the tangents `t` and `b`.
+    World,
+}
+
+/// Which inputs boxes span, as intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Spans {
+    /// The light direction: s(x, ω̂).
+    #[default]
+    Light,
+    /// All: s(x̂, ω̂).
+    All,
+}
+
+/// What is known of inputs at compile time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ranges {
+    /// Directions are unit vectors, `wo` on the upper side of a surface with one side; parameters are in their declared ranges.
+    #[default]
+    Declared,
+    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters not negative, but for those declared to be so.
+    Paper,
+}
+
+/// |v| of a unit vector is at most that: ||v|² − 1| ≤ 2⁻²¹.
+const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
+
+/// The integrand s of a material as a point shader, and what its inputs are.
+#[derive(Clone, Debug)]
+pub struct Integrand {
+    /// The point shader.
+    pub point: Function,
+    /// Numbers of its outputs that are bounded: of the colours of s, or of its luminance.
+    pub outputs: Vec<usize>,
+    frame: Frame,
+    sides: Surface,
+    parameters: Vec<Parameter>,
+}
+
+impl Integrand {
+    /// The integrand of a shader.
+    pub fn new(shader: &Shader, settings: &Settings, frame: Frame) -> Result<Integrand, ShaderError> {
+        let local = passes::optimize(&shader.function(Entry::Shaded, settings)?);
+        let point = match frame {
+            Frame::Local => local,
+            Frame::World => passes::optimize(&in_world(&local)),
+        };
+        Ok(Integrand { point, outputs: vec![0, 1, 2], frame, sides: shader.sides(), parameters: shader.parameters().to_vec() })
+    }
+
+    /// The same, of which the luminance is bounded in place of the colours.
+    pub fn with_luminance(self) -> Integrand {
+        let point = lift::with_luminance(&self.point, [0, 1, 2]);
+        Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
+    }
+
+    /// A description of all inputs.
+    pub fn inputs(&self, spans: Spans, ranges: Ranges) -> Vec<Input> {
+        let parameters = self.parameters.iter().flat_map(|p| std::iter::repeat_n(known(p, ranges), p.size));
+        let directions = self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
+        let directions = self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
+            (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
+            (_, "wo.z") if self.frame == Frame::Local && self.sides == Surface::One => {
+                Bounds::Float(Floats::between(0.0, UNIT))
+            }
+            _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
+        });
+        let all = directions.chain(parameters);
+        let described = all.zip(&self.point.inputs).map(|(bounds, port)| {
+            let interval = spans == Spans::All || port.name.starts_with("wi.");
+            Input { interval, bounds }
+        });
+        described.collect()
+    }
+
+    /// The bounding shader of s.
+    ///
+    /// *Panics* if there is not a description of each input.
+    pub fn bound(&self, inputs: &[Input], options: &Options) -> Lifted {
+        lift::run(&self.point, inputs, &self.outputs, options)
+    }
+}
+
+/// What a word of a parameter can be.
+fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
+    let [low, high] = parameter.range;
+    match parameter.scalar {
+        Scalar::Bool => Bounds::all(Type::Bool),
+        Scalar::F32 => Bounds::Float(match ranges {
+            Ranges::Declared if low == f64::NEG_INFINITY && high == f64::INFINITY => Floats::all(),
+            Ranges::Declared => Floats::between(low as f32, high as f32),
+            Ranges::Paper if low < 0.0 && low.is_finite() => Floats::finite(),
+            Ranges::Paper => Floats::between(0.0, f32::MAX),
+        }),
+        Scalar::I32 | Scalar::U32 => {
+            let (least, most) = if parameter.scalar == Scalar::I32 {
+                (low.max(f64::from(i32::MIN)), high.min(f64::from(i32::MAX)))
+            } else {
+                (low.max(0.0), high.min(f64::from(u32::MAX)))
+            };
+            // Integers are ordered as signed.
+            let fits = most <= f64::from(i32::MAX);
+            Bounds::Int(if fits { Pieces::one(least as i32, most as i32) } else { Pieces::one(i32::MIN, i32::MAX) })
+        }
+    }
+}
+
+/// The function with directions in the world: inputs `wi`, `wo`, `n`, `t`, `b`, then the rest.
+fn in_world(local: &Function) -> Function {
+    let mut builder = Builder::new(&local.name, Rules::Exact);
+    let [wi, wo, n, t, b] =
+        ["wi", "wo", "n", "t", "b"].map(|name| ["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
+    let directions = [wi, wo].into_iter().flat_map(|w| [t, b, n].map(|axis| dot(&mut builder, w, axis)));
+    let mut inputs: Vec<_> = directions.collect();
+    inputs.extend(local.inputs[6..].iter().map(|port| builder.input(&port.name, port.ty)));
+    let (builder, values) =
+        append(local, builder, &inputs, |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args));
+    builder.finish(local.outputs.iter().map(|port| port.name.clone()).zip(values))
+}
+
+fn dot(builder: &mut Builder, a: [Value; 3], b: [Value; 3]) -> Value {
+    let [x, y, z] = [0, 1, 2].map(|k| builder.op(Op::Mul, &[a[k], b[k]]));
+    let sum = builder.op(Op::Add, &[x, y]);
+    builder.op(Op::Add, &[sum, z])
+}
+
+/// Compiled code of a bounding shader, to be run from any thread.
+#[derive(Clone, Debug)]
+pub struct BoundingKernel {
+    kernel: Kernel,
+    /// For each input of the point shader, its first port and whether it is an interval.
+    inputs: Vec<(usize, bool)>,
+    sides: Sides,
+}
+
+impl BoundingKernel {
+    /// Compiles a bounding shader for a target.
+    pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
+        let kernel = Kernel::compile(arena, &passes::lower(&lifted.function), target)?;
+        Ok(BoundingKernel { kernel, inputs: lifted.layout(), sides: lifted.sides })
+    }
+
+    /// The code.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Bounds all boxes; `textures` are those of the shader, in the order of its declarations.
+    ///
+    /// *Panics* if there are fewer textures than the shader reads, or if boxes or limits were made for another kernel or are not
+    /// equally many.
+    pub fn run(&self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
+        self.kernel.run(textures, &boxes.batch, &mut limits.batch);
+    }
+}
+
+/// Boxes of inputs, one in each row.
+#[derive(Clone, Debug)]
+pub struct Boxes {
+    batch: Batch,
+    inputs: Vec<(usize, bool)>,
+}
+
+impl Boxes {
+    /// Room for so many boxes.
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> Boxes {
+        let batch = Batch::new(kernel.kernel.target(), kernel.kernel.inputs().len(), rows);
+        Boxes { batch, inputs: kernel.inputs.clone() }
+    }
+
+    /// Sets an input of the point shader to an interval, whose ends are equal for inputs that are numbers.
+    pub fn set(&mut self, row: usize, input: usize, ends: [f32; 2]) {
+        self.set_bits(row, input, ends.map(f32::to_bits));
+    }
+
+    /// The same for inputs of any type, by the bits of the ends.
+    pub fn set_bits(&mut self, row: usize, input: usize, ends: [u32; 2]) {
+        let (port, interval) = self.inputs[input];
+        self.batch.set_bits(row, port, ends[0]);
+        if interval {
+            self.batch.set_bits(row, port + 1, ends[1]);
+        }
+    }
+}
+
+/// Bounds of outputs, one row for each box.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    batch: Batch,
+    sides: Sides,
+}
+
+impl Limits {
+    /// Room for the bounds of so many boxes.
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> Limits {
+        Limits { batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows), sides: kernel.sides }
+    }
+
+    /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no bound.
+    pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
+        match self.sides {
+            Sides::Upper => [f32::NEG_INFINITY, self.batch.get(row, output)],
+            Sides::Lower => [self.batch.get(row, output), f32::INFINITY],
+            Sides::Both => [self.batch.get(row, 2 * output), self.batch.get(row, 2 * output + 1)],
+        }
+    }
+}

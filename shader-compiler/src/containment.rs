@@ -1,0 +1,284 @@
+//! Whether bounds contain: random boxes, members of them, and what point shader and bounding shaders make of both. What the containment
+//! tests and the long runs of `benches` share.
+//!
+//! A [`Subject`] is a point shader with what its inputs are. It is lifted in all kinds, naive and optimized, and run over boxes. No bound
+//! has a tolerance:
+//!
+//! - *Propagate.* A result that is a number is within the ends that are numbers. If the result of some member is NaN, ends are NaN or
+//!   infinite. Integers and bools have no NaN: of them nothing is said where another output is NaN because one was met.
+//! - *Suppress.* A result that is a number is within the ends, which are numbers where the output depends on intervals.
+//! - *Ignore.* As suppress, for boxes of which the naive bounding shader that propagates NaN says that none was met.
+//!
+//! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones that propagate NaN are). What is
+//! known at compile time contains the values that the point shader computes on the way, and the ends of bounds.
+
+mod boxes;
+mod check;
+mod exhaustive;
+mod subject;
+
+pub use boxes::{Sample, sample};
+pub use check::Checker;
+pub use exhaustive::{Windows, unary_ops};
+pub use subject::Subject;
+
+use crate::interval::Nan;
+use crate::ir::Type;
+use crate::lift::{Options, Sides, Tracking};
+use crate::target::Target;
+use std::fmt;
+
+/// What was checked.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Results of members, held against one bounding shader each.
+    pub checks: u64,
+    /// Those of which the mode says nothing.
+    pub exempt: u64,
+    /// Those that are not in bounds.
+    pub violations: u64,
+    /// Optimized ends that are not the naive ones.
+    pub differ: u64,
+    /// Values and ends that are not in the bounds of compile time.
+    pub unforeseen: u64,
+    /// Subjects at which the compiler panicked.
+    pub panics: u64,
+    /// Some of what is wrong.
+    pub faults: Vec<Fault>,
+}
+
+impl Tally {
+    /// So many faults are kept.
+    const KEPT: usize = 6;
+
+    /// Adds what was checked elsewhere.
+    pub fn add(&mut self, other: Tally) {
+        self.checks += other.checks;
+        self.exempt += other.exempt;
+        self.violations += other.violations;
+        self.differ += other.differ;
+        self.unforeseen += other.unforeseen;
+        self.panics += other.panics;
+        let room = Tally::KEPT.saturating_sub(self.faults.len());
+        self.faults.extend(other.faults.into_iter().take(room));
+    }
+
+    /// Whether anything is wrong.
+    pub fn is_faulty(&self) -> bool {
+        self.violations + self.differ + self.unforeseen + self.panics > 0
+    }
+
+    fn fault(&mut self, fault: impl FnOnce() -> Fault, wrong: Wrong) {
+        *match wrong {
+            Wrong::Escapes | Wrong::HidesNan | Wrong::IsNan => &mut self.violations,
+            Wrong::Differs => &mut self.differ,
+            Wrong::UnforeseenValue | Wrong::UnforeseenEnd => &mut self.unforeseen,
+            Wrong::Panics => &mut self.panics,
+        } += 1;
+        // One of each kind at least.
+        if self.faults.len() < Tally::KEPT && self.faults.iter().filter(|fault| fault.wrong == wrong).count() < 2 {
+            self.faults.push(fault());
+        }
+    }
+}
+
+/// What can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// A result is not in bounds.
+    Escapes,
+    /// A result is NaN, and the bound does not tell.
+    HidesNan,
+    /// A bound is NaN where it must not be.
+    IsNan,
+    /// An optimized bound is not the naive one.
+    Differs,
+    /// A value of the point shader is not in its bounds of compile time.
+    UnforeseenValue,
+    /// An end is not in the bounds of compile time.
+    UnforeseenEnd,
+    /// The compiler panicked.
+    Panics,
+}
+
+/// Something wrong, with what it takes to see it again.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// The subject's name.
+    pub subject: String,
+    /// What code.
+    pub target: Target,
+    /// What kind of bounding shader.
+    pub options: Options,
+    /// What the output or the value is called.
+    pub output: String,
+    /// Its type.
+    pub ty: Type,
+    /// The box, with names of inputs and their types.
+    pub ends: Vec<(String, Type, [u32; 2])>,
+    /// A member, where it is about one.
+    pub member: Option<Vec<u32>>,
+    /// What the point shader says of it, or what the naive end is.
+    pub expected: Option<u32>,
+    /// The ends; of a fault of one end or value, twice that; none where there are no such.
+    pub found: Option<[u32; 2]>,
+    /// More to read.
+    pub note: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { wrong, subject, target, options, output, ty, .. } = self;
+        writeln!(f, "`{subject}` {wrong:?}: `{output}` on {target}, {}", kind(options))?;
+        for (k, (name, ty, ends)) in self.ends.iter().enumerate() {
+            let [low, high] = ends.map(|end| Shown(*ty, end));
+            write!(f, "    {name} in [{low}, {high}]")?;
+            match &self.member {
+                Some(member) => writeln!(f, " ∋ {}", Shown(*ty, member[k]))?,
+                None => writeln!(f)?,
+            }
+        }
+        if let Some(expected) = self.expected {
+            writeln!(f, "    value {}", Shown(*ty, expected))?;
+        }
+        if let Some([low, high]) = self.found {
+            writeln!(f, "    bound [{}, {}]", Shown(*ty, low), Shown(*ty, high))?;
+        }
+        write!(f, "{}", self.note)
+    }
+}
+
+/// Options in few words.
+pub fn kind(options: &Options) -> String {
+    let Options { sides, nan, tracking, loop_cap, .. } = options;
+    let tracking = match *tracking {
+        Tracking::NONE => "naive".to_owned(),
+        Tracking::ALL => "optimized".to_owned(),
+        Tracking { ranges, nan, zeros } => format!("ranges {ranges} NaN {nan} zeros {zeros}"),
+    };
+    format!("{tracking}, {sides:?}, {nan:?}, loop cap {loop_cap}")
+}
+
+/// A word with its bits.
+struct Shown(Type, u32);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(ty, bits) = *self;
+        match ty {
+            Type::F32 => write!(f, "{:?} {bits:#010x}", f32::from_bits(bits)),
+            Type::I32 => write!(f, "{}", bits as i32),
+            Type::Bool => write!(f, "{}", bits != 0),
+        }
+    }
+}
+
+/// A word as a number, in the order in which intervals have it.
+fn number(ty: Type, bits: u32) -> f64 {
+    match ty {
+        Type::F32 => f64::from(f32::from_bits(bits)),
+        Type::I32 => f64::from(bits as i32),
+        Type::Bool => f64::from(u8::from(bits != 0)),
+    }
+}
+
+/// What the results of some members come to.
+#[derive(Clone, Copy, Debug)]
+pub struct Results {
+    /// Least number; +∞ if there is none.
+    least: f64,
+    /// Greatest number; −∞ if there is none.
+    most: f64,
+    /// How many are numbers.
+    numbers: u64,
+    /// How many are NaN.
+    nans: u64,
+}
+
+impl Results {
+    /// Of no member.
+    const NONE: Results = Results { least: f64::INFINITY, most: f64::NEG_INFINITY, numbers: 0, nans: 0 };
+
+    /// Adds a result.
+    fn add(&mut self, x: f64) {
+        if x.is_nan() {
+            self.nans += 1;
+        } else {
+            self.numbers += 1;
+            self.least = if x < self.least { x } else { self.least };
+            self.most = if x > self.most { x } else { self.most };
+        }
+    }
+
+    /// Those of both.
+    fn union(self, other: Results) -> Results {
+        Results {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            numbers: self.numbers + other.numbers,
+            nans: self.nans + other.nans,
+        }
+    }
+
+    /// Holds them against ends, of which those that are not asked for are infinite. `void`: the mode says nothing of this box. Gives what
+    /// is wrong, and how many results were not exempt.
+    fn judge(&self, nan: Nan, sides: Sides, [lo, hi]: [f64; 2], void: bool) -> (Option<Wrong>, u64) {
+        if void {
+            return (None, 0);
+        }
+        let escapes = self.least < lo || self.most > hi;
+        let wrong = escapes.then_some(Wrong::Escapes);
+        if nan != Nan::Propagate {
+            return (if lo.is_nan() || hi.is_nan() { Some(Wrong::IsNan) } else { wrong }, self.numbers);
+        }
+        let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
+        let said = match sides {
+            Sides::Upper => !hi.is_nan(),
+            Sides::Lower => !lo.is_nan(),
+            Sides::Both => !lo.is_nan() || !hi.is_nan(),
+        };
+        let checked = self.nans + if said { self.numbers } else { 0 };
+        (if hides { Some(Wrong::HidesNan) } else { wrong }, checked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<Wrong> {
+        let mut all = Results::NONE;
+        results.iter().for_each(|&x| all.add(x));
+        all.judge(nan, Sides::Both, ends, false).0
+    }
+
+    #[test]
+    fn modes_differ_in_what_they_say_of_nan() {
+        const INF: f64 = f64::INFINITY;
+        const NAN: f64 = f64::NAN;
+        for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+            assert_eq!(judged(&[1.0, 2.0], nan, [1.0, 2.0]), None);
+            assert_eq!(judged(&[1.0, 2.0], nan, [1.5, 2.0]), Some(Wrong::Escapes));
+            assert_eq!(judged(&[1.0, 2.0], nan, [1.0, 1.5]), Some(Wrong::Escapes));
+            let hidden = judged(&[1.0, NAN], nan, [1.0, 1.0]);
+            assert_eq!(hidden, (nan == Nan::Propagate).then_some(Wrong::HidesNan));
+            let half = judged(&[1.0, NAN], nan, [-INF, 1.0]);
+            assert_eq!(half, (nan == Nan::Propagate).then_some(Wrong::HidesNan));
+            assert_eq!(
+                judged(&[1.0], nan, [NAN, 0.5]),
+                Some(if nan == Nan::Propagate { Wrong::Escapes } else { Wrong::IsNan })
+            );
+        }
+        assert_eq!(judged(&[NAN], Nan::Propagate, [-INF, NAN]), None);
+        assert_eq!(judged(&[], Nan::Suppress, [0.0, NAN]), Some(Wrong::IsNan));
+    }
+
+    #[test]
+    fn words_are_ordered_as_intervals_have_them() {
+        assert!(number(Type::I32, u32::MAX) < number(Type::I32, 0));
+        assert!(number(Type::Bool, 0) < number(Type::Bool, !0));
+        assert!(number(Type::F32, 0x8000_0000) == number(Type::F32, 0));
+    }
+}

@@ -1,0 +1,131 @@
+//! The way from a point shader to its bounding shader, to be read by people: which values are intervals, what is known of each, and
+//! what was selected on that account.
+
+use super::Lifted;
+use crate::ir::Value;
+use crate::ir::text::{Notes, annotated};
+
+impl Lifted {
+    /// The point shader, in which intervals stand in brackets: `[%4] = mul [%3], kd.x`.
+    pub fn interval_text(&self) -> String {
+        annotated(&self.point, &Kinds { lifted: self })
+    }
+
+    /// The same, with comments: what each value can be, and for operations on intervals the case of the form that was selected,
+    /// and how many operations on numbers it took.
+    pub fn bounds_text(&self) -> String {
+        annotated(&self.point, &Selection { kinds: Kinds { lifted: self } })
+    }
+}
+
+struct Kinds<'a> {
+    lifted: &'a Lifted,
+}
+
+impl Notes for Kinds<'_> {
+    fn brackets(&self, value: Value) -> bool {
+        self.lifted.kinds[value.index()]
+    }
+    fn comment(&self, _: Value) -> Option<String> {
+        None
+    }
+}
+
+struct Selection<'a> {
+    kinds: Kinds<'a>,
+}
+
+impl Notes for Selection<'_> {
+    fn brackets(&self, value: Value) -> bool {
+        self.kinds.brackets(value)
+    }
+    fn comment(&self, value: Value) -> Option<String> {
+        let lifted = self.kinds.lifted;
+        let bounds = lifted.bounds[value.index()].to_string();
+        let Some(selected) = &lifted.cases[value.index()] else { return Some(bounds) };
+        let case = if selected.case.is_empty() { String::new() } else { format!(": {}", selected.case) };
+        let plural = if selected.operations == 1 { "" } else { "s" };
+        Some(format!("{bounds}{case} ({} operation{plural})", selected.operations))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Bounds, Floats, solve};
+    use crate::interval::Nan;
+    use crate::ir::text::parse;
+    use crate::lift::{Selected, Sides, kinds};
+
+    /// With `x` as an interval, and a case for the first operation on intervals.
+    fn lifted() -> Lifted {
+        let text = "fn f(x: f32, y: f32) -> (r: f32) {
+            %0 = neg y
+            %1 = neg x
+            %2 = lt x, 0.5
+            %3, %4 = if %2 {
+                yield %1, y
+            } else {
+                yield %0, 1.0
+            }
+            %5 = loop (%6: f32 = %3, %7: i32 = 0) {
+                %8 = slt %7, 4
+                while %8 else %6
+                %9 = iadd %7, 1
+                next %4, %9
+            }
+            return %5
+        }";
+        let point = parse(text).expect("the text is well formed");
+        let kinds = kinds::kinds(&point, &[true, false]);
+        let inputs = [Floats::between(0.0, 1.0), Floats::constant(2.0)].map(Bounds::Float);
+        let bounds = solve::run(&point, &inputs, Nan::Suppress, false);
+        let mut cases = vec![None; point.len()];
+        let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
+        cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
+        Lifted { function: point.clone(), point, kinds, bounds, cases, sides: Sides::Both }
+    }
+
+    #[test]
+    fn intervals_stand_in_brackets_wherever_they_are_named() {
+        let expected = "fn f([x]: f32, y: f32) -> ([r]: f32) {
+  %0 = neg y
+  [%1] = neg [x]
+  [%2] = lt [x], 0.5
+  [%3], [%4] = if [%2] {
+    yield [%1], y
+  } else {
+    yield %0, 1.0
+  }
+  [%5] = loop ([%6]: f32 = [%3], %7: i32 = 0) {
+    %8 = slt %7, 4
+    while %8 else [%6]
+    %9 = iadd %7, 1
+    next [%4], %9
+  }
+  return [%5]
+}
+";
+        assert_eq!(lifted().interval_text(), expected);
+    }
+
+    #[test]
+    fn comments_tell_what_is_known_and_selected() {
+        let lifted = lifted();
+        let text = lifted.bounds_text();
+        let of = |line: &str| {
+            let line = text.lines().find(|l| l.trim_start().starts_with(line)).expect("there is such a line");
+            line.split_once("  // ").map_or("", |(_, comment)| comment)
+        };
+        assert!(text.starts_with("// x: [0, 1], -0\n// y: {2}\nfn f("), "{text}");
+        assert!(of("[%1] =").ends_with(": ends (2 operations)"), "{text}");
+        assert!(!of("%0 =").contains("operation") && !of("%0 =").is_empty(), "{text}");
+        for name in ["[%5]: ", "[%6]: ", "%7: "] {
+            assert!(of("[%5] = loop").contains(name), "{text}");
+        }
+        assert_eq!((of("return"), of("yield")), ("", ""));
+        // What is behind `//` is nothing to the parser.
+        let plain = text.replace(['[', ']'], "");
+        assert_eq!(parse(&plain).map(|function| function.to_string()), Ok(lifted.point.to_string()));
+    }
+}

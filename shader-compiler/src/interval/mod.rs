@@ -142,13 +142,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Bits, [a]) => self.bits(a),
             (Op::Float, [a]) => self.float(a),
             (Op::FromS32, [a]) => self.sides(op, &[a]),
-            (Op::FromU32, [a]) => self.from_u32(a),
+            (Op::FromU32, [a]) => self.float_of_unsigned(a),
             (Op::Load, [table, index]) => self.load(table, index),
             (Op::Texel, [what, u, v]) => self.texel(what, u, v),
             (Op::Fetch, [what, column, row]) => self.fetch(what, column, row),
             (Op::Chop, [a]) => self.chop(a),
-            (Op::ToS32, [a]) => self.to_s32(a),
-            (Op::ToU32, [a]) => self.to_u32(a),
+            (Op::ToS32, [a]) => self.signed_of_float(a),
+            (Op::ToU32, [a]) => self.unsigned_of_float(a),
             _ => todo!(),
         }
     }

@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn constant(bits: u32) -> Operand {
-        let facts = Facts { nan: false, negative_zero: false };
+        let facts = Facts { nan: false, negative_zero: false, number: false };
         let known = between(Type::I32, [bits; 2], facts);
         Operand { ty: Type::I32, ends: [bits; 2], is_number: true, facts, known, members: vec![bits] }
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn operand(random: &mut Random, ty: Type, ends: [u32; 2]) -> Operand {
-        let facts = Facts { nan: false, negative_zero: true };
+        let facts = Facts { nan: false, negative_zero: true, number: false };
         let members = ends.into_iter().chain((0..4).map(|_| within(random, ty, ends))).collect();
         Operand {
             ty,

@@ -27,6 +27,8 @@ mod arithmetic;
 mod bits;
 mod compare;
 mod conversion;
+mod elementary;
+mod expansion;
 mod guards;
 mod integer;
 mod power;
@@ -36,6 +38,7 @@ mod testing;
 mod texture;
 #[cfg(test)]
 mod trial;
+mod trigonometric;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -112,6 +115,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Min, [a, b]) => self.min(a, b),
             (Op::Max, [a, b]) => self.max(a, b),
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
+            (Op::Sign, [a]) => self.sign(a),
+            (Op::Fract, [a]) => self.fract(a),
+            (Op::Step, [edge, x]) => self.step(edge, x),
+            (Op::Smoothstep, [low, high, x]) => self.smoothstep(low, high, x),
+            (Op::Rsqrt, [a]) => self.rsqrt(a),
+            (Op::Pow, [a, b]) => self.pow(a, b),
+            (Op::Cosh, [a]) => self.cosh(a),
+            (Op::Sin | Op::Cos, [a]) => self.wave(op, a),
+            (Op::Tan, [a]) => self.tan(a),
+            (Op::Atan2, [y, x]) => self.atan2(y, x),
             (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
             (Op::Eq, [a, b]) => self.equal(a, b),
             (Op::SLt, [a, b]) => self.less_signed(a, b),
@@ -149,7 +162,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Chop, [a]) => self.chop(a),
             (Op::ToS32, [a]) => self.to_s32(a),
             (Op::ToU32, [a]) => self.to_u32(a),
-            _ => todo!(),
+            (op, [a]) if elementary::of(op).is_some() => self.elementary(op, a),
+            _ => self.expanded(op, args),
         }
     }
 }

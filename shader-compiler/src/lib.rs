@@ -61,9 +61,9 @@
 pub mod analysis;
 pub mod backend;
 pub mod bounding;
-pub mod cost;
 #[doc(hidden)]
 pub mod containment;
+pub mod cost;
 #[doc(hidden)]
 pub mod differential;
 pub mod frontend;

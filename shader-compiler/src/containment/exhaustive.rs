@@ -155,7 +155,7 @@ impl Windows {
             let told = if options.nan == Nan::Ignore { &self.limits[0] } else { limits };
             for (row, result) in results.iter().enumerate() {
                 let mut void = false;
-                if options.nan == Nan::Ignore || met > 0 && options.nan == Nan::Propagate {
+                if options.nan != Nan::Suppress {
                     let [lo, hi] = told.floats::<2>(row, 2 * met);
                     void = lo.is_nan() || hi.is_nan() || options.nan == Nan::Ignore && result.nans > 0;
                 }

@@ -123,7 +123,7 @@ fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
 }
 
 /// All bits must be the same, NaN payloads and signs aside.
-fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), String> {
+pub fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), String> {
     for row in 0..ours.rows() {
         for (port, output) in function.outputs.iter().enumerate() {
             let (a, b) = (ours.bits(row, port), theirs.bits(row, port));

@@ -14,6 +14,8 @@ pub struct Compiler {
     program: String,
     /// `clang 19.1.7 -O3`
     pub name: String,
+    /// `clang 19.1.7`
+    pub release: String,
     level: &'static str,
 }
 
@@ -28,16 +30,31 @@ impl Compiler {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let mut numbers = text.lines().next().unwrap_or_default().split_whitespace();
             let version = numbers.rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
-            let name = format!("{family} {} {level}", version.unwrap_or("?"));
+            let release = format!("{family} {}", version.unwrap_or("?"));
+            let name = format!("{release} {level}");
             if output.status.success() && found.iter().all(|other| other.name != name) {
-                found.push(Compiler { program, name, level });
+                found.push(Compiler { program, name, release, level });
             }
         }
         found
     }
 
-    /// Compiles a lowered function by way of C, with the interface of our machine code, and loads it.
+    /// Compiles a lowered function by way of C with intrinsics, with the interface of our machine code, and loads it.
     pub fn compile(&self, function: &Function, target: Target) -> Result<Foreign, String> {
+        self.build(&c::emit(function, target), &[self.level], function, target)
+    }
+
+    /// The same by way of C on numbers, at -O3, whose loop over lanes the compiler vectorizes, or is told not to.
+    pub fn compile_scalar(&self, function: &Function, target: Target, vectorized: bool) -> Result<Foreign, String> {
+        // Vectorizers leave alone what might trap.
+        let options: &[&str] = match vectorized {
+            true => &["-O3", "-fno-trapping-math", "-ftree-vectorize"],
+            false => &["-O3", "-fno-trapping-math", "-fno-tree-vectorize"],
+        };
+        self.build(&c::scalar::emit(function, target.lanes()), options, function, target)
+    }
+
+    fn build(&self, text: &str, options: &[&str], function: &Function, target: Target) -> Result<Foreign, String> {
         let width = match target {
             Target::Interpreter | Target::Sse => "-msse4.1",
             Target::Avx => "-mavx",
@@ -45,10 +62,9 @@ impl Compiler {
         };
         let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (source, library) = (dir.path().join("shader.c"), dir.path().join("shader.so"));
-        std::fs::write(&source, c::emit(function, target)).map_err(|error| error.to_string())?;
+        std::fs::write(&source, text).map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.program);
-        command.args([
-            self.level,
+        command.args(options).args([
             width,
             "-std=c11",
             "-ffp-contract=off",
@@ -88,8 +104,8 @@ impl Foreign {
         let symbol = &c::identifier(&function.name);
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let code = code_of(&bytes, symbol).ok_or(format!("no function `{symbol}` in what the compiler made"))?;
-        // SAFETY: the library was just compiled from a text of ours that consists of one function and constants, so that loading
-        // runs none of its code; and the symbol is that function, whose declaration in the text has the type `Entry`.
+        // SAFETY: the library was just compiled from a text of ours that consists of functions and constants, so that loading
+        // runs none of its code; and the symbol is the one for groups, whose declaration in the text has the type `Entry`.
         let (library, entry) = unsafe {
             let library = Library::new(path).map_err(|error| error.to_string())?;
             let entry = *library.get::<Entry>(symbol.as_bytes()).map_err(|error| error.to_string())?;
@@ -151,12 +167,18 @@ mod tests {
         let tables = [Table::new(&[0]), Table::new(&[1, 2, 3])];
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             for compiler in Compiler::all() {
-                let foreign = compiler.compile(&function, target).expect("it compiles");
-                let (mut inputs, mut outputs) = (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
-                (0..20).for_each(|row| inputs.set_bits(row, 0, (row as u32).wrapping_sub(10)));
-                foreign.run(&tables, &inputs, &mut outputs);
-                let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
-                assert!((0..20).all(|row| outputs.bits(row, 0) == expected(row)), "{} for {target}", compiler.name);
+                let ways = [
+                    compiler.compile(&function, target),
+                    compiler.compile_scalar(&function, target, true),
+                    compiler.compile_scalar(&function, target, false),
+                ];
+                for foreign in ways.map(|way| way.expect("it compiles")) {
+                    let (mut inputs, mut outputs) = (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
+                    (0..20).for_each(|row| inputs.set_bits(row, 0, (row as u32).wrapping_sub(10)));
+                    foreign.run(&tables, &inputs, &mut outputs);
+                    let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
+                    assert!((0..20).all(|row| outputs.bits(row, 0) == expected(row)), "{} for {target}", compiler.name);
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ mod compile;
 mod containment;
 mod differential;
 mod evaluate;
+mod fairness;
 #[allow(unsafe_code)]
 mod foreign;
 mod instances;
@@ -31,6 +32,7 @@ enum Command {
     Containment(containment::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
+    Fairness(fairness::Args),
     Instances(instances::Args),
     Math(math::Args),
 }
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Fairness(args) => fairness::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Math(args) => math::run(&args),
     }

@@ -413,10 +413,8 @@ fn show_prints_how_a_bounding_shader_comes_about() {
     let bounds = show(&["--stage", "bounds"]);
     assert!(bounds.contains("\n// kd.x: [0, 1]") && bounds.contains(" operations)\n"), "{bounds}");
     let without = |text: &str| {
-        text.lines()
-            .filter(|l| !l.starts_with("//"))
-            .map(|l| l.split("  // ").next().unwrap().trim_end().to_owned())
-            .collect::<Vec<_>>()
+        let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end().to_owned());
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
     };
     assert_eq!(without(&bounds), without(&interval));
     assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);

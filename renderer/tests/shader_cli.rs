@@ -135,14 +135,16 @@ fn some_rows(count: usize) -> Vec<String> {
 #[test]
 fn help_tells_all() {
     lightbound(&["--help"]).assert().success().stdout(contains("shader"));
-    for command in ["list", "check", "show", "eval", "preview"] {
+    for command in ["list", "check", "show", "eval", "bound", "preview"] {
         lightbound(&["shader", "--help"]).assert().success().stdout(contains(format!("\n  {command} ")));
         lightbound(&["shader", "list", "--help"]).assert().success().stdout(contains(command));
     }
     for (command, options) in [
         ("check", &["--target", "interpreter", "Examples"][..]),
-        ("show", &["--stage", "--entry", "--target", "--output", "asm", "Examples"]),
+        ("show", &["--stage", "--entry", "--target", "--output", "asm", "--of", "--spans", "--frame", "--nan", "Examples"]),
         ("eval", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "brdf.r", "Examples"]),
+        ("bound", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "--mode", "--nan", "--sides"]),
+        ("bound", &["--ranges", "--luminance", "wi.x.lo", "s.r.hi", "Examples"]),
     ] {
         let help = lightbound(&["shader", command, "--help"]).output().unwrap();
         let help = String::from_utf8(help.stdout).unwrap();

@@ -39,23 +39,26 @@ pub struct Lookup {
 
 /// An image in the form in which compiled code reads it: finite or infinite floats, RGBA, and bounds of them over blocks.
 ///
-/// *Shape*: words. The first are width and height, and two that are 0. Then come the texels, row by row from the top, each red, green,
+/// *Shape*: words. The first are width and height, where the last part starts, and one that is 0. Then come the texels, row by row from the top, each red, green,
 /// blue, alpha. Behind them lies a pyramid for bounds, whose level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row: eight words,
 /// the least values of the four channels and then the greatest, over the 2ᵏ · 2ᵏ texels of a block, as far as there are so many. Level 1
-/// follows the texels, which are level 0; the last level has one entry.
+/// follows the texels, which are level 0; the last level has one entry. The last part has the first words of all levels.
 #[derive(Clone, Debug)]
 pub struct Texture {
     words: Vec<u32>,
 }
 
-/// Words before the first texel: width and height.
+/// Words before the first texel: width, height, and where the first words of levels stand.
 pub(crate) const HEADER: usize = 4;
 
+/// Which of them tells where the first words of levels stand.
+pub(crate) const LEVELS: usize = 2;
+
 /// Channels of a texel.
-const CHANNELS: usize = 4;
+pub(crate) const CHANNELS: usize = 4;
 
 /// Words of an entry of the pyramid.
-const ENTRY: usize = 2 * CHANNELS;
+pub(crate) const ENTRY: usize = 2 * CHANNELS;
 
 /// Greatest width and height, up to which coordinates wrap around exactly.
 pub const MAX_SIDE: u32 = 1 << 23;

@@ -60,10 +60,10 @@ fn range(op: Op) -> [f32; 2] {
     }
 }
 
-/// The numbers for which an operation of one operand is defined; infinities aside.
+/// The numbers for which an operation is defined, if they are its first operand; infinities aside.
 pub(super) fn domain(op: Op) -> [f32; 2] {
     match op {
-        Op::Sqrt | Op::Rsqrt | Op::Log | Op::Log2 => [0.0, f32::INFINITY],
+        Op::Sqrt | Op::Rsqrt | Op::Log | Op::Log2 | Op::Pow => [0.0, f32::INFINITY],
         Op::Asin | Op::Acos | Op::Atanh => [-1.0, 1.0],
         Op::Acosh => [1.0, f32::INFINITY],
         _ => [f32::NEG_INFINITY, f32::INFINITY],

@@ -1,6 +1,7 @@
 //! Questions that cases ask of operands, and steps that forms share.
 
-use super::{Forms, Interval, Nan};
+use super::{Facts, Forms, Interval, Nan};
+use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
@@ -37,6 +38,11 @@ pub(super) struct Extremes {
 }
 
 impl<V: Copy + PartialEq> Interval<V> {
+    /// What is not computed by an operation of the point shader, of which no more is known than is given.
+    pub(super) fn between(ends: [V; 2], known: Floats, facts: Facts) -> Interval<V> {
+        Interval { lo: ends[0], hi: ends[1], known: Bounds::Float(known), facts }
+    }
+
     /// The two ends.
     pub(super) fn ends(&self) -> [V; 2] {
         [self.lo, self.hi]
@@ -61,6 +67,11 @@ impl<V: Copy + PartialEq> Interval<V> {
     /// Whether it or an end of it can be NaN.
     pub(super) fn may_be_nan(&self) -> bool {
         self.known.floats().nan
+    }
+
+    /// Whether it can be an infinity.
+    pub(super) fn may_be_infinite(&self) -> bool {
+        self.may_be_least() || self.may_be_greatest()
     }
 
     /// Whether it can be a zero.
@@ -146,23 +157,47 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         a.ends().map(|end| self.emit.max(end, least))
     }
 
-    /// The number, or 0 in place of NaN.
-    pub(super) fn or_zero(&mut self, x: E::Value) -> E::Value {
-        let is_number = self.emit.eq(x, x);
-        let zero = self.emit.f32(0.0);
-        self.emit.select(is_number, x, zero)
+    /// Where NaN propagates, tests that the operand is finite.
+    pub(super) fn require_finite(&mut self, a: &Interval<E::Value>) {
+        if self.nan != Nan::Propagate {
+            return;
+        }
+        let infinities = [f32::NEG_INFINITY, f32::INFINITY].map(|end| self.emit.f32(end));
+        if a.may_be_least() {
+            let condition = self.emit.lt(infinities[0], a.lo);
+            self.require(condition);
+        }
+        if a.may_be_greatest() || a.may_be_nan() {
+            let condition = self.emit.lt(a.hi, infinities[1]);
+            self.require(condition);
+        }
     }
 
-    /// An operation on an end of each operand, with 0 in place of NaN if there is any and it is suppressed.
+    /// What stands for a number in forms where NaN is suppressed: 0 for NaN. Operations that would pass over NaN consult [`Facts::nan`].
+    pub fn or_zero(&mut self, x: E::Value) -> E::Value {
+        self.number_or(x, 0.0)
+    }
+
+    /// The number, or another in place of NaN.
+    fn number_or(&mut self, x: E::Value, instead: f32) -> E::Value {
+        let is_number = self.emit.eq(x, x);
+        let instead = self.emit.f32(instead);
+        self.emit.select(is_number, x, instead)
+    }
+
+    /// An operation on an end of each operand, with what is given in place of NaN if there is any and it is suppressed.
     pub(super) fn at_corner(
         &mut self,
         op: Op,
         [a, b]: [&Interval<E::Value>; 2],
         [i, j]: [usize; 2],
-        is_total: bool,
+        instead: Option<f32>,
     ) -> E::Value {
         let result = self.emit.op(op, &[a.ends()[i], b.ends()[j]]);
-        if self.nan == Nan::Suppress && !is_total { self.or_zero(result) } else { result }
+        match instead {
+            Some(instead) if self.nan == Nan::Suppress => self.number_or(result, instead),
+            _ => result,
+        }
     }
 
     /// Ends of an operation that is monotone in each operand: the least result at some ends of theirs, and the greatest at others.
@@ -171,10 +206,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         op: Op,
         args: [&Interval<E::Value>; 2],
         [low, high]: [Corners; 2],
-        is_total: bool,
+        instead: Option<f32>,
     ) -> [E::Value; 2] {
-        let low: Vec<_> = low.iter().map(|&corner| self.at_corner(op, args, corner, is_total)).collect();
-        let high: Vec<_> = high.iter().map(|&corner| self.at_corner(op, args, corner, is_total)).collect();
+        let low: Vec<_> = low.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
+        let high: Vec<_> = high.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
         [self.least(&low), self.greatest(&high)]
     }
 

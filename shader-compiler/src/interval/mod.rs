@@ -24,15 +24,21 @@
 //! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
 
 mod arithmetic;
+mod bits;
 mod compare;
+mod conversion;
+mod elementary;
+mod expansion;
 mod guards;
 mod integer;
 mod power;
 mod rounding;
 #[cfg(test)]
 mod testing;
+mod texture;
 #[cfg(test)]
 mod trial;
+mod trigonometric;
 
 use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
@@ -109,6 +115,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::Min, [a, b]) => self.min(a, b),
             (Op::Max, [a, b]) => self.max(a, b),
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, [a]) => self.whole(op, a),
+            (Op::Sign, [a]) => self.sign(a),
+            (Op::Fract, [a]) => self.fract(a),
+            (Op::Step, [edge, x]) => self.step(edge, x),
+            (Op::Smoothstep, [low, high, x]) => self.smoothstep(low, high, x),
+            (Op::Rsqrt, [a]) => self.rsqrt(a),
+            (Op::Pow, [a, b]) => self.pow(a, b),
+            (Op::Cosh, [a]) => self.cosh(a),
+            (Op::Sin | Op::Cos, [a]) => self.wave(op, a),
+            (Op::Tan, [a]) => self.tan(a),
+            (Op::Atan2, [y, x]) => self.atan2(y, x),
             (Op::Lt | Op::Le, [a, b]) => self.less(op, a, b),
             (Op::Eq, [a, b]) => self.equal(a, b),
             (Op::SLt, [a, b]) => self.less_signed(a, b),
@@ -119,7 +135,35 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Op::BXor, [a, b]) => self.differ(a, b),
             (Op::BNot, [a]) => self.not(a),
             (Op::Select, [c, t, e]) => self.select(c, t, e),
-            _ => todo!(),
+            (Op::IAdd, [a, b]) => self.integer_sum(op, a, [b.lo, b.hi], b),
+            (Op::ISub, [a, b]) => self.integer_sum(op, a, [b.hi, b.lo], b),
+            (Op::IMul, [a, b]) => self.integer_product(a, b),
+            (Op::SMin | Op::SMax, [a, b]) => self.sides(op, &[a, b]),
+            (Op::UMin | Op::UMax, [a, b]) => self.unsigned_sides(op, a, b),
+            (Op::SDiv, [a, b]) => self.signed_quotient(a, b),
+            (Op::UDiv, [a, b]) => self.unsigned_quotient(a, b),
+            (Op::SRem, [a, b]) => self.signed_remainder(a, b),
+            (Op::URem, [a, b]) => self.unsigned_remainder(a, b),
+            (Op::And, [a, b]) => self.and(a, b),
+            (Op::Or | Op::Xor, [a, b]) => self.mixed(op, a, b),
+            (Op::Shl, [a, b]) => self.shift_up(a, b),
+            (Op::LShr, [a, b]) => self.shift_down(a, b),
+            (Op::AShr, [a, b]) => self.shift_signed(a, b),
+            (Op::CountOnes | Op::TrailingZeros, [a]) => self.of_single(op, a, [0, 32]),
+            (Op::ReverseBits, [a]) => self.of_single(op, a, [i32::MIN, i32::MAX]),
+            (Op::LeadingZeros, [a]) => self.leading_zeros(a),
+            (Op::Bits, [a]) => self.bits(a),
+            (Op::Float, [a]) => self.float(a),
+            (Op::FromS32, [a]) => self.sides(op, &[a]),
+            (Op::FromU32, [a]) => self.from_u32(a),
+            (Op::Load, [table, index]) => self.load(table, index),
+            (Op::Texel, [what, u, v]) => self.texel(what, u, v),
+            (Op::Fetch, [what, column, row]) => self.fetch(what, column, row),
+            (Op::Chop, [a]) => self.chop(a),
+            (Op::ToS32, [a]) => self.to_s32(a),
+            (Op::ToU32, [a]) => self.to_u32(a),
+            (op, [a]) if elementary::of(op).is_some() => self.elementary(op, a),
+            _ => self.expanded(op, args),
         }
     }
 }

@@ -93,7 +93,7 @@ fn float(bits: u32) -> f32 {
 }
 
 /// Whether a word is not above another one.
-fn at_most(ty: Type, a: u32, b: u32) -> bool {
+pub fn at_most(ty: Type, a: u32, b: u32) -> bool {
     match ty {
         Type::F32 => float(a) <= float(b),
         Type::I32 => a as i32 <= b as i32,
@@ -101,12 +101,12 @@ fn at_most(ty: Type, a: u32, b: u32) -> bool {
     }
 }
 
-fn is_nan(ty: Type, bits: u32) -> bool {
+pub fn is_nan(ty: Type, bits: u32) -> bool {
     ty == Type::F32 && float(bits).is_nan()
 }
 
 /// Bounds of what lies between ends, both included.
-fn between(ty: Type, [low, high]: [u32; 2], facts: Facts) -> Bounds {
+pub fn between(ty: Type, [low, high]: [u32; 2], facts: Facts) -> Bounds {
     match ty {
         Type::F32 => {
             let mut floats = Floats { nan: facts.nan, ..Floats::between(float(low), float(high)) };
@@ -119,7 +119,7 @@ fn between(ty: Type, [low, high]: [u32; 2], facts: Facts) -> Bounds {
 }
 
 /// A word between two.
-fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
+pub fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
     match (random.below(8), ty) {
         (0, _) => low,
         (1, _) => high,

@@ -72,7 +72,7 @@ pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
     const WIDEST: usize = 48;
     let lines = lines(function, notes);
     let width = |line: &Line| line.text.chars().count();
-    let commented = lines.iter().filter(|line| line.comment.is_some());
+    let commented = lines.iter().filter(|line| !line.comments.is_empty());
     let column = commented.map(width).filter(|&width| width <= WIDEST).max().unwrap_or(0);
     let mut text = String::new();
     for (index, data) in function.values.iter().enumerate() {
@@ -81,10 +81,13 @@ pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
         text += &format!("// {}: {comment}\n", quoted(name));
     }
     for line in &lines {
-        text += &match &line.comment {
-            Some(comment) => format!("{:column$}  // {comment}\n", line.text),
-            None => format!("{}\n", line.text),
-        };
+        text += &line.text;
+        let column = column.max(width(line));
+        for (k, comment) in line.comments.iter().enumerate() {
+            let (end, begin) = if k == 0 { ("", width(line)) } else { ("\n", 0) };
+            text += &format!("{end}{:1$}  // {comment}", "", column - begin);
+        }
+        text += "\n";
     }
     text
 }
@@ -176,7 +179,8 @@ fn literal(ty: Type, bits: u32) -> String {
 /// A line of text, without its end.
 struct Line {
     text: String,
-    comment: Option<String>,
+    /// The first stands behind the text, others below.
+    comments: Vec<String>,
 }
 
 /// The text of a function.
@@ -211,25 +215,24 @@ impl Printer<'_> {
         let yields = &function.body.yields;
         let outputs = ports(&function.outputs, &|k| yields.get(k).is_some_and(|&value| self.notes.brackets(value)));
         let head = format!("fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name));
-        self.lines.push(Line { text: head, comment: None });
+        self.lines.push(Line { text: head, comments: vec![] });
         self.block(&function.body, "return");
-        self.lines.push(Line { text: "}".into(), comment: None });
+        self.lines.push(Line { text: "}".into(), comments: vec![] });
     }
 
     fn line(&mut self, text: fmt::Arguments<'_>) {
-        self.lines.push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comment: None });
+        self.lines.push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comments: vec![] });
     }
 
     /// A line that defines values.
     fn definition(&mut self, text: fmt::Arguments<'_>, values: &[Value]) {
         self.line(text);
         let comments = values.iter().filter_map(|&value| Some((value, self.notes.comment(value)?)));
-        let comments: Vec<_> = match values.len() {
+        let comments = match values.len() {
             1 => comments.map(|(_, comment)| comment).collect(),
             _ => comments.map(|(value, comment)| format!("{}: {comment}", self.name(value))).collect(),
         };
-        let line = self.lines.last_mut().expect("it was just written");
-        line.comment = (!comments.is_empty()).then(|| comments.join("; "));
+        self.lines.last_mut().expect("it was just written").comments = comments;
     }
 
     fn name(&self, value: Value) -> String {

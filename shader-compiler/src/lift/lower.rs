@@ -130,12 +130,22 @@ impl Lowering<'_> {
             Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
             _ => Facts { nan: false, negative_zero: false, number },
         };
-        Interval { lo, hi, known: told(self.options.tracking, bounds), facts }
+        let known = told(self.options.tracking, bounds);
+        if number && facts.nan && self.options.nan == Nan::Suppress {
+            // What is no interval has been computed as the point shader does.
+            let number = self.forms(false).or_zero(lo);
+            return Interval { lo: number, hi: number, known: known.join(&Bounds::constant(Type::F32, 0)), facts };
+        }
+        Interval { lo, hi, known, facts }
+    }
+
+    fn forms(&mut self, same: bool) -> Forms<'_, Builder> {
+        Forms { emit: &mut self.builder, nan: self.options.nan, same, clean: vec![], case: "" }
     }
 
     /// Applies a form.
     fn apply(&mut self, op: Op, args: &[Interval<Value>], same: bool) -> (Ends, &'static str) {
-        let mut forms = Forms { emit: &mut self.builder, nan: self.options.nan, same, clean: vec![], case: "" };
+        let mut forms = self.forms(same);
         let ends = forms.apply(op, args);
         let (clean, case) = (forms.clean, forms.case);
         self.require(&clean);

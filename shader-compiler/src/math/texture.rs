@@ -79,7 +79,7 @@ impl Access {
 }
 
 /// The constant that says what is looked up.
-fn access<E: Emit>(e: &E, what: E::Value) -> Access {
+pub(crate) fn access<E: Emit>(e: &E, what: E::Value) -> Access {
     e.known(what).and_then(Access::unpack).expect("what is looked up is a constant, packed")
 }
 
@@ -141,7 +141,7 @@ pub fn fetch<E: Emit>(e: &mut E, what: E::Value, column: E::Value, row: E::Value
 
 /// Columns (0) or rows (1) of an image.
 #[inline(always)]
-fn size<E: Emit>(e: &mut E, access: Access, dimension: i32) -> E::Value {
+pub(crate) fn size<E: Emit>(e: &mut E, access: Access, dimension: i32) -> E::Value {
     let (table, word) = (e.i32(access.table as i32), e.i32(dimension));
     e.load(table, word)
 }
@@ -180,7 +180,7 @@ fn axis<E: Emit>(e: &mut E, access: Access, dimension: usize, coordinate: E::Val
 
 /// The nearest whole number, halves away from zero.
 #[inline(always)]
-fn round<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+pub(crate) fn round<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     // The float below ½: ½ itself would round the one below it up.
     let almost_half = e.f32(0.499_999_97);
     let almost_half = with_sign(e, almost_half, x);
@@ -201,7 +201,7 @@ fn inside<V>(at: V) -> Tap<V> {
 /// sizes; of others, it is off by 64 + 64/size at most, for the largest indices. Either way a float has the rest exactly, for sizes
 /// up to 2²³. The second quotient then is right, since it is a whole number or differs from one by 1/size at least.
 #[inline(always)]
-fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value, interpolates: bool) -> Taken<E::Value> {
+pub(crate) fn modulo<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value) -> E::Value {
     let mut left = index;
     for _ in 0..2 {
         let x = e.convert(left);
@@ -212,6 +212,12 @@ fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value,
         let whole = e.imul(quotient, size);
         left = e.isub(left, whole);
     }
+    left
+}
+
+#[inline(always)]
+fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value, interpolates: bool) -> Taken<E::Value> {
+    let left = modulo(e, index, size, extent);
     let next = interpolates.then(|| {
         let (zero, one) = (e.i32(0), e.i32(1));
         let next = e.iadd(left, one);

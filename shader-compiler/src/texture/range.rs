@@ -4,7 +4,7 @@
 //! computed (see [`crate::math::texture`]), so the footprint of every place within lies between, rounding included. Of the
 //! footprint, the pyramid's entries that cover it are read on the finest level where they are two by two at most.
 
-use super::{CHANNELS, ENTRY, HEADER, Lookup, Texture, Wrap};
+use super::{CHANNELS, ENTRY, HEADER, LEVELS, Lookup, Texture, Wrap};
 use crate::math::texture::{Access, Taps};
 
 /// A level of the pyramid.
@@ -46,7 +46,7 @@ fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
 /// Number of words of an image.
 pub(super) fn size(width: u32, height: u32) -> usize {
     let top = levels(width, height).last().expect("there is the level of the texels");
-    top.start + top.stride()
+    top.start + top.stride() + top.level as usize + 1
 }
 
 /// Columns or rows that follow each other, in an image.
@@ -109,8 +109,15 @@ fn both([a, b]: [[f32; CHANNELS]; 2], [c, d]: [[f32; CHANNELS]; 2]) -> [[f32; CH
 const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Texture {
-    /// Writes the levels of the pyramid behind the texels.
+    /// Writes the levels of the pyramid behind the texels, and where each starts behind them.
     pub(super) fn build_pyramid(&mut self) {
+        self.build_levels();
+        self.words[LEVELS] = self.words.len() as u32;
+        let (width, height) = (self.width(), self.height());
+        self.words.extend(levels(width, height).map(|level| level.start as u32));
+    }
+
+    fn build_levels(&mut self) {
         let mut levels = levels(self.width(), self.height());
         let Some(mut fine) = levels.next() else { return };
         for level in levels {
@@ -241,7 +248,9 @@ mod tests {
                     }
                 }
             }
-            assert_eq!(texture.words().len(), end);
+            let starts: Vec<_> = levels(width, height).map(|level| level.start as u32).collect();
+            assert_eq!(texture.words()[end..], starts);
+            assert_eq!(texture.words()[LEVELS] as usize, end);
             assert_eq!(levels(width, height).last().map(|top| (top.width, top.height)), Some((1, 1)));
         }
     }

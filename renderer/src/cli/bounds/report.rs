@@ -120,8 +120,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Variant]) -> Table {
     let bounds = if sides == Sides::Upper { "upper bounds" } else { "both bounds" };
     let title = format!("{bounds}, {}, {}: naive → optimized", nan_name(variants[0].nan), quantity.title());
-    // The paper's tables leave NaN out.
-    let beside = variants[0].nan == NanMode::Ignore;
+    let beside = study.setup.is_the_papers() && variants[0].nan == NanMode::Ignore;
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| beside);
     let known: Vec<_> = study.shaders.iter().filter(|shader| paper(shader, Inputs::Light).is_some()).collect();
     let mut head = vec!["shader".to_owned(), "point".to_owned()];

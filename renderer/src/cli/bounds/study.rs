@@ -20,6 +20,13 @@ pub(super) struct Setup {
     pub target: Target,
 }
 
+impl Setup {
+    /// Whether it is that of the tables in Clarberg et al. 2010.
+    pub fn is_the_papers(self) -> bool {
+        self == Setup { frame: Frame::World, ranges: Ranges::Paper, target: Target::Sse }
+    }
+}
+
 /// Which bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variant {

@@ -15,7 +15,7 @@ Examples:
 
 Shaders of the library work from anywhere by their names: in scenes, as in
   Material \"shader\" \"string filename\" \"ward.wgsl\" \"float alpha_x\" 0.1
-and in the commands check, show, eval and preview. A file of that name comes first.";
+and in the commands check, show, eval, bound and preview. A file of that name comes first.";
 
 /// Options of `shader list`.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,124 @@
+//! Whether naive bounding code is the best that could be had without knowing bounds: ours against what C compilers make of the
+//! same operations on numbers, a lane at a time in C, vectorized by them or not.
+//!
+//! Bits are compared first. A round runs each candidate twice over all groups, the second time against the clock, in turn; the
+//! least time over all rounds counts. The check fails where a compiler's code takes fewer than 95 % of our cycles.
+
+use crate::code::compare;
+use crate::foreign::{Compiler, Foreign};
+use crate::materials;
+use crate::report::{print_head, print_machine, print_row};
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::cost::boxes;
+use lightbound_shader::interval::Nan;
+use lightbound_shader::ir::Function;
+use lightbound_shader::jit::ticks;
+use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::{Arena, Batch, Kernel, Settings, Target, passes};
+use std::hint::black_box;
+use std::process::ExitCode;
+
+/// Cycles of naive bounding code, against C compilers on scalar C
+#[derive(clap::Args)]
+pub struct Args {
+    /// Rounds, of which the fastest counts
+    #[arg(long, default_value_t = 1000)]
+    rounds: usize,
+    /// Target of the code
+    #[arg(long, default_value = "sse")]
+    target: Target,
+    /// Materials, by name; all by default
+    materials: Vec<String>,
+}
+
+/// Groups of lanes in a round.
+const GROUPS: usize = 32;
+
+/// Least part of our cycles that a compiler's code may take.
+const LEAST: f64 = 0.95;
+
+/// Prints the table.
+pub fn run(args: &Args) -> ExitCode {
+    let compilers = Compiler::all();
+    print_machine();
+    println!("Naive upper bounds, NaN ignored, {} ×{}, directions in the world.", args.target, args.target.lanes());
+    println!("Ticks of the time-stamp counter per group: the least of {} interleaved rounds of {GROUPS} groups.", args.rounds);
+    println!("Scalar C at -O3, vectorized and not.\n");
+    let mut titles = vec!["bounds".to_owned(), "ours".to_owned()];
+    for compiler in &compilers {
+        titles.extend([compiler.release.clone(), "not vectorized".to_owned()]);
+    }
+    titles.push("best ÷ ours".to_owned());
+    print_head(&titles);
+    let mut fair = true;
+    for (name, source) in materials::ALL {
+        if !args.materials.is_empty() && args.materials.iter().all(|wanted| wanted != name) {
+            continue;
+        }
+        for (spans, formula) in [(Spans::Light, "s(x, ω̂)"), (Spans::All, "s(x̂, ω̂)")] {
+            match measure(name, source, spans, &compilers, args) {
+                Ok(ticks) => {
+                    let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
+                    fair &= best >= LEAST;
+                    let cells = ticks.iter().map(|ticks| format!("{ticks:.1}")).chain([format!("{best:.2}")]);
+                    print_row([format!("{name} {formula}")].into_iter().chain(cells));
+                }
+                Err(error) => {
+                    eprintln!("{name}: {error}");
+                    fair = false;
+                }
+            }
+        }
+    }
+    if fair { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Ticks of a group: ours, then those of each compiler, vectorized and not.
+fn measure(name: &str, source: &str, spans: Spans, compilers: &[Compiler], args: &Args) -> Result<Vec<f64>, String> {
+    let (function, inputs) = naive(name, source, spans, args.target)?;
+    let kernel = Kernel::compile(&Arena::new(), &function, args.target).map_err(|error| error.to_string())?;
+    let mut ours = Batch::new(args.target, function.outputs.len(), inputs.rows());
+    kernel.run(&[], &inputs, &mut ours);
+    let mut foreign: Vec<Foreign> = vec![];
+    for compiler in compilers {
+        for vectorized in [true, false] {
+            let other = compiler.compile_scalar(&function, args.target, vectorized)?;
+            let mut theirs = Batch::new(args.target, function.outputs.len(), inputs.rows());
+            other.run(&[], &inputs, &mut theirs);
+            compare(&function, &ours, &theirs).map_err(|error| format!("{}: {error}", compiler.release))?;
+            foreign.push(other);
+        }
+    }
+    let mut least = vec![u64::MAX; foreign.len() + 1];
+    let mut outputs = ours;
+    for _ in 0..args.rounds {
+        least[0] = least[0].min(time(|| kernel.run(&[], &inputs, black_box(&mut outputs))));
+        for (other, least) in foreign.iter().zip(&mut least[1..]) {
+            *least = (*least).min(time(|| other.run(&[], &inputs, black_box(&mut outputs))));
+        }
+    }
+    Ok(least.into_iter().map(|ticks| ticks as f64 / GROUPS as f64).collect())
+}
+
+/// Ticks of the second of two runs.
+fn time(mut run: impl FnMut()) -> u64 {
+    run();
+    let start = ticks();
+    run();
+    ticks() - start
+}
+
+/// A naive bounding shader, lowered, and boxes for it.
+fn naive(name: &str, source: &str, spans: Spans, target: Target) -> Result<(Function, Batch), String> {
+    let shader = materials::parse(name, source);
+    let integrand = Integrand::new(&shader, &Settings::default(), Frame::World).map_err(|error| error.to_string())?;
+    let inputs = integrand.inputs(spans, Ranges::Paper);
+    let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking: Tracking::NONE, ..Options::default() };
+    let function = passes::lower(&integrand.bound(&inputs, &options).function);
+    let drawn = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
+    let mut batch = Batch::new(target, function.inputs.len(), drawn.len());
+    for (row, drawn) in drawn.iter().enumerate() {
+        batch.set_row(row, 0, &drawn.row(inputs.iter().map(|input| input.interval)));
+    }
+    Ok((function, batch))
+}

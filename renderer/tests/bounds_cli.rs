@@ -1,0 +1,119 @@
+//! `lightbound bounds` as a user calls it.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// With a texture, a branch and a parameter without default.
+const SHADER: &str = "\
+var wood: texture_2d<f32>;
+var smoothly: sampler;
+struct Material {
+    /// Albedo. range: [0, 1]
+    kd: vec3f,
+    /// Place on the surface. range: [0, 1], default: 0.5
+    uv: vec2f,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    if wi.x < wo.x { return m.kd * textureSampleLevel(wood, smoothly, m.uv, 0.0).rgb; }
+    return m.kd / (1.0 + wi.z * wi.z);
+}
+";
+
+/// `lightbound bounds ARGS`, with few rounds.
+fn bounds(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("lightbound").unwrap();
+    command.args(["bounds", "--rounds", "2"]).args(args).current_dir(folder);
+    command
+}
+
+fn stdout(mut command: Command) -> String {
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn records(folder: &Path, args: &[&str]) -> Vec<Value> {
+    let text = stdout(bounds(folder, &[&["--format", "json"], args].concat()));
+    serde_json::from_str::<Vec<Value>>(&text).unwrap()
+}
+
+#[test]
+fn records_have_what_is_promised() {
+    let folder = TempDir::new().unwrap();
+    let records = records(folder.path(), &["--shader", "diffuse"]);
+    // Two setups; light and all, upper and both; upper ones propagating too.
+    assert_eq!(records.len(), 12);
+    for record in &records {
+        assert_eq!((&record["shader"], &record["target"]), (&"diffuse".into(), &"sse".into()));
+        for (key, values) in [
+            ("inputs", &["light", "all"][..]),
+            ("sides", &["upper", "both"]),
+            ("nan", &["propagate", "suppress", "ignore"]),
+            ("frame", &["world", "local"]),
+            ("ranges", &["paper", "declared"]),
+        ] {
+            assert!(values.iter().any(|&value| record[key] == value), "{key} in {record}");
+        }
+        let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
+        for which in ["point", "naive", "optimized"] {
+            // There are no branches.
+            assert_eq!(figure(which, "instructions"), figure(which, "executed"), "{record}");
+            assert!(figure(which, "cycles") > 0.0, "{record}");
+        }
+        assert!(figure("optimized", "instructions") <= figure("naive", "instructions"), "{record}");
+        let world_upper = record["frame"] == "world" && record["sides"] == "upper";
+        assert!(!world_upper || figure("optimized", "instructions") < figure("naive", "instructions"), "{record}");
+    }
+}
+
+#[test]
+fn options_choose_what_is_measured() {
+    let folder = TempDir::new().unwrap();
+    let chosen = ["--inputs", "all", "--sides", "both", "--nan", "suppress", "--frame", "local"];
+    let records = records(folder.path(), &[&["--shader", "diffuse"], &chosen[..]].concat());
+    let [record] = &records[..] else { panic!("{records:?}") };
+    let keys = ["inputs", "sides", "nan", "frame", "ranges"].map(|key| record[key].as_str().unwrap());
+    assert_eq!(keys, ["all", "both", "suppress", "local", "paper"]);
+}
+
+#[test]
+fn tables_hold_ours_beside_the_papers() {
+    let folder = TempDir::new().unwrap();
+    let text = stdout(bounds(folder.path(), &["--shader", "diffuse"]));
+    for part in ["5.80× → 3.20×", "average", "Compile time", "both bounds, NaN ignored", "+ bounds analysis", "█"] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    // The second table is under other conditions than the paper's.
+    let (first, second) = text.split_once("shading frame").unwrap();
+    assert!(first.contains("paper") && !second.contains("paper"), "{text}");
+    let markdown = stdout(bounds(folder.path(), &["--shader", "diffuse", "--format", "markdown", "--frame", "local"]));
+    assert!(
+        markdown.contains("\n| diffuse | ") && markdown.contains("\n|---|--:|") && markdown.contains("```text\n"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn any_shader_can_be_measured() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("mine.wgsl"), SHADER).unwrap();
+    let args = ["--shader", "mine.wgsl", "--shader", "diffuse", "--inputs", "light", "--frame", "local", "--svg", "a.svg"];
+    let text = stdout(bounds(folder.path(), &args));
+    assert!(text.contains("\n  mine ") && text.contains("\n  diffuse "), "{text}");
+    let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x̂, ω̂)<"));
+}
+
+#[test]
+fn what_cannot_be_measured_is_said() {
+    let folder = TempDir::new().unwrap();
+    let fails = |args: &[&str]| bounds(folder.path(), args).assert().code(2).stdout("");
+    fails(&["--shader", "wrad"]).stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
+    fails(&["--target", "interpreter"]).stderr(contains("no machine code"));
+    fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
+    fails(&["--rounds", "0"]).stderr(contains("--rounds"));
+    std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
+    fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
+}

@@ -1,0 +1,178 @@
+//! Operations on bits: exact where there is one member only, or where they keep an order, and the range of what there is else.
+
+use super::integer::known;
+use super::{Forms, Interval, Nan};
+use crate::ir::{Emit, Op};
+use crate::math::Steps;
+
+/// +∞ as an integer; beyond it are NaNs.
+const INFINITY: i32 = 0x7f80_0000;
+
+/// −∞ as an integer; beyond it are NaNs, and below it floats that grow as integers fall.
+const MINUS_INFINITY: i32 = 0xff80_0000_u32 as i32;
+
+impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+    /// What an operation gives where the operand is a single integer, else what it may give at all.
+    pub(super) fn of_single(&mut self, op: Op, a: &Interval<E::Value>, whole: [i32; 2]) -> [E::Value; 2] {
+        self.case = "single";
+        let single = self.is_single(a);
+        let value = self.emit.op(op, &[a.lo]);
+        whole.map(|end| {
+            let end = self.emit.i32(end);
+            self.emit.select(single, value, end)
+        })
+    }
+
+    /// Bits of both: none below zero where one operand is not negative, and none above what either has.
+    pub(super) fn and(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let [zero, least] = [0, i32::MIN].map(|x| self.emit.i32(x));
+        let [x, y] = [a, b].map(|operand| {
+            if known(operand)[0] >= 0 {
+                return self.emit.bool(true);
+            }
+            let some_negative = self.emit.slt(operand.lo, zero);
+            self.emit.not(some_negative)
+        });
+        let either = self.emit.either(x, y);
+        let lo = self.emit.select(either, zero, least);
+        // The greater upper end, but where an operand is not negative its own, and where both are not the smaller one.
+        let (most, fewest) = (self.emit.smax(a.hi, b.hi), self.emit.smin(a.hi, b.hi));
+        let one = self.emit.select(x, a.hi, most);
+        let one_or_other = self.emit.select(y, b.hi, one);
+        let both = self.emit.both(x, y);
+        let hi = self.emit.select(both, fewest, one_or_other);
+        let single = self.are_single(a, b);
+        let value = self.emit.and(a.lo, b.lo);
+        [self.emit.select(single, value, lo), self.emit.select(single, value, hi)]
+    }
+
+    /// Bits of either, or of one but not both: of numbers that are not negative no more than their sum.
+    pub(super) fn mixed(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let [zero, least, greatest] = [0, i32::MIN, i32::MAX].map(|x| self.emit.i32(x));
+        let lower = self.emit.smin(a.lo, b.lo);
+        let some_negative = self.emit.slt(lower, zero);
+        let sum = self.emit.iadd(a.hi, b.hi);
+        let overflows = self.emit.slt(sum, zero);
+        let unknown = self.emit.either(some_negative, overflows);
+        let hi = self.emit.select(unknown, greatest, sum);
+        let lo = if op == Op::Or { self.emit.smax(a.lo, b.lo) } else { zero };
+        let lo = self.emit.select(some_negative, least, lo);
+        let single = self.are_single(a, b);
+        let value = self.emit.op(op, &[a.lo, b.lo]);
+        [self.emit.select(single, value, lo), self.emit.select(single, value, hi)]
+    }
+
+    /// a shifted up, anything where bits that matter are lost.
+    pub(super) fn shift_up(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let ends = [a.lo, a.hi].map(|end| self.emit.shl(end, b.lo));
+        let [lo, hi] = [(ends[0], a.lo), (ends[1], a.hi)].map(|(shifted, end)| {
+            let back = self.emit.ashr(shifted, b.lo);
+            self.emit.ieq(back, end)
+        });
+        let kept = self.emit.both(lo, hi);
+        let single = self.is_single(a);
+        let exact = self.emit.either(kept, single);
+        let by_one = self.is_single(b);
+        let exact = self.emit.both(exact, by_one);
+        let lost = self.emit.not(exact);
+        self.unless(lost, ends)
+    }
+
+    /// a shifted down, zeros coming in.
+    pub(super) fn shift_down(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let ends = self.unsigned(a);
+        let shifted = ends.map(|end| self.emit.lshr(end, b.lo));
+        let (single, zero) = (self.is_single(b), self.emit.i32(0));
+        let lo = self.emit.select(single, shifted[0], zero);
+        let hi = self.emit.select(single, shifted[1], ends[1]);
+        self.signed([lo, hi])
+    }
+
+    /// a shifted down, the sign coming in: from a towards 0 or −1.
+    pub(super) fn shift_signed(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let single = self.is_single(b);
+        let [zero, minus_one] = [0, -1].map(|x| self.emit.i32(x));
+        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.ashr(end, b.lo));
+        let (least, most) = (self.emit.smin(a.lo, zero), self.emit.smax(a.hi, minus_one));
+        [self.emit.select(single, lo, least), self.emit.select(single, hi, most)]
+    }
+
+    /// Number of zeros above the highest set bit: the fewer, the greater an integer is as unsigned.
+    pub(super) fn leading_zeros(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        let [lo, hi] = self.unsigned(a);
+        [hi, lo].map(|end| self.emit.op(Op::LeadingZeros, &[end]))
+    }
+
+    /// The bits of a float: in the order of floats where there is no sign bit, in reversed order where there is.
+    ///
+    /// Ends do not tell which zero it is, so the signs of zeros come from what is known.
+    pub(super) fn bits(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        if a.facts.nan && self.nan != Nan::Ignore {
+            self.case = "any NaN";
+            return [i32::MIN, i32::MAX].map(|end| self.emit.i32(end));
+        }
+        let zero = self.emit.f32(0.0);
+        let [lo, hi] = [a.lo, a.hi].map(|end| {
+            let end = self.emit.add(end, zero);
+            self.emit.bits(end)
+        });
+        let floats = a.known.floats();
+        if floats.low() > 0.0 {
+            self.case = "positive";
+            return [lo, hi];
+        }
+        self.case = "any";
+        let positive = if a.facts.negative_zero { self.emit.lt(zero, a.lo) } else { self.emit.le(zero, a.lo) };
+        let negative = self.emit.lt(a.hi, zero);
+        let least = self.emit.i32(i32::MIN);
+        let low = self.emit.select(negative, hi, least);
+        [self.emit.select(positive, lo, low), self.emit.select(negative, lo, hi)]
+    }
+
+    /// The float of these bits; any number where NaN is among them, or both signs are.
+    pub(super) fn float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.float(end));
+        let [least, most] = known(a);
+        if least >= 0 && most <= i64::from(INFINITY) {
+            self.case = "positive";
+            return [lo, hi];
+        }
+        self.case = "any";
+        let [zero, infinity, minus_infinity] = [0, INFINITY, MINUS_INFINITY].map(|x| self.emit.i32(x));
+        let (some_negative, some_nan) = (self.emit.slt(a.lo, zero), self.emit.slt(infinity, a.hi));
+        let not_positive = self.emit.either(some_negative, some_nan);
+        let some_nan = self.emit.slt(minus_infinity, a.hi);
+        let negative = self.emit.not(some_nan);
+        let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|x| self.emit.f32(x));
+        let (low, high) = (self.emit.select(negative, hi, least), self.emit.select(negative, lo, most));
+        [self.emit.select(not_positive, low, lo), self.emit.select(not_positive, high, hi)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interval::testing::check;
+    use crate::ir::{Op, Type};
+
+    #[test]
+    fn operations_on_bits_contain_those_of_members() {
+        for op in [Op::And, Op::Or, Op::Xor, Op::Shl, Op::LShr, Op::AShr] {
+            check(op, &[Type::I32; 2], Type::I32, 8_000);
+        }
+        for op in [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits] {
+            check(op, &[Type::I32], Type::I32, 10_000);
+        }
+    }
+
+    #[test]
+    fn floats_and_their_bits_contain_those_of_members() {
+        assert_eq!(check(Op::Bits, &[Type::F32], Type::I32, 20_000).len(), 3);
+        assert_eq!(check(Op::Float, &[Type::I32], Type::F32, 20_000).len(), 2);
+    }
+}

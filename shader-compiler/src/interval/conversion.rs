@@ -1,0 +1,93 @@
+//! Conversions between floats and integers, which keep the order as far as numbers fit.
+
+use super::{Forms, Interval, Nan};
+use crate::ir::{Emit, Op};
+use crate::math::Steps;
+
+/// 2³¹
+const SIGNED_END: f32 = 2_147_483_648.0;
+
+/// 2³²
+const UNSIGNED_END: f32 = 4_294_967_296.0;
+
+impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+    /// The float next to an unsigned integer
+    pub(super) fn from_u32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "ends";
+        self.unsigned(a).map(|end| self.emit.op(Op::FromU32, &[end]))
+    }
+
+    /// The signed integer next to a towards zero, the least one for what does not fit and for NaN.
+    pub(super) fn chop(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.chop(end));
+        let floats = a.known.floats();
+        if !floats.nan && floats.high() < SIGNED_END {
+            self.case = "ends";
+            return [lo, hi];
+        }
+        self.case = "any";
+        let end = self.emit.f32(SIGNED_END);
+        let fits = self.emit.lt(a.hi, end);
+        let [least, most] = [i32::MIN, i32::MAX].map(|x| self.emit.i32(x));
+        let lo = if self.nan == Nan::Suppress && a.facts.nan { least } else { self.emit.select(fits, lo, least) };
+        [lo, self.emit.select(fits, hi, most)]
+    }
+
+    /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN.
+    pub(super) fn to_s32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        let floats = a.known.floats();
+        let fits = !floats.nan && floats.high() < SIGNED_END;
+        self.case = if fits { "ends" } else { "any" };
+        let [lo, hi] = if fits { [a.lo, a.hi].map(|end| self.emit.chop(end)) } else { self.saturated([a.lo, a.hi]) };
+        if self.nan == Nan::Suppress && a.facts.nan {
+            let zero = self.emit.i32(0);
+            return [self.emit.smin(lo, zero), self.emit.smax(hi, zero)];
+        }
+        [lo, hi]
+    }
+
+    /// The signed integers next to ends towards zero, the nearest ones where none is; the least and the greatest for ends that are NaN.
+    pub(super) fn saturated(&mut self, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
+        let (end, most) = (self.emit.f32(SIGNED_END), self.emit.i32(i32::MAX));
+        let (is_large, fits) = (self.emit.le(end, lo), self.emit.lt(hi, end));
+        let [lo, hi] = [lo, hi].map(|end| self.emit.chop(end));
+        [self.emit.select(is_large, most, lo), self.emit.select(fits, hi, most)]
+    }
+
+    /// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN.
+    pub(super) fn to_u32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        let floats = a.known.floats();
+        let may_be_nan = self.nan == Nan::Suppress && a.facts.nan;
+        if !floats.nan && floats.high() < SIGNED_END {
+            self.case = "ends";
+            let zero = self.emit.f32(0.0);
+            return [a.lo, a.hi].map(|end| {
+                let end = self.emit.max(zero, end);
+                self.emit.chop(end)
+            });
+        }
+        self.case = "any";
+        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.op(Op::ToU32, &[end]));
+        let lo = if may_be_nan { self.emit.i32(0) } else { lo };
+        let (end, most) = (self.emit.f32(UNSIGNED_END), self.emit.i32(-1));
+        let fits = self.emit.lt(a.hi, end);
+        let hi = self.emit.select(fits, hi, most);
+        self.signed([lo, hi])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::interval::testing::check;
+    use crate::ir::{Op, Type};
+
+    #[test]
+    fn conversions_contain_those_of_members() {
+        for op in [Op::FromS32, Op::FromU32] {
+            check(op, &[Type::I32], Type::F32, 20_000);
+        }
+        for op in [Op::Chop, Op::ToS32, Op::ToU32] {
+            assert_eq!(check(op, &[Type::F32], Type::I32, 20_000).len(), 2, "all cases occur");
+        }
+    }
+}

@@ -1,0 +1,504 @@
+//! Look-ups in images whose coordinates are intervals: least and greatest texels, out of a min–max pyramid (Clarberg et al. 2010 §3.4).
+//!
+//! Columns and rows that coordinates can lead to lie between those of the ends, as each step from a coordinate to a texel is monotone
+//! as computed (see [`crate::math::texture`]). They are covered by two by two blocks of the pyramid's finest level where that is
+//! possible. What wraps around the edge of a repeated image is covered by the last block and the first one, or taken for all of it;
+//! what is turned back at the edges of an octahedral map, by the columns or rows between.
+//!
+//! A narrower box has its blocks within those of a wider one, so its bounds are not wider.
+
+use super::{Forms, Interval, Nan};
+use crate::analysis::Floats;
+use crate::ir::{Emit, Op};
+use crate::math::Steps;
+use crate::math::texture::{Access, Taps, access, modulo, round, size};
+use crate::texture::{CHANNELS, ENTRY, LEVELS, MAX_SIDE, Wrap};
+
+/// Bits of the exponent of a float.
+const EXPONENT: i32 = 0x7f80_0000;
+
+/// Exponents of a power of two and of its reciprocal add up to this.
+const RECIPROCAL: i32 = 0x7f00_0000;
+
+/// Coordinates of this magnitude lead to texels whose numbers are far from the ends of the integers.
+const NEAR: f32 = (1 << 30) as f32 / MAX_SIDE as f32;
+
+/// Columns or rows that are looked at, from the first to the last one; if the first is greater, those are meant that are
+/// not between the two.
+struct Span<V> {
+    first: V,
+    last: V,
+    /// The number of the greatest column or row.
+    end: V,
+    /// An integer as long as the number of a level that is fine enough, or one level too fine.
+    length: V,
+    /// Whether all and whether some of what was asked for lies outside of the image, where that matters.
+    outside: Option<[V; 2]>,
+}
+
+/// Coordinates along a dimension, and what is known of them.
+struct Range<V> {
+    ends: [V; 2],
+    is_near: bool,
+    may_be_nan: bool,
+}
+
+impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+    /// A word of a table, any where its place is not certain.
+    pub(super) fn load(&mut self, table: &Interval<E::Value>, index: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = "single";
+        let word = self.emit.load(table.lo, index.lo);
+        let single = self.is_single(index);
+        let unknown = self.emit.not(single);
+        self.unless(unknown, [word; 2])
+    }
+
+    /// A channel of an image at texture coordinates
+    pub(super) fn texel(&mut self, what: &Interval<E::Value>, u: &Interval<E::Value>, v: &Interval<E::Value>) -> [E::Value; 2] {
+        self.case = if is_near(u) && is_near(v) { "near" } else { "any" };
+        let access = access(self.emit, what.lo);
+        let one = self.emit.f32(1.0);
+        let [bottom, top] = [v.lo, v.hi].map(|end| self.emit.sub(one, end));
+        let mut columns = self.span(access, 0, u, [u.lo, u.hi]);
+        let mut rows = self.span(access, 1, v, [top, bottom]);
+        if access.wrap == Wrap::Octahedral {
+            let turns = [rows.outside, columns.outside].map(|outside| outside.map(|[_, some]| some));
+            for (span, turns) in [&mut columns, &mut rows].into_iter().zip(turns) {
+                self.turn(span, turns);
+            }
+        }
+        let [lo, hi] = self.least_and_greatest(access, &columns, &rows);
+        match (access.wrap, columns.outside, rows.outside) {
+            (Wrap::Black, Some(columns), Some(rows)) => {
+                let [all, some] = [0, 1].map(|k| self.emit.either(columns[k], rows[k]));
+                let zero = self.emit.f32(0.0);
+                let ends = [self.emit.min(lo, zero), self.emit.max(hi, zero)];
+                [0, 1].map(|side| {
+                    let end = self.emit.select(some, ends[side], [lo, hi][side]);
+                    self.emit.select(all, zero, end)
+                })
+            }
+            _ => [lo, hi],
+        }
+    }
+
+    /// A channel of a texel
+    pub(super) fn fetch(
+        &mut self,
+        what: &Interval<E::Value>,
+        column: &Interval<E::Value>,
+        row: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
+        self.case = "any";
+        let access = access(self.emit, what.lo);
+        let [columns, rows] = [(0, column), (1, row)].map(|(dimension, numbers)| {
+            let end = self.last(access, dimension);
+            let [first, last] = self.unsigned(numbers).map(|number| self.emit.umin(number, end));
+            let length = self.emit.isub(last, first);
+            Span { first, last, end, length, outside: None }
+        });
+        self.least_and_greatest(access, &columns, &rows)
+    }
+
+    /// The number of the greatest column (0) or row (1).
+    fn last(&mut self, access: Access, dimension: usize) -> E::Value {
+        let size = size(self.emit, access, dimension as i32);
+        let one = self.emit.i32(1);
+        self.emit.isub(size, one)
+    }
+
+    /// Columns or rows that a look-up reads for coordinates between two ends, which come from those of `from`.
+    fn span(&mut self, access: Access, dimension: usize, from: &Interval<E::Value>, ends: [E::Value; 2]) -> Span<E::Value> {
+        let range = Range { ends, is_near: is_near(from), may_be_nan: self.nan == Nan::Suppress && from.facts.nan };
+        let [first, last] = self.indices(access, dimension, &range);
+        match access.wrap {
+            Wrap::Repeat => self.repeated(access, dimension, [first, last]),
+            Wrap::Clamp => {
+                let end = self.last(access, dimension);
+                let zero = self.emit.i32(0);
+                let [first, last] = [first, last].map(|index| self.between(index, zero, end));
+                let length = self.emit.isub(last, first);
+                Span { first, last, end, length, outside: None }
+            }
+            Wrap::Black => {
+                let end = self.last(access, dimension);
+                let outside = self.outside([first, last], end);
+                let zero = self.emit.i32(0);
+                let [first, last] = [first, last].map(|index| self.between(index, zero, end));
+                let length = self.emit.isub(last, first);
+                Span { first, last, end, length, outside: Some(outside) }
+            }
+            Wrap::Octahedral => self.folded(access, dimension, [first, last]),
+        }
+    }
+
+    /// An integer, within [low, high].
+    fn between(&mut self, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
+        let x = self.emit.smax(x, low);
+        self.emit.smin(x, high)
+    }
+
+    /// Whether all and whether some of what lies between two numbers is outside of the image.
+    fn outside(&mut self, [first, last]: [E::Value; 2], end: E::Value) -> [E::Value; 2] {
+        let zero = self.emit.i32(0);
+        let (starts_before, ends_before) = (self.emit.slt(first, zero), self.emit.slt(last, zero));
+        let (starts_behind, ends_behind) = (self.emit.slt(end, first), self.emit.slt(end, last));
+        [self.emit.either(ends_before, starts_behind), self.emit.either(starts_before, ends_behind)]
+    }
+
+    /// Numbers of the first and the last column or row, before it is asked what lies beyond the edge.
+    fn indices(&mut self, access: Access, dimension: usize, range: &Range<E::Value>) -> [E::Value; 2] {
+        let size = size(self.emit, access, dimension as i32);
+        let extent = self.emit.convert(size);
+        let [lo, hi] = range.ends.map(|coordinate| {
+            let place = self.emit.mul(coordinate, extent);
+            let half = self.emit.f32(0.5);
+            let place = self.emit.sub(place, half);
+            if access.taps == Taps::Point { round(self.emit, place) } else { self.emit.floor(place) }
+        });
+        let [mut first, mut last] = if range.is_near { [lo, hi].map(|x| self.emit.chop(x)) } else { self.saturated([lo, hi]) };
+        if range.may_be_nan {
+            // It leads to texel 0.
+            let zero = self.emit.i32(0);
+            (first, last) = (self.emit.smin(first, zero), self.emit.smax(last, zero));
+        }
+        let offset = access.offset[dimension];
+        if offset != 0 {
+            let (least, most) = (self.emit.i32(i32::MIN + 32), self.emit.i32(i32::MAX - 32));
+            let offset = self.emit.i32(offset);
+            [first, last] = [first, last].map(|index| {
+                let index = if range.is_near { index } else { self.between(index, least, most) };
+                self.emit.iadd(index, offset)
+            });
+        }
+        if access.taps == Taps::Bilinear && access.wrap != Wrap::Repeat {
+            let (one, most) = (self.emit.i32(1), self.emit.i32(i32::MAX - 1));
+            last = if range.is_near { last } else { self.emit.smin(last, most) };
+            last = self.emit.iadd(last, one);
+        }
+        [first, last]
+    }
+
+    /// Columns or rows of an image that repeats itself.
+    fn repeated(&mut self, access: Access, dimension: usize, [first, last]: [E::Value; 2]) -> Span<E::Value> {
+        let size = size(self.emit, access, dimension as i32);
+        let extent = self.emit.convert(size);
+        let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
+        let end = self.emit.isub(size, one);
+        let start = modulo(self.emit, first, size, extent);
+        let mut width = self.emit.isub(last, first);
+        if access.taps == Taps::Bilinear {
+            let room = self.emit.i32(i32::MAX);
+            width = self.emit.umin(width, room);
+            width = self.emit.iadd(width, one);
+        }
+        let is_part = self.emit.ult(width, end);
+        let stop = self.emit.iadd(start, width);
+        let wraps = self.emit.slt(end, stop);
+        let rest = self.emit.isub(stop, size);
+        // One block at either edge is enough on a level of so many bits, if that is finer than what has two blocks.
+        let differs = self.emit.xor(start, end);
+        let bits = self.emit.or(differs, rest);
+        let (other, common) = (self.emit.xor(bits, end), self.emit.and(bits, end));
+        let is_long = self.emit.ult(other, common);
+        let is_long = self.emit.both(wraps, is_long);
+        let is_short = self.emit.not(is_long);
+        let is_part = self.emit.both(is_part, is_short);
+        let last = self.emit.select(wraps, rest, stop);
+        let twice = self.emit.iadd(bits, bits);
+        let length = self.emit.select(wraps, twice, width);
+        let first = self.emit.select(is_part, start, zero);
+        let last = self.emit.select(is_part, last, end);
+        let length = self.emit.select(is_part, length, end);
+        Span { first, last, end, length, outside: None }
+    }
+
+    /// Columns or rows of an octahedral map: what passes an edge comes back.
+    fn folded(&mut self, access: Access, dimension: usize, ends: [E::Value; 2]) -> Span<E::Value> {
+        let size = size(self.emit, access, dimension as i32);
+        let (zero, one, all) = (self.emit.i32(0), self.emit.i32(1), self.emit.i32(-1));
+        let end = self.emit.isub(size, one);
+        // −size and 2 · size − 1
+        let (low, high) = (self.emit.xor(end, all), self.emit.iadd(size, end));
+        let [first, last] = ends.map(|index| self.between(index, low, high));
+        let outside = self.outside([first, last], end);
+        let folded = [first, last].map(|at| {
+            let below = self.emit.xor(at, all);
+            let at = self.emit.smax(at, below);
+            let above = self.emit.isub(high, at);
+            self.emit.smin(at, above)
+        });
+        let [least, greatest] = self.hull(&folded);
+        // Whether the first or the last column lies between.
+        let (negative, not_before) = (self.emit.slt(first, zero), self.emit.slt(all, last));
+        let has_first = self.emit.both(negative, not_before);
+        let (beyond, not_behind) = (self.emit.slt(end, last), self.emit.slt(first, size));
+        let has_last = self.emit.both(beyond, not_behind);
+        let first = self.emit.select(has_first, zero, least);
+        let last = self.emit.select(has_last, end, greatest);
+        let length = self.emit.isub(last, first);
+        Span { first, last, end, length, outside: Some(outside) }
+    }
+
+    /// Adds what columns or rows become where the other ones pass an edge.
+    fn turn(&mut self, span: &mut Span<E::Value>, turns: Option<E::Value>) {
+        let Some(turns) = turns else { return };
+        let [first, last] = [span.last, span.first].map(|index| self.emit.isub(span.end, index));
+        let (first, last) = (self.emit.smin(span.first, first), self.emit.smax(span.last, last));
+        span.first = self.emit.select(turns, first, span.first);
+        span.last = self.emit.select(turns, last, span.last);
+        span.length = self.emit.isub(span.last, span.first);
+    }
+
+    /// The least and the greatest value of a channel in the blocks that cover columns and rows.
+    fn least_and_greatest(&mut self, access: Access, columns: &Span<E::Value>, rows: &Span<E::Value>) -> [E::Value; 2] {
+        let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
+        // The level, and 2 to the power of minus that.
+        let length = self.emit.smax(columns.length, rows.length);
+        let length = self.emit.smax(length, one);
+        let length = self.emit.convert(length);
+        let length = self.emit.bits(length);
+        let (mask, both) = (self.emit.i32(EXPONENT), self.emit.i32(RECIPROCAL));
+        let exponent = self.emit.and(length, mask);
+        let scale = self.emit.isub(both, exponent);
+        let scale = self.emit.float(scale);
+        let (by, bias) = (self.emit.i32(23), self.emit.i32(127));
+        let level = self.emit.lshr(exponent, by);
+        let level = self.emit.isub(level, bias);
+
+        let numbers = [columns.first, columns.last, rows.first, rows.last, columns.end];
+        let blocks = numbers.map(|number| {
+            let x = self.emit.convert(number);
+            let x = self.emit.mul(x, scale);
+            self.emit.chop(x)
+        });
+        // Three blocks in a row make two on the next level.
+        let [wide, high] = [[blocks[0], blocks[1]], [blocks[2], blocks[3]]].map(|[first, last]| {
+            let steps = self.emit.isub(last, first);
+            self.emit.slt(one, steps)
+        });
+        let coarser = self.emit.either(wide, high);
+        let [left, right, top, bottom, end] = blocks.map(|block| {
+            let half = self.emit.lshr(block, one);
+            self.emit.select(coarser, half, block)
+        });
+        let next = self.emit.iadd(level, one);
+        let level = self.emit.select(coarser, next, level);
+
+        let table = self.emit.i32(access.table as i32);
+        let starts = self.emit.i32(LEVELS as i32);
+        let starts = self.emit.load(table, starts);
+        let start = self.emit.iadd(starts, level);
+        let start = self.emit.load(table, start);
+        let channel = self.emit.i32(access.channel as i32);
+        let start = self.emit.iadd(start, channel);
+        let is_texel = self.emit.ieq(level, zero);
+        let (texel, entry) = (self.emit.i32(CHANNELS as i32), self.emit.i32(ENTRY as i32));
+        let stride = self.emit.select(is_texel, texel, entry);
+        let gap = self.emit.isub(stride, texel);
+        let width = self.emit.iadd(end, one);
+        let row = self.emit.imul(width, stride);
+        let [left, right] = [left, right].map(|block| self.emit.imul(block, stride));
+        let [top, bottom] = [top, bottom].map(|block| {
+            let words = self.emit.imul(block, row);
+            self.emit.iadd(words, start)
+        });
+        let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
+        let least = corners.map(|(column, row)| self.emit.iadd(column, row));
+        let greatest = least.map(|at| self.emit.iadd(at, gap));
+        [(Op::Min, least), (Op::Max, greatest)].map(|(op, places)| {
+            let [a, b, c, d] = places.map(|at| {
+                let word = self.emit.load(table, at);
+                self.emit.float(word)
+            });
+            let (a, b) = (self.emit.op(op, &[a, b]), self.emit.op(op, &[c, d]));
+            self.emit.op(op, &[a, b])
+        })
+    }
+}
+
+/// Whether a coordinate is known to lead to a texel whose number is far from the ends of the integers.
+fn is_near<V>(coordinate: &Interval<V>) -> bool {
+    let floats: &Floats = coordinate.known.floats();
+    !floats.nan && -NEAR < floats.low() && floats.high() < NEAR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::Facts;
+    use crate::interval::testing::{Operand, between, contained, run, same, within};
+    use crate::ir::random::{Random, word};
+    use crate::ir::{Table, Type};
+    use crate::texture::Texture;
+
+    const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
+
+    /// Every texel differs from all others, in each channel.
+    fn image(width: u32, height: u32) -> Texture {
+        let mut random = Random::new(u64::from(width * height));
+        let texels =
+            (0..width * height).map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 - 300.0 + (4 * k + c) as f32 / 1e4));
+        Texture::new(width, &texels.collect::<Vec<_>>())
+    }
+
+    fn constant(bits: u32) -> Operand {
+        let facts = Facts { nan: false, negative_zero: false, number: false };
+        let known = between(Type::I32, [bits; 2], facts);
+        Operand { ty: Type::I32, ends: [bits; 2], is_number: true, facts, known, members: vec![bits] }
+    }
+
+    /// A coordinate: between texels or at the centre of one, any in or next to the image, or special.
+    fn coordinate(random: &mut Random, size: u32) -> f32 {
+        const SPECIAL: [f32; 7] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9];
+        match random.below(16) {
+            0 => SPECIAL[random.below(7)],
+            1..=5 => (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32),
+            _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
+        }
+    }
+
+    fn operand(random: &mut Random, ty: Type, ends: [u32; 2]) -> Operand {
+        let facts = Facts { nan: false, negative_zero: true, number: false };
+        let members = ends.into_iter().chain((0..4).map(|_| within(random, ty, ends))).collect();
+        Operand {
+            ty,
+            ends,
+            is_number: ends[0] == ends[1] && random.once_in(2),
+            facts,
+            known: between(ty, ends, facts),
+            members,
+        }
+    }
+
+    /// Coordinates: a point, few texels, a part of the image, or many of them.
+    fn coordinates(random: &mut Random, size: u32, nan: Nan) -> Operand {
+        let low = coordinate(random, size);
+        let width = [0.0, 1e-7, 0.3 / size as f32, 2.0 / size as f32, 0.1, 0.7, 3.0][random.below(7)];
+        let high = match random.below(8) {
+            0 => coordinate(random, size),
+            _ => low + width * random.below(1 << 24) as f32 / 16777216.0,
+        };
+        let mut operand = operand(random, Type::F32, [low.min(high), low.max(high)].map(f32::to_bits));
+        if nan != Nan::Ignore && random.once_in(8) {
+            operand.facts.nan = true;
+            let nans = f32::NAN.to_bits();
+            operand.members.push(nans);
+            operand.known = between(Type::F32, operand.ends, operand.facts);
+            if operand.is_number {
+                (operand.ends, operand.members) = ([nans; 2], vec![nans]);
+            } else if nan == Nan::Propagate {
+                operand.ends =
+                    [*random.pick(&[f32::NEG_INFINITY, f32::NAN]), *random.pick(&[f32::INFINITY, f32::NAN])].map(f32::to_bits);
+                operand.known = crate::analysis::Bounds::all(Type::F32);
+            }
+        }
+        operand
+    }
+
+    /// A part of what an operand stands for.
+    fn part(random: &mut Random, operand: &Operand) -> Operand {
+        let mut part = operand.clone();
+        if !operand.is_number && !operand.facts.nan {
+            let [a, b] = [0, 1].map(|_| *random.pick(&operand.members));
+            let in_order = match operand.ty {
+                Type::F32 => f32::from_bits(a) <= f32::from_bits(b),
+                _ => a as i32 <= b as i32,
+            };
+            part.ends = if in_order { [a, b] } else { [b, a] };
+        }
+        part
+    }
+
+    fn check(op: Op, texture: &Texture, operands: &[Operand], nan: Nan, random: &mut Random) -> [f32; 2] {
+        let tables = [Table::new(texture.words())];
+        let naive = run(op, operands, nan, false, &tables);
+        contained(op, Type::F32, operands, nan, naive, &tables);
+        let told = run(op, operands, nan, true, &tables);
+        assert!(same(Type::F32, naive, told), "{} of {operands:x?}: {naive:x?}, {told:x?}", op.name());
+        let parts: Vec<_> = operands.iter().map(|x| part(random, x)).collect();
+        let narrower = run(op, &parts, nan, false, &tables);
+        let [[low, high], [lo, hi]] = [naive, narrower].map(|outcome| outcome.ends.map(f32::from_bits));
+        assert!(naive.clean && low <= lo && lo <= hi && hi <= high, "{operands:x?}: {naive:x?}, {parts:x?}: {narrower:x?}");
+        [low, high]
+    }
+
+    #[test]
+    fn look_ups_contain_those_of_members() {
+        for (width, height) in [(1, 1), (2, 2), (3, 5), (64, 37), (7, 1), (16, 32), (33, 65)] {
+            let texture = image(width, height);
+            let mut random = Random::new(u64::from(width));
+            for _ in 0..6000 {
+                let access = Access {
+                    table: 0,
+                    channel: random.below(4) as u32,
+                    taps: *random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]),
+                    wrap: *random.pick(&WRAPS),
+                    offset: *random.pick(&[[0, 0], [-8, 3]]),
+                };
+                let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
+                let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
+                let ends = [&u, &v].map(|x| x.ends.map(f32::from_bits));
+                let may_be_nan = u.facts.nan || v.facts.nan;
+                let found = check(Op::Texel, &texture, &[constant(access.pack()), u, v], nan, &mut random);
+                if matches!(access.wrap, Wrap::Clamp | Wrap::Black) && !may_be_nan {
+                    let [u, v] = ends;
+                    assert_eq!(found, texture.range_of(access, u, v), "{access:?} in {u:?} × {v:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fetches_contain_those_of_members() {
+        for (width, height) in [(1, 1), (3, 5), (64, 37)] {
+            let texture = image(width, height);
+            let mut random = Random::new(u64::from(width));
+            for _ in 0..4000 {
+                let access = Access { channel: random.below(4) as u32, ..Access::new(0, 0, Default::default()) };
+                let [column, row] = [width, height].map(|size| {
+                    let ends = [0, 1].map(|_| match random.below(4) {
+                        0 => word(&mut random, Type::I32) as i32,
+                        _ => random.below(size as usize + 3) as i32 - 1,
+                    });
+                    let ends = [ends[0].min(ends[1]), ends[0].max(ends[1])].map(|end| end as u32);
+                    operand(&mut random, Type::I32, ends)
+                });
+                check(Op::Fetch, &texture, &[constant(access.pack()), column, row], Nan::Suppress, &mut random);
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeated_image_is_seen_across_its_edge_by_the_blocks_there() {
+        // Texels that are their column's distance from the edge.
+        let texels: Vec<_> = (0..64 * 64).map(|k| [(k % 64).min(63 - k % 64) as f32; 4]).collect();
+        let texture = Texture::new(64, &texels);
+        let tables = [Table::new(texture.words())];
+        let access = Access { taps: Taps::Point, ..Access::new(0, 0, Default::default()) };
+        let mut random = Random::new(3);
+        let mut range = |u: [f32; 2]| {
+            let [u, v] = [u, [0.5; 2]].map(|ends| operand(&mut random, Type::F32, ends.map(f32::to_bits)));
+            run(Op::Texel, &[constant(access.pack()), u, v], Nan::Suppress, false, &tables).ends.map(f32::from_bits)
+        };
+        assert_eq!(range([0.30, 0.31]), [19.0, 19.0]);
+        assert_eq!(range([1.30, 1.31]), [19.0, 19.0]);
+        assert_eq!(range([0.25, 0.375]), [16.0, 31.0]);
+        // Columns 62, 63 and 0.
+        assert_eq!(range([0.98, 1.01]), [0.0, 1.0]);
+        assert_eq!(range([-0.1, 0.1]), [0.0, 7.0]);
+        assert_eq!(range([-3.0, 2.0]), [0.0, 31.0]);
+    }
+
+    #[test]
+    fn words_of_tables_are_anything_unless_their_place_is_certain() {
+        let tables = [Table::new(&[7, 8, 9])];
+        let mut random = Random::new(1);
+        let mut load = |ends| {
+            let index = Operand { is_number: false, ..operand(&mut random, Type::I32, ends) };
+            run(Op::Load, &[constant(0), index], Nan::Suppress, false, &tables).ends
+        };
+        assert_eq!(load([1, 1]), [8, 8]);
+        assert_eq!(load([1, 2]), [i32::MIN as u32, i32::MAX as u32]);
+    }
+}

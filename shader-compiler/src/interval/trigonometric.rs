@@ -1,0 +1,196 @@
+//! Angles and functions of them.
+//!
+//! Whether an extremum or a pole lies within an interval is asked of multiples of the period, with slack for their rounding: that is
+//! below 2⁻¹¹ periods for operands up to ± 2¹³, beyond which results may be anything. Results that are not quite monotone
+//! (`math/TABLE.md`) are widened.
+
+use super::guards::{ALL, Sign};
+use super::{Forms, Interval, Nan};
+use crate::ir::op::Words;
+use crate::ir::{Emit, Op};
+use crate::math::Steps;
+use std::f32::consts::{FRAC_1_PI, PI};
+
+/// Operands up to which functions of angles are accurate.
+const LARGE: f32 = 8192.0;
+
+/// How far a point is from a multiple of a period at most, in periods, for it to count as one, beyond what rounding does.
+const SLACK: f32 = 1.0 / 1024.0;
+
+/// Points that repeat: first + k · period, in a unit in which the period is 1.
+#[derive(Clone, Copy, Debug)]
+struct Points {
+    per_period: f32,
+    first: f32,
+}
+
+impl Points {
+    /// Writes the test whether one lies between two ends, or within the slack of one.
+    fn lie_between<E: Emit>(&self, e: &mut E, [lo, hi]: [E::Value; 2]) -> E::Value {
+        let per_period = e.f32(self.per_period);
+        let [before, after] = [-self.first - SLACK, -self.first + SLACK].map(|offset| e.f32(offset));
+        let lo = e.mul(lo, per_period);
+        let lo = e.add(lo, before);
+        let hi = e.mul(hi, per_period);
+        let hi = e.add(hi, after);
+        let last = e.floor(hi);
+        e.le(lo, last)
+    }
+
+    /// Whether one may lie between two ends of anything that the operand can be. Every step of the test is monotone.
+    fn may_lie_within<V: Copy + PartialEq>(&self, a: &Interval<V>) -> bool {
+        let ends = [a.known.floats().low(), a.known.floats().high()].map(f32::to_bits);
+        self.lie_between(&mut Words::default(), ends) != 0
+    }
+}
+
+impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+    /// sin a or cos a. Tests that a is finite, unless that is known.
+    pub(super) fn wave(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.require_finite(a);
+        let per_period = FRAC_1_PI / 2.0;
+        let (top, bottom) = if op == Op::Sin { (0.25, 0.75) } else { (0.0, 0.5) };
+        let large = self.is_large(a);
+        let ends = a.ends().map(|end| self.emit.op(op, &[end]));
+        let ends = [self.least(&ends), self.greatest(&ends)];
+        let ends = self.widened(ends, Sign::Any, 3, 1.0);
+        self.case = if large.is_none() { "small" } else { "general" };
+        let sides = [(ends[0], bottom, -1.0), (ends[1], top, 1.0)];
+        sides.map(|(end, first, extremum)| {
+            let points = Points { per_period, first };
+            let holds = (large.is_some() || points.may_lie_within(a)).then(|| points.lie_between(self.emit, a.ends()));
+            let is_void = match (holds, large) {
+                (Some(holds), Some(large)) => self.emit.either(large, holds),
+                (Some(holds), None) => holds,
+                (None, _) => {
+                    self.case = "between extrema";
+                    return end;
+                }
+            };
+            let extremum = self.emit.f32(extremum);
+            self.emit.select(is_void, extremum, end)
+        })
+    }
+
+    /// tan a, which is anything where a pole may lie within a. Tests that a is finite, unless that is known.
+    pub(super) fn tan(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        self.require_finite(a);
+        let large = self.is_large(a);
+        let ends = a.ends().map(|end| self.emit.op(Op::Tan, &[end]));
+        let poles = Points { per_period: FRAC_1_PI, first: 0.5 };
+        if large.is_none() && !poles.may_lie_within(a) {
+            self.case = "between poles";
+            return ends;
+        }
+        self.case = "general";
+        let mut is_void = poles.lie_between(self.emit, a.ends());
+        if let Some(large) = large {
+            is_void = self.emit.either(large, is_void);
+        }
+        let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
+        [self.emit.select(is_void, least, ends[0]), self.emit.select(is_void, most, ends[1])]
+    }
+
+    /// Whether the operand is partly beyond where functions of angles are accurate; `None` if it is known not to be.
+    fn is_large(&mut self, a: &Interval<E::Value>) -> Option<E::Value> {
+        if a.is_within(-LARGE, LARGE) {
+            return None;
+        }
+        let [bottom, top] = [-LARGE, LARGE].map(|end| self.emit.f32(end));
+        let below = self.emit.lt(a.lo, bottom);
+        let above = self.emit.lt(top, a.hi);
+        Some(self.emit.either(below, above))
+    }
+
+    /// The angle of (x, y), at the corners; it is anything where they lie around the origin or the axis behind it.
+    ///
+    /// Tests that both are numbers, if they can be NaN, and the angles at the corners, unless one operand is known to be finite. With NaN
+    /// suppressed, the angle of two infinities is 0 at the corners. Results are widened by as much as two steps, one along each axis, may be
+    /// off.
+    pub(super) fn atan2(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> [E::Value; 2] {
+        self.require_number(y);
+        self.require_number(x);
+        let may_fail = y.may_be_infinite() && x.may_be_infinite();
+        if self.nan == Nan::Propagate && may_fail {
+            let conditions = self.are_numbers(Op::Atan2, [y, x], |_| true);
+            self.clean.extend(conditions);
+        }
+        let ends = self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(0.0));
+        let ends = self.widened(ends, Sign::Any, 2, PI);
+        let Some(is_behind) = self.holds_branch_cut(y, x) else {
+            self.case = "ahead";
+            return ends;
+        };
+        self.case = "general";
+        let [least, most] = [-PI, PI].map(|end| self.emit.f32(end));
+        [self.emit.select(is_behind, least, ends[0]), self.emit.select(is_behind, most, ends[1])]
+    }
+
+    /// Whether members may lie on both sides of the axis y = 0, x ≤ −0; `None` if it is known that they do not.
+    fn holds_branch_cut(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> Option<E::Value> {
+        let zero = self.emit.f32(0.0);
+        let (ys, xs) = (y.known.floats(), x.known.floats());
+        let counts = |facts: super::Facts| facts.negative_zero && !facts.number;
+        // A zero of either sign in x makes one in y be at 0 or π.
+        let (turned, signed) = (counts(x.facts), counts(y.facts) || counts(x.facts));
+        let may_be_behind = if turned { xs.low() <= 0.0 } else { xs.low() < 0.0 };
+        let may_start_below = if signed { ys.low() <= 0.0 } else { ys.low() < 0.0 };
+        if !may_be_behind || !may_start_below || ys.high() < 0.0 {
+            return None;
+        }
+        let is_behind = if turned { self.emit.le(x.lo, zero) } else { self.emit.lt(x.lo, zero) };
+        let starts_below = if signed { self.emit.le(y.lo, zero) } else { self.emit.lt(y.lo, zero) };
+        let ends_above = self.emit.le(zero, y.hi);
+        let holds = self.emit.both(starts_below, ends_above);
+        Some(self.emit.both(is_behind, holds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{numbers, try_form, try_form_off};
+    use super::*;
+
+    #[test]
+    fn waves_keep_the_contract_in_all_cases() {
+        for op in [Op::Sin, Op::Cos] {
+            let mut met = try_form_off(op, &[[-7.0, 7.0]], 6_000);
+            met.extend(try_form_off(op, &[[-9000.0, 9000.0]], 6_000));
+            met.extend(try_form_off(op, &[[0.2, 1.4]], 2_000));
+            assert_eq!(met, ["between extrema", "general", "small"].into_iter().collect(), "{}", op.name());
+        }
+    }
+
+    #[test]
+    fn waves_take_their_extrema_within_and_are_narrow_elsewhere() {
+        assert_eq!(numbers(Op::Sin, &[[0.5, 2.5]])[1], 1.0);
+        assert_eq!(numbers(Op::Cos, &[[3.0, 3.5]])[0], -1.0);
+        let [lo, hi] = numbers(Op::Sin, &[[0.5, 0.6]]);
+        assert!(0.479 < lo && hi < 0.565, "[{lo}, {hi}]");
+        assert_eq!(numbers(Op::Sin, &[[1e6, 1e6]]), [-1.0, 1.0]);
+        for k in 0..40_000 {
+            // Next to extrema and to violations of monotonicity.
+            let x = (k as f32 * 0.0411 + 1.5).min(8191.0);
+            for (op, from, to) in [(Op::Sin, x, x.next_up().next_up()), (Op::Cos, x, x + 0.01)] {
+                let middle = from / 2.0 + to / 2.0;
+                let [lo, hi] = numbers(op, &[[from, to]]);
+                let result = f32::from_bits(op.eval(&[middle.to_bits()]));
+                assert!(lo <= result && result <= hi, "{} of {middle:?}", op.name());
+            }
+        }
+    }
+
+    #[test]
+    fn tangents_keep_the_contract_in_all_cases() {
+        let mut met = try_form(Op::Tan, &[[-7.0, 7.0]], false, 6_000);
+        met.extend(try_form(Op::Tan, &[[-1.5, 1.5]], false, 2_000));
+        met.extend(try_form(Op::Tan, &[[-9000.0, 9000.0]], false, 4_000));
+        assert_eq!(met, ["between poles", "general"].into_iter().collect());
+    }
+
+    #[test]
+    fn angles_keep_the_contract_in_all_cases() {
+        let met = try_form_off(Op::Atan2, &[[-2.0, 2.0]; 2], 8_000);
+        assert_eq!(met, ["ahead", "general"].into_iter().collect());
+    }
+}

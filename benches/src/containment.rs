@@ -163,19 +163,18 @@ fn random(args: &Args) -> BTreeMap<String, Tally> {
 }
 
 /// Functions that show faults are made small for so many of them.
-const EXPLAINED: usize = 40;
+const EXPLAINED: usize = 30;
 
 /// Adds to a fault the function that shows it.
 fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     match job {
         Job::Op(_) => fault.note.push_str(&subject.point.to_string()),
-        Job::Random => {
+        Job::Random | Job::Shader(..) => {
             let (subject, found) = Checker::reduced(subject, fault, loop_cap(seed), seed);
             let (bounds, point) = (subject.inputs, subject.point);
             let found = found.map(|found| found.to_string()).unwrap_or_default();
             fault.note.push_str(&format!("reduced: {found}inputs {bounds:#?}\n{point}"));
         }
-        Job::Shader(..) => {}
     }
 }
 

@@ -1,6 +1,5 @@
 //! Runs a point shader and its bounding shaders over boxes, and holds their results against each other.
 
-use super::subject::MET;
 use super::{Fault, Results, Sample, Subject, Tally, Wrong, number, sample};
 use crate::differential::reduce;
 use crate::interpreter;
@@ -27,8 +26,6 @@ pub struct Checker<'a> {
     variants: Vec<Variant>,
     /// For each input of the point shader, the port of bounding shaders and whether the next one is its upper end.
     layout: Vec<(usize, bool)>,
-    /// Position of the output that says whether NaN was met.
-    met: Option<usize>,
 }
 
 struct Variant {
@@ -66,8 +63,7 @@ impl<'a> Checker<'a> {
             }
         }
         let layout = variants[0].lifted.layout();
-        let met = subject.outputs.iter().position(|&k| subject.point.outputs[k].name == MET);
-        Checker { subject, target, point: compile(&subject.point), variants, layout, met }
+        Checker { subject, target, point: compile(&subject.point), variants, layout }
     }
 
     /// Compiles a subject and checks it with random boxes; a panic is a fault.
@@ -147,9 +143,10 @@ impl<'a> Checker<'a> {
                 self.output(row, k, sample, &values, &limits, &mut tally);
             }
         }
-        for sample in samples.iter().take(4) {
+        for (row, sample) in samples.iter().enumerate().take(4) {
+            let met = self.met(0, row, &limits);
             for member in sample.members.iter().take(4) {
-                self.values(sample, member, &mut tally);
+                self.values(sample, member, met, &mut tally);
             }
         }
         tally
@@ -174,14 +171,21 @@ impl<'a> Checker<'a> {
         [lo.unwrap_or(f64::NEG_INFINITY), hi.unwrap_or(f64::INFINITY)]
     }
 
+    /// Whether code that tests for NaN met one.
+    fn met(&self, variant: usize, row: usize, limits: &[Batch]) -> bool {
+        self.is_nan(variant, self.subject.outputs.len() - 1, row, limits)
+    }
+
+    fn is_nan(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
+        self.numbers(variant, k, row, limits).iter().any(|end| end.is_nan())
+    }
+
     /// Whether nothing is said of an output.
     fn is_void(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
-        let is_nan = |variant, k| self.numbers(variant, k, row, limits).iter().any(|end| end.is_nan());
-        let met = |variant| self.ty(k) != Type::F32 && self.met.is_some_and(|met| is_nan(variant, met));
         match self.variants[variant].options.nan {
-            Nan::Propagate => met(variant),
+            Nan::Propagate => self.ty(k) != Type::F32 && self.met(variant, row, limits),
             Nan::Suppress => false,
-            Nan::Ignore => is_nan(0, k) || met(0),
+            Nan::Ignore => self.is_nan(0, k, row, limits) || self.met(0, row, limits),
         }
     }
 
@@ -237,6 +241,7 @@ impl<'a> Checker<'a> {
             }
             let known = &bounds[bounded];
             let foreseen = |end: u32| known.contains(end) || number(ty, end).is_nan();
+            let void = void || nan == Nan::Propagate && self.met(index, row, limits);
             if !void && sides == Sides::Both && !bits.into_iter().flatten().all(foreseen) {
                 let note = || Fault { note: format!("    known {known:?}\n"), ..fault(Wrong::UnforeseenEnd, None, None) };
                 tally.fault(note, Wrong::UnforeseenEnd);
@@ -249,8 +254,9 @@ impl<'a> Checker<'a> {
         inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
     }
 
-    /// Holds all that the point shader computes for a member against the bounds of compile time.
-    fn values(&self, sample: &Sample, member: &[u32], tally: &mut Tally) {
+    /// Holds all that the point shader computes for a member against the bounds of compile time, which are void where code that tests
+    /// for NaN `met` one.
+    fn values(&self, sample: &Sample, member: &[u32], met: bool, tally: &mut Tally) {
         for variant in self.variants.iter().filter(|v| v.options.sides == Sides::Both && v.options.tracking == Tracking::NONE) {
             let Lifted { point, bounds, .. } = &variant.lifted;
             let (mut unforeseen, mut nan) = (None, false);
@@ -262,7 +268,7 @@ impl<'a> Checker<'a> {
             };
             interpreter::watch(point, &random::tables(), member, ROUNDS, watch).expect("loops end");
             let Some((value, word)) = unforeseen else { continue };
-            if variant.options.nan == Nan::Ignore && nan {
+            if variant.options.nan != Nan::Suppress && met || variant.options.nan == Nan::Ignore && nan {
                 continue;
             }
             let fault = || Fault {

@@ -61,13 +61,13 @@ impl Windows {
 
     /// Number of blocks, the last of which is not full.
     pub fn blocks(&self) -> usize {
-        (self.words() as usize).div_ceil(BLOCK)
+        self.words().div_ceil(BLOCK)
     }
 
     /// Number of words in order.
-    fn words(&self) -> i64 {
+    pub fn words(&self) -> usize {
         let [first, last] = self.ends();
-        last - first + 1
+        (last - first + 1) as usize
     }
 
     /// Positions of the first and the last word: all floats but NaN, −∞ first, or all integers, as signed.
@@ -90,7 +90,11 @@ impl Windows {
     /// Checks all windows of 1, 2, … 2ᵏ words, `k` up to `most`, that start in a block; gives the results of the block.
     pub fn block(&mut self, block: usize, most: u32, tally: &mut Tally) -> Results {
         let start = block * BLOCK;
-        let count = BLOCK.min(self.words() as usize - start);
+        self.run(start, BLOCK.min(self.words() - start), most, tally)
+    }
+
+    /// The same for windows that start at `count` words from `start` on.
+    pub fn run(&mut self, start: usize, count: usize, most: u32, tally: &mut Tally) -> Results {
         let mut results = self.results(start, count + (1 << most) - 1);
         let all = results[..count].iter().copied().fold(Results::NONE, Results::union);
         for k in 0..=most {
@@ -155,7 +159,7 @@ impl Windows {
             let told = if options.nan == Nan::Ignore { &self.limits[0] } else { limits };
             for (row, result) in results.iter().enumerate() {
                 let mut void = false;
-                if options.nan == Nan::Ignore || met > 0 && options.nan == Nan::Propagate {
+                if options.nan != Nan::Suppress {
                     let [lo, hi] = told.floats::<2>(row, 2 * met);
                     void = lo.is_nan() || hi.is_nan() || options.nan == Nan::Ignore && result.nans > 0;
                 }

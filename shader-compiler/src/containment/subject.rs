@@ -107,15 +107,17 @@ impl Subject {
         self.with_met()
     }
 
-    /// Adds an output that says whether NaN was met, where there are outputs that cannot say it.
+    /// Adds an output that says whether NaN was met, as the last one.
     fn with_met(mut self) -> Subject {
-        let mut ports = self.outputs.iter().map(|&k| &self.point.outputs[k]);
-        if ports.clone().any(|port| port.ty != Type::F32) && ports.all(|port| port.name != MET) {
+        let ports = &mut self.point.outputs;
+        let met = ports.iter().position(|port| port.name == MET).unwrap_or(ports.len());
+        if met == ports.len() {
+            ports.push(Port { name: MET.to_owned(), ty: Type::F32 });
             let zero = self.point.add(Type::F32, Def::Const(0));
-            self.outputs.push(self.point.outputs.len());
-            self.point.outputs.push(Port { name: MET.to_owned(), ty: Type::F32 });
             self.point.body.yields.push(zero);
         }
+        self.outputs.retain(|&k| k != met);
+        self.outputs.push(met);
         self
     }
 }

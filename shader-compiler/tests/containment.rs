@@ -1,0 +1,131 @@
+//! The results of members of a box lie within its bounds, without tolerance, and optimized bounds are the naive ones.
+//! `cargo run -p lightbound-benches --release -- containment` runs for longer.
+
+use lightbound_shader::analysis::{Bounds, Floats};
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::containment::{Checker, Subject, Tally, Windows, unary_ops};
+use lightbound_shader::ir::Op;
+use lightbound_shader::ir::text::parse;
+use lightbound_shader::lift::Input;
+use lightbound_shader::{Settings, Shader, Target};
+use std::path::{Path, PathBuf};
+
+/// Members of a box.
+const MEMBERS: usize = 12;
+
+/// Rounds of loops: few, so that some reach the cap.
+const LOOP_CAP: u32 = 40;
+
+/// Checks a subject on the target that it is the turn of.
+fn check(subject: &Subject, seed: u64, boxes: usize) {
+    let targets: Vec<_> = Target::ALL.into_iter().filter(|target| target.is_available()).collect();
+    let target = targets[seed as usize % targets.len()];
+    let loop_cap = if seed.is_multiple_of(5) { 3 } else { LOOP_CAP };
+    let tally = Checker::check(subject, target, loop_cap, seed, boxes, MEMBERS);
+    sound(&subject.name, &tally, || subject.point.to_string());
+}
+
+fn sound(name: &str, tally: &Tally, show: impl Fn() -> String) {
+    if let Some(fault) = tally.faults.first() {
+        panic!("{name}: {fault}\n{}", show());
+    }
+    assert!(!tally.is_faulty(), "{name}");
+}
+
+#[test]
+fn operations() {
+    // `any` makes sense only within lowered functions.
+    for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
+        for seed in 0..12 {
+            check(&Subject::op(op, seed), seed, 40);
+        }
+    }
+}
+
+#[test]
+fn operations_of_one_argument() {
+    for op in unary_ops() {
+        let (mut windows, mut tally) = (Windows::new(op), Tally::default());
+        for place in 0..30 {
+            windows.run(windows.words() / 30 * place, 400, 4, &mut tally);
+        }
+        sound(op.name(), &tally, String::new);
+        assert!(tally.checks > 0, "{}", op.name());
+    }
+}
+
+#[test]
+fn random_functions() {
+    for seed in 0..300 {
+        let subject = Subject::random(seed);
+        check(&if seed.is_multiple_of(3) { subject.deep() } else { subject }, seed, 12);
+    }
+}
+
+/// Files `*.wgsl` of a folder, in order.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    paths.sort();
+    paths
+}
+
+/// Checks bounds of a shader for some of all combinations of inputs, ranges and frames.
+fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
+    let name = path.file_name().expect("it is a file").to_string_lossy();
+    let source = std::fs::read_to_string(path).expect("the file can be read");
+    let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
+    for k in combinations {
+        let frame = [Frame::Local, Frame::World][k % 2];
+        let spans = [Spans::Light, Spans::All][k / 2 % 2];
+        let ranges = [Some(Ranges::Declared), Some(Ranges::Paper), None][k / 4 % 3];
+        let integrand = Integrand::new(&shader, &settings, frame).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let subject = Subject::material(&format!("{name}, {frame:?}"), &integrand, spans, ranges);
+        let (subject, boxes) = if k < 12 { (subject, 32) } else { (subject.deep(), 6) };
+        check(&subject, k as u64, boxes);
+    }
+}
+
+#[test]
+fn materials() {
+    for (turn, path) in files("../assets/shaders").iter().enumerate() {
+        check_shader(path, (turn % 4..24).step_by(4));
+    }
+}
+
+#[test]
+fn features_of_the_language() {
+    for (turn, path) in files("tests/shaders").iter().enumerate() {
+        check_shader(path, (turn % 12..24).step_by(12));
+    }
+}
+
+#[test]
+fn loops_end_at_the_cap() {
+    // 2 x − x ÷ 2 grows for each member; the lower end of its interval falls once that is wide.
+    let text = "fn f(a: f32, b: f32) -> (r: f32) {
+        %0 = loop (%1: f32 = a) {
+            %2 = lt %1, b
+            while %2 else %1
+            %3 = mul %1, 2.0
+            %4 = mul %1, 0.5
+            %5 = sub %3, %4
+            next %5
+        }
+        return %0
+    }";
+    let point = parse(text).expect("the text is well formed");
+    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)) };
+    // Members end after 60 rounds at most.
+    let subject = Subject::new("loop".to_owned(), point, vec![input(1e-9, 1.0), input(0.0, 1.0)]);
+    for cap in [1, 5, 1000] {
+        for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+            let tally = Checker::check(&subject, target, cap, 0, 100, MEMBERS);
+            sound("loop", &tally, String::new);
+            assert!(tally.checks > 10_000);
+        }
+    }
+}

@@ -75,7 +75,8 @@ pub enum Ranges {
     /// Directions are unit vectors, `wo` on the upper side of a surface with one side; parameters are in their declared ranges.
     #[default]
     Declared,
-    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters not negative, but for those declared to be so.
+    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters, but for those declared to be negative as well, have no
+    /// minus sign, not even that of −0.
     Paper,
 }
 
@@ -147,7 +148,7 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
             Ranges::Declared if low == f64::NEG_INFINITY && high == f64::INFINITY => Floats::all(),
             Ranges::Declared => Floats::between(low as f32, high as f32),
             Ranges::Paper if low < 0.0 && low.is_finite() => Floats::finite(),
-            Ranges::Paper => Floats::between(0.0, f32::MAX),
+            Ranges::Paper => Floats { negative_zero: false, ..Floats::between(0.0, f32::MAX) },
         }),
         Scalar::I32 | Scalar::U32 => {
             let (least, most) = if parameter.scalar == Scalar::I32 {

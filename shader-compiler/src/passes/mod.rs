@@ -10,6 +10,7 @@
 //! and hoists, and removes dead code.
 
 pub mod expand;
+pub mod factor;
 pub mod induction;
 pub mod lanes;
 pub mod range;
@@ -23,7 +24,7 @@ use crate::ir::{Builder, Function, Rules, Stmt, verify};
 /// Fixes the point shader: everything that may change values, and everything else that pays. Composite operations stay, since
 /// analyses know them.
 pub fn optimize(function: &Function) -> Function {
-    optimize_by(function, Rules::Relaxed)
+    checked(factor::run(&optimize_by(function, Rules::Relaxed)))
 }
 
 fn optimize_by(function: &Function, rules: Rules) -> Function {

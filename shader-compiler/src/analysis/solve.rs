@@ -26,15 +26,16 @@ const NARROWING: usize = 2;
 
 /// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines have everything.
 ///
-/// With `valid_ranges`, operations are taken to get arguments for which they are defined (§4.4).
-pub fn run(function: &Function, inputs: &[Bounds], nan: Nan, valid_ranges: bool) -> Vec<Bounds> {
+/// `limits` are what code makes sure of, beside that, for each value. With `valid_ranges`, operations are taken to get arguments for
+/// which they are defined (§4.4).
+pub fn run(function: &Function, inputs: &[Bounds], nan: Nan, limits: Option<Vec<Bounds>>, valid_ranges: bool) -> Vec<Bounds> {
     let of = |data: &crate::ir::function::ValueData| match data.def {
         Def::Input(index) => inputs[index as usize],
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().map(of).collect();
-    let mut solver = Solver { function, nan, bounds, limits: None };
+    let mut solver = Solver { function, nan, bounds, limits };
     solver.block(&function.body);
     if valid_ranges {
         valid_range::refine(&mut solver);
@@ -470,7 +471,7 @@ mod tests {
                     around(&mut random, port.ty, &words)
                 })
                 .collect();
-            let bounds = run(&function, &inputs, Nan::Suppress, false);
+            let bounds = run(&function, &inputs, Nan::Suppress, None, false);
             for row in rows {
                 observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
             }
@@ -492,7 +493,7 @@ mod tests {
             return %0, %1
         }";
         let function = parse(text).unwrap();
-        let bounds = run(&function, &[Bounds::all(Type::F32)], Nan::Suppress, false);
+        let bounds = run(&function, &[Bounds::all(Type::F32)], Nan::Suppress, None, false);
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
         assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
@@ -509,7 +510,7 @@ mod tests {
         }";
         let function = parse(text).unwrap();
         let finite = Bounds::Float(Floats::finite());
-        let bounds = run(&function, &[finite; 2], Nan::Suppress, false);
+        let bounds = run(&function, &[finite; 2], Nan::Suppress, None, false);
         let floats: Vec<_> = function
             .body
             .stmts

@@ -30,7 +30,8 @@ pub(super) fn refine(solver: &mut Solver<'_>) {
             homes[value] = Some(&function.body);
         }
     }
-    let mut limits: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+    let all = || function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+    let mut limits = solver.limits.take().unwrap_or_else(all);
     for _ in 0..ROUNDS {
         let before = limits.clone();
         let mut demands = Demands { function, homes: &homes, bounds: &solver.bounds, limits };
@@ -204,7 +205,7 @@ mod tests {
     fn inputs(text: &str) -> Vec<[f32; 2]> {
         let function = parse(text).expect("the text is well formed");
         let all: Vec<_> = function.inputs.iter().map(|port| Bounds::all(port.ty)).collect();
-        let bounds = solve::run(&function, &all, Nan::Suppress, true);
+        let bounds = solve::run(&function, &all, Nan::Suppress, None, true);
         let floats = bounds[..all.len()].iter().filter(|bounds| bounds.ty() == Type::F32).map(Bounds::floats);
         floats.map(|floats| [floats.low(), floats.high()]).collect()
     }
@@ -223,10 +224,10 @@ mod tests {
         assert_eq!(inputs(text), [[LEAST, MOST], [0.0, MOST]]);
         let function = parse(text).unwrap();
         let all = [Bounds::Float(Floats::finite()); 2];
-        let bounds = solve::run(&function, &all, Nan::Suppress, true);
+        let bounds = solve::run(&function, &all, Nan::Suppress, None, true);
         let root = bounds[function.body.yields[0].index()];
         assert!(!root.floats().nan);
-        assert!(solve::run(&function, &all, Nan::Suppress, false)[function.body.yields[0].index()].floats().nan);
+        assert!(solve::run(&function, &all, Nan::Suppress, None, false)[function.body.yields[0].index()].floats().nan);
     }
 
     #[test]

@@ -19,12 +19,21 @@ use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, 
 const CHEAP: u32 = 24;
 
 /// Writes the bounding shader; says how each operation on intervals was lowered.
-pub fn run(point: &Function, kinds: &[bool], bounds: &[Bounds], options: &Options) -> (Function, Vec<Option<Selected>>) {
+///
+/// `tested` says of which values it is tested, where they are made, that their upper end is below ∞.
+pub fn run(
+    point: &Function,
+    kinds: &[bool],
+    bounds: &[Bounds],
+    tested: &[bool],
+    options: &Options,
+) -> (Function, Vec<Option<Selected>>) {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
         kinds,
         bounds,
+        tested,
         options,
         live: liveness(point),
         ends: vec![None; point.len()],
@@ -44,6 +53,7 @@ struct Lowering<'a> {
     point: &'a Function,
     kinds: &'a [bool],
     bounds: &'a [Bounds],
+    tested: &'a [bool],
     options: &'a Options,
     live: Vec<bool>,
     ends: Vec<Option<Ends>>,
@@ -206,6 +216,11 @@ impl Lowering<'_> {
         let same = matches!(args, [a, b] if a == b);
         let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
+        if self.tested[value.index()] {
+            let infinity = self.builder.f32(f32::INFINITY);
+            let number = self.builder.op(Op::Lt, &[ends[1], infinity]);
+            self.require(&[number]);
+        }
         self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
     }
 

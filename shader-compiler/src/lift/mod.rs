@@ -12,8 +12,9 @@ pub mod kinds;
 mod lower;
 mod text;
 
-use crate::analysis::{Bounds, solve};
+use crate::analysis::{Bounds, reported, solve};
 use crate::interval::Nan;
+use crate::ir::function::ValueData;
 use crate::ir::rewrite::clean;
 use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
 
@@ -132,8 +133,15 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
-    let bounds = solve::run(&point, &known, options.nan, options.valid_ranges);
-    let (function, cases) = lower::run(&point, &kinds, &bounds, options);
+    let solve = |limits| solve::run(&point, &known, options.nan, limits, options.valid_ranges);
+    let mut bounds = solve(None);
+    let mut tested = vec![false; point.len()];
+    if options.nan == Nan::Propagate && options.tracking.nan && options.tracking.ranges {
+        tested = reported::run(&point, &kinds, &bounds);
+        let limit = |(data, &tested): (&ValueData, &bool)| if tested { reported::tested() } else { Bounds::all(data.ty) };
+        bounds = solve(Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
+    }
+    let (function, cases) = lower::run(&point, &kinds, &bounds, &tested, options);
     let function = settled(function);
     Lifted { point, kinds, bounds, cases, function, sides: options.sides }
 }

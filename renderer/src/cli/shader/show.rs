@@ -73,6 +73,8 @@ enum Stage {
     Asm,
     /// C with intrinsics, which computes the same bits (compile with -ffp-contract=off)
     C,
+    /// C on numbers, a lane at a time, which compilers may vectorize as they like
+    CScalar,
 }
 
 /// What is shown of a function.
@@ -160,7 +162,7 @@ impl Args {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args.output.as_deref(), &[&args.source.file])?;
     let target = args.source.target();
-    if target == Target::Interpreter && matches!(args.stage, Stage::Asm | Stage::C) {
+    if target == Target::Interpreter && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar) {
         return Err(Error::Option {
             message: "the interpreter runs the IR as it is: there is no code for it".into(),
             help: "name a machine, as in --target avx2, or look at --stage ir".into(),
@@ -197,6 +199,7 @@ fn form(function: &Function, stage: Stage, target: Target) -> String {
             x86::Code::compile(&lowered, target).listing(&lowered)
         }
         Stage::C => c::emit(&lowered(), target),
+        Stage::CScalar => c::scalar::emit(&lowered(), target.lanes()),
         Stage::Interval | Stage::Bounds => unreachable!("these show how a bounding shader comes about"),
     }
 }

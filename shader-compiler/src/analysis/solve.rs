@@ -142,11 +142,10 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()].bools()
     }
 
+    /// The result of an if, which bounding code makes as it does that of a choice.
     fn merge(&self, node: &If, k: usize) -> Bounds {
-        let cond = self.bools(node.cond);
-        let result = Bounds::none(self.function.ty(node.results[k]));
-        let arms = [(cond.yes, &node.then), (cond.no, &node.otherwise)].into_iter().filter(|(runs, _)| *runs);
-        arms.fold(result, |all, (_, arm)| all.join(&self.bounds[arm.yields[k].index()]))
+        let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
+        transfer(Op::Select, &args.map(|value| self.bounds[value.index()]), false, self.nan)
     }
 
     fn outermost(&mut self, node: &'f Loop) {

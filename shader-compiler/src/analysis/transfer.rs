@@ -10,7 +10,8 @@
 //! - Few operations have a range of their own, whatever the operands are: [`range`].
 
 use super::bounds::{Bools, Bounds, Floats, Ints, Pieces};
-use crate::interval::Nan;
+use crate::interval::{Facts, Forms, Interval, Nan};
+use crate::ir::op::Words;
 use crate::ir::{Op, Type};
 use std::f32::consts::{FRAC_PI_2, PI};
 
@@ -21,29 +22,67 @@ const TINY: f32 = f32::from_bits(1);
 ///
 /// *Panics* if operands are not of the operation's types.
 pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
-    if args.iter().any(Bounds::is_none) {
+    // Of the arms of a choice one is enough.
+    let needed = if op == Op::Select { &args[..1] } else { args };
+    if needed.iter().any(Bounds::is_none) {
         return Bounds::none(result_type(op, args));
+    }
+    if op.is_reading() {
+        // What a table has is not known.
+        return Bounds::all(result_type(op, args));
     }
     match *args {
         [Bounds::Float(a)] => of_float(op, &a, nan),
         [Bounds::Float(a), Bounds::Float(b)] => of_floats(op, &a, &b, same, nan),
         [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)] => Bounds::Float(smoothstep(&low, &high, &x, nan)),
         [Bounds::Int(a)] => of_int(op, &a),
-        [Bounds::Int(a), Bounds::Int(b)] => of_ints(op, &a, &b),
+        [Bounds::Int(a), Bounds::Int(b)] => of_ints(op, [&a, &b], same, nan),
         [Bounds::Bool(a)] => Bounds::Bool(if op == Op::BNot { Bools { no: a.yes, yes: a.no } } else { a }),
         [Bounds::Bool(a), Bounds::Bool(b)] => Bounds::Bool(of_bools(op, a, b)),
         [Bounds::Bool(cond), ref then, ref otherwise] => match (cond.yes, cond.no) {
-            (true, true) => then.join(otherwise),
-            (true, false) => *then,
-            _ => *otherwise,
+            (true, true) => chosen(then, nan).join(&chosen(otherwise, nan)),
+            (true, false) => chosen(then, nan),
+            _ => chosen(otherwise, nan),
         },
-        // What a table has is not known.
-        _ => Bounds::all(result_type(op, args)),
+        _ => unreachable!("operands are of the operation's types"),
     }
 }
 
 fn result_type(op: Op, args: &[Bounds]) -> Type {
     op.signature().result.unwrap_or(args[args.len() - 1].ty())
+}
+
+/// An arm of a choice: with NaN suppressed, one that is a NaN for the whole box is anything.
+fn chosen(arm: &Bounds, mode: Nan) -> Bounds {
+    match arm {
+        Bounds::Float(floats) if mode == Nan::Suppress && floats.nan => {
+            let mut floats = *floats;
+            floats.pieces.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+            floats.pieces.add(f32::INFINITY, f32::INFINITY);
+            Bounds::Float(floats)
+        }
+        _ => *arm,
+    }
+}
+
+/// The ends that the form of an operation on integers gives for the whole of each operand. A form is no wider for what is narrower.
+fn by_form(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
+    let whole = |ints: &&Ints| {
+        let [lo, hi] = ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| end as u32);
+        let facts = Facts { nan: false, negative_zero: false, number: false };
+        Interval { lo, hi, known: Bounds::Int(**ints), facts }
+    };
+    let mut words = Words::default();
+    let mut forms = Forms { emit: &mut words, nan, same, clean: vec![], case: "" };
+    let [lo, hi] = match args {
+        [a] => forms.apply(op, &[whole(a)]),
+        [a, b] => forms.apply(op, &[whole(a), whole(b)]),
+        _ => unreachable!("operations on integers have one or two operands"),
+    };
+    match op.signature().result {
+        Some(Type::Bool) => Bounds::Bool(Bools { no: lo == 0, yes: hi != 0 }),
+        _ => Bounds::Int(Pieces::one(lo as i32, hi as i32)),
+    }
 }
 
 /// The numbers that an operation's result is one of, whatever the operands are.
@@ -78,6 +117,9 @@ fn slack(op: Op) -> u32 {
         _ => 0,
     }
 }
+
+/// Products of this magnitude may be taken for such that do not fit.
+const SURE: i64 = i32::MAX as i64 - 4096;
 
 fn eval(op: Op, args: &[f32]) -> f32 {
     let mut words = [0; 2];
@@ -433,29 +475,21 @@ fn of_int(op: Op, a: &Ints) -> Bounds {
         }
         Op::FromU32 => Bounds::Float(with_zeros(Pieces::one(0.0, 4294967296.0), false, true, false)),
         Op::Float => Bounds::all(Type::F32),
-        Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => Bounds::Int(Pieces::one(0, 32)),
-        _ => Bounds::all(Type::I32),
+        _ => by_form(op, &[a], false, Nan::Suppress),
     }
 }
 
-fn of_ints(op: Op, a: &Ints, b: &Ints) -> Bounds {
-    let (Some([low, high]), Some([least, most])) = (a.hull(), b.hull()) else { return Bounds::all(Type::I32) };
-    let negative = low < 0 || least < 0;
+fn of_ints(op: Op, [a, b]: [&Ints; 2], same: bool, nan: Nan) -> Bounds {
     match op {
-        Op::SLt | Op::ULt if op == Op::SLt || !negative => Bounds::Bool(Bools { no: high >= least, yes: low < most }),
-        Op::IEq => {
-            let equal = low == high && least == most && low == least;
-            Bounds::Bool(Bools { no: !equal, yes: low <= most && least <= high })
-        }
-        Op::ULt => Bounds::all(Type::Bool),
         Op::IAdd => int_corners(a, b, |a, b| a + b),
         Op::ISub => int_corners(a, b, |a, b| a - b),
-        Op::IMul => int_corners(a, b, |a, b| a * b),
+        Op::IMul => int_corners(a, b, |a, b| {
+            // Code that looks whether products fit does so by floats.
+            Some(a * b).filter(|product| product.abs() < SURE).unwrap_or(i64::MAX)
+        }),
         Op::SMin => int_corners(a, b, |a, b| a.min(b)),
         Op::SMax => int_corners(a, b, |a, b| a.max(b)),
-        Op::UMin if !negative => int_corners(a, b, |a, b| a.min(b)),
-        Op::UMax if !negative => int_corners(a, b, |a, b| a.max(b)),
-        _ => Bounds::all(op.signature().result.expect("operations on integers have a type")),
+        _ => by_form(op, &[a, b], same, nan),
     }
 }
 
@@ -479,9 +513,8 @@ fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interval::{Facts, Forms, Interval};
-    use crate::ir::op::Words;
     use crate::ir::random::{Random, word};
+    use std::collections::BTreeMap;
 
     /// An operand: bounds, and words that are within them, the ends of pieces among them.
     fn operand(random: &mut Random, ty: Type) -> (Bounds, Vec<u32>) {
@@ -515,23 +548,6 @@ mod tests {
         (bounds, words)
     }
 
-    /// Operations whose forms are held against bounds.
-    const FORMS: &[Op] = &[
-        Op::Add,
-        Op::Sub,
-        Op::Mul,
-        Op::Div,
-        Op::Neg,
-        Op::Abs,
-        Op::Sqrt,
-        Op::Min,
-        Op::Max,
-        Op::Floor,
-        Op::Ceil,
-        Op::Trunc,
-        Op::Round,
-    ];
-
     fn operands(random: &mut Random, op: Op) -> Vec<(Bounds, Vec<u32>)> {
         let any = *random.pick(&[Type::F32, Type::I32, Type::Bool]);
         op.signature().args.iter().map(|ty| operand(random, ty.unwrap_or(any))).collect()
@@ -561,19 +577,24 @@ mod tests {
         }
     }
 
-    /// An interval within bounds, if they have a number.
-    fn interval(random: &mut Random, bounds: &Bounds, words: &[u32], told: bool) -> Option<Interval<u32>> {
+    /// A number or an interval within bounds, if they have one.
+    fn interval(random: &mut Random, op: Op, bounds: &Bounds, words: &[u32], told: bool) -> Option<Interval<u32>> {
         let [mut lo, mut hi] = [0; 2].map(|_| *random.pick(words));
+        let number = random.once_in(4);
+        if number {
+            hi = lo;
+        }
         let facts = match bounds {
             Bounds::Float(floats) => {
                 let [a, b] = [lo, hi].map(f32::from_bits);
-                if a.is_nan() || b.is_nan() {
+                // What is NaN for a whole box has any ends; a choice may take the other arm.
+                if (a.is_nan() || b.is_nan()) && !(number && op == Op::Select) {
                     return None;
                 }
                 if a.total_cmp(&b).is_gt() {
                     std::mem::swap(&mut lo, &mut hi);
                 }
-                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number: false }
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number }
             }
             _ => {
                 let [a, b] = [lo, hi].map(|word| word as i32);
@@ -581,7 +602,7 @@ mod tests {
                 if (a > b) != (bounds.ty() == Type::Bool) {
                     std::mem::swap(&mut lo, &mut hi);
                 }
-                Facts { nan: false, negative_zero: false, number: false }
+                Facts { nan: false, negative_zero: false, number }
             }
         };
         let known = if told { *bounds } else { Bounds::all(bounds.ty()) };
@@ -591,7 +612,9 @@ mod tests {
     #[test]
     fn ends_of_forms_are_within_the_bounds_of_results() {
         let mut random = Random::new(2);
-        for &op in FORMS {
+        let mut failures = BTreeMap::new();
+        let first = Op::ALL.iter().position(|&op| op == Op::Rem).expect("it is in the table");
+        for &op in Op::ALL[..first].iter().filter(|op| !op.is_reading()) {
             for _ in 0..20000 {
                 let mut operands = operands(&mut random, op);
                 let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();
@@ -603,7 +626,7 @@ mod tests {
                 let told = random.once_in(2);
                 let bounds = transfer(op, &known, same, nan);
                 let args: Option<Vec<_>> =
-                    operands.iter().map(|(bounds, words)| interval(&mut random, bounds, words, told)).collect();
+                    operands.iter().map(|(bounds, words)| interval(&mut random, op, bounds, words, told)).collect();
                 let Some(mut args) = args else { continue };
                 if same {
                     args[1] = args[0];
@@ -615,10 +638,15 @@ mod tests {
                     continue;
                 }
                 let is_within = ends.iter().all(|&end| bounds.contains(end));
-                let case = forms.case;
-                assert!(is_within, "{} {nan:?} {case}: {ends:x?} of {args:x?} is not in {bounds:?}", op.name());
+                if !is_within {
+                    let case = forms.case;
+                    failures
+                        .entry(op)
+                        .or_insert_with(|| format!("{nan:?} {case}: {ends:x?} of {args:x?} is not in {bounds:?}"));
+                }
             }
         }
+        assert!(failures.is_empty(), "{failures:#?}");
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn any_shader_can_be_measured() {
 fn what_cannot_be_measured_is_said() {
     let folder = TempDir::new().unwrap();
     let fails = |args: &[&str]| bounds(folder.path(), args).assert().code(2).stdout("");
-    fails(&["--shader", "wrad"]).stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
+    fails(&["--shader", "wrad.wgsl"]).stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
     fails(&["--target", "interpreter"]).stderr(contains("no machine code"));
     fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
     fails(&["--rounds", "0"]).stderr(contains("--rounds"));

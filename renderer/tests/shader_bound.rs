@@ -4,6 +4,7 @@ use assert_cmd::Command;
 use lightbound_shader::Target;
 use predicates::prelude::*;
 use predicates::str::contains;
+use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -198,6 +199,34 @@ fn values_lie_between_bounds() {
             }
         }
         assert!(useful > 300, "{useful} of 450 bounds tell something");
+    }
+}
+
+/// The first columns of a table.
+fn first_columns(csv: &str, count: usize) -> String {
+    csv.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
+}
+
+#[test]
+fn materials_of_the_library_lie_between_their_bounds() {
+    const MEMBERS: usize = 10;
+    let (boxes, points) = boxes(60, MEMBERS);
+    let (boxes, points) = (first_columns(&boxes, 12), first_columns(&points, 6));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 6, "only {} shaders", files.len());
+    for file in files {
+        let name = file.display();
+        let place = Place::new(&std::fs::read_to_string(&file).unwrap());
+        let (values, bounds) = (place.table("eval", &points, &[]), place.table("bound", &boxes, &[]));
+        assert_eq!(place.table("bound", &boxes, &["--mode", "naive"]), bounds, "{name}");
+        for (bound, values) in bounds.rows.iter().zip(values.rows.chunks(MEMBERS)) {
+            for (ends, k) in bound.chunks(2).zip(3..) {
+                for s in values.iter().map(|value| value[k]).filter(|s| !s.is_nan()) {
+                    assert!(ends[0] <= s && s <= ends[1], "{name}: {s} in {ends:?}");
+                }
+            }
+        }
     }
 }
 

@@ -113,7 +113,8 @@ pub(super) fn domain(op: Op) -> [f32; 2] {
 fn slack(op: Op) -> u32 {
     match op {
         Op::Sin | Op::Cos => 3,
-        Op::Atan | Op::Atan2 | Op::Asinh => 1,
+        // A factor of 1 ± 2⁻²³ next to a power of two.
+        Op::Atan | Op::Atan2 | Op::Asinh => 2,
         _ => 0,
     }
 }
@@ -215,7 +216,7 @@ fn unary(op: Op, a: &Floats) -> Pieces<f32> {
         let [low, high] = [low, high].map(|end| end.max(least).min(most));
         match op {
             Op::Sin | Op::Cos => found.add(-1.0, 1.0),
-            Op::Fract if low == high => found.hull_of(&[eval(op, &[low])]),
+            Op::Fract if low == high && low.is_finite() => found.hull_of(&[eval(op, &[low])]),
             Op::Fract => found.add(0.0, 1.0),
             Op::Tan => found.add(f32::NEG_INFINITY, f32::INFINITY),
             Op::Abs | Op::Cosh if low <= 0.0 && high >= 0.0 => found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x]))),
@@ -613,8 +614,7 @@ mod tests {
     fn ends_of_forms_are_within_the_bounds_of_results() {
         let mut random = Random::new(2);
         let mut failures = BTreeMap::new();
-        let first = Op::ALL.iter().position(|&op| op == Op::Rem).expect("it is in the table");
-        for &op in Op::ALL[..first].iter().filter(|op| !op.is_reading()) {
+        for &op in Op::ALL.iter().filter(|op| !op.is_reading()) {
             for _ in 0..20000 {
                 let mut operands = operands(&mut random, op);
                 let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();

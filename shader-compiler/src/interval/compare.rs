@@ -63,11 +63,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// a < b, signed
     pub(super) fn less_signed(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull()) {
-            if most < low || least >= high {
-                self.case = if most < low { "always" } else { "never" };
-                return [self.emit.bool(most < low); 2];
-            }
+        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull())
+            && (most < low || least >= high)
+        {
+            self.case = if most < low { "always" } else { "never" };
+            return [self.emit.bool(most < low); 2];
         }
         self.case = "ends";
         [self.emit.slt(a.hi, b.lo), self.emit.slt(a.lo, b.hi)]
@@ -82,11 +82,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// a = b, of integers
     pub(super) fn equal_integers(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull()) {
-            if most < low || high < least {
-                self.case = "never";
-                return [self.emit.bool(false); 2];
-            }
+        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull())
+            && (most < low || high < least)
+        {
+            self.case = "never";
+            return [self.emit.bool(false); 2];
         }
         self.case = "ends";
         let (one, other) = (self.emit.ieq(a.lo, b.hi), self.emit.ieq(a.hi, b.lo));

@@ -12,7 +12,7 @@ const UNSIGNED_END: f32 = 4_294_967_296.0;
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// The float next to an unsigned integer
-    pub(super) fn from_u32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn float_of_unsigned(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         self.unsigned(a).map(|end| self.emit.op(Op::FromU32, &[end]))
     }
@@ -34,7 +34,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN.
-    pub(super) fn to_s32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn signed_of_float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         let floats = a.known.floats();
         let fits = !floats.nan && floats.high() < SIGNED_END;
         self.case = if fits { "ends" } else { "any" };
@@ -55,7 +55,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN.
-    pub(super) fn to_u32(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn unsigned_of_float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         let floats = a.known.floats();
         let may_be_nan = self.nan == Nan::Suppress && a.facts.nan;
         if !floats.nan && floats.high() < SIGNED_END {

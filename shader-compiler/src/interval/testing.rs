@@ -242,7 +242,8 @@ pub fn contained(op: Op, ty: Type, operands: &[Operand], nan: Nan, outcome: Outc
         let holds = match () {
             () if !outcome.clean => true,
             () if is_nan(ty, y) => {
-                let says_nothing = !(float(lo) > f32::NEG_INFINITY) && !(float(hi) < f32::INFINITY);
+                let says_nothing =
+                    (is_nan(ty, lo) || float(lo) == f32::NEG_INFINITY) && (is_nan(ty, hi) || float(hi) == f32::INFINITY);
                 nan != Nan::Propagate || says_nothing
             }
             () => (is_nan(ty, lo) || at_most(ty, lo, y)) && (is_nan(ty, hi) || at_most(ty, y, hi)),

@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn constant(bits: u32) -> Operand {
-        let facts = Facts { nan: false, negative_zero: false, number: false };
+        let facts = Facts { nan: false, negative_zero: false, number: true };
         let known = between(Type::I32, [bits; 2], facts);
         Operand { ty: Type::I32, ends: [bits; 2], is_number: true, facts, known, members: vec![bits] }
     }

@@ -11,7 +11,7 @@ use super::op::Op;
 use super::table::Table;
 use super::types::Type;
 use crate::math::texture::{Access, Taps};
-use crate::texture::Wrap;
+use crate::texture::{Texture, Wrap};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -93,27 +93,26 @@ const FLOATS: &[f32] = &[
 const INTEGERS: &[u32] =
     &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
 
-/// Numbers of words of the tables that random functions read.
-const TABLES: [usize; 4] = [52, 5000, 3, 1];
-
-/// Columns and rows of the first two, which are images.
+/// Columns and rows of the images that random functions read.
 const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
 
-/// The tables that random functions read, two images and two of any words; no word occurs twice but by chance.
+/// Numbers of words of tables behind these, which random functions read too.
+const OTHERS: [usize; 2] = [3, 1];
+
+/// The tables that random functions read, two images and two of any words; no texel and no word occurs twice but by chance.
 pub fn tables() -> Vec<Table<'static>> {
-    static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    static WORDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
         let mut random = Random::new(3);
-        let mut words: Vec<_> = (0..TABLES.iter().sum()).map(|_| random.bits() as u32).collect();
-        for (table, image) in IMAGES.iter().enumerate() {
-            let start = TABLES[..table].iter().sum();
-            let (header, texels) = words[start..start + TABLES[table]].split_at_mut(2);
-            header.copy_from_slice(image);
-            texels.iter_mut().for_each(|word| *word = (*word as i32 as f32 / 1073741824.0).to_bits());
+        let mut tables = vec![];
+        for [width, height] in IMAGES {
+            let texel = |_| [(); 4].map(|()| random.bits() as i32 as f32 / 1073741824.0);
+            let texels: Vec<_> = (0..width * height).map(texel).collect();
+            tables.push(Texture::new(width, &texels).words().to_vec());
         }
-        words
+        tables.extend(OTHERS.map(|count| (0..count).map(|_| random.bits() as u32).collect()));
+        tables
     });
-    let mut rest = &WORDS[..];
-    TABLES.map(|count| Table::new(rest.split_off(..count).expect("there are words for all"))).to_vec()
+    WORDS.iter().map(|words| Table::new(words)).collect()
 }
 
 /// A word of a type: special, small, or any bits.
@@ -277,10 +276,11 @@ impl Generator {
 
     /// The first argument of an operation that reads.
     fn random_table(&mut self, op: Op) -> Value {
-        let table = self.random.below(TABLES.len());
         if op == Op::Load {
+            let table = self.random.below(IMAGES.len() + OTHERS.len());
             return self.int(table);
         }
+        let table = self.random.below(IMAGES.len());
         let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
         let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
         let channel = self.random.below(4) as u32;

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn bars_are_as_long_as_their_parts() {
-        let bar = |scale| Bar {
+        let bar = |scale: usize| Bar {
             parts: Breakdown { arithmetic: 10 * scale, elementary: 5 * scale, overhead: 5 * scale },
             nan: 10 * scale,
         };

@@ -130,7 +130,7 @@ fn member(random: &mut Random, input: &Input, ends: [u32; 2]) -> u32 {
 }
 
 fn float_ends(random: &mut Random, floats: &Floats, whole: bool) -> [f32; 2] {
-    let everything = [floats.low(), floats.high()].map(|end| signed_zero(random, floats, end));
+    let everything = ordered([floats.low(), floats.high()].map(|end| signed_zero(random, floats, end)));
     if whole {
         return everything;
     }

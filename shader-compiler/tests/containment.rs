@@ -96,7 +96,7 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
 #[test]
 fn materials() {
     for (turn, path) in files("../assets/shaders").iter().enumerate() {
-        check_shader(path, (turn % 4..24).step_by(4));
+        check_shader(path, (turn % 12..24).step_by(12));
     }
 }
 

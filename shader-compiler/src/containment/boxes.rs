@@ -78,6 +78,7 @@ fn around_ends(random: &mut Random, input: &Input, x: f32, narrow: i32) -> [u32;
     // Written so that a direction that is no number is none of them.
     let clamp = |x: f32| if x > floats.low() { if x < floats.high() { x } else { floats.high() } } else { floats.low() };
     let ends = [clamp(x - below), clamp(x + above)].map(|end| signed_zero(random, floats, end));
+    let ends = if input.interval { ends } else { [ends[0]; 2] };
     if ends.iter().all(|&end| floats.contains(end)) {
         ordered(ends).map(f32::to_bits)
     } else {

@@ -105,7 +105,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// The angle of (x, y), at the corners; it is anything where they lie around the origin or the axis behind it.
     ///
     /// Tests that both are numbers, if they can be NaN, and the angles at the corners, unless one operand is known to be finite. With NaN
-    /// suppressed, the angle of two infinities is 0 at the corners. Results are widened by as much as two steps, one along each axis, may be
+    /// suppressed, the angle of two infinities may be anything at the corners, as it is what either side of them makes it. Results are widened by as much as two steps, one along each axis, may be
     /// off.
     pub(super) fn atan2(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_number(y);
@@ -115,7 +115,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             let conditions = self.are_numbers(Op::Atan2, [y, x], |_| true);
             self.clean.extend(conditions);
         }
-        let ends = self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(0.0));
+        let [lo, hi] = [-PI, PI].map(|void| self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(void)));
+        let ends = [lo[0], hi[1]];
         let ends = self.widened(ends, Sign::Any, 2, PI);
         let Some(is_behind) = self.holds_branch_cut(y, x) else {
             self.case = "ahead";

@@ -135,7 +135,7 @@ mod tests {
     fn tests(body: &str) -> Vec<String> {
         let function = parse(&format!("fn f(a: f32, b: f32, c: bool) -> (r: f32) {{ {body} }}")).expect("it is well formed");
         let inputs = [Bounds::Float(Floats::finite()), Bounds::Float(Floats::finite()), Bounds::all(Type::Bool)];
-        let bounds = solve::run(&function, &inputs, Nan::Propagate, None, false);
+        let bounds = solve::run(&function, &vec![true; function.len()], &inputs, Nan::Propagate, None, false);
         let tested = run(&function, &vec![true; function.len()], &bounds);
         let named = (0..function.len() as u32).map(Value).filter(|v| tested[v.index()]);
         named.map(|v| crate::ir::text::name(&function, v)).collect()

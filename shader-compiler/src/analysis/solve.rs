@@ -26,16 +26,24 @@ const NARROWING: usize = 2;
 
 /// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines have everything.
 ///
+/// `kinds` says which values are intervals: of others, bounding code tests nothing, whatever is done about NaN.
 /// `limits` are what code makes sure of, beside that, for each value. With `valid_ranges`, operations are taken to get arguments for
 /// which they are defined (§4.4).
-pub fn run(function: &Function, inputs: &[Bounds], nan: Nan, limits: Option<Vec<Bounds>>, valid_ranges: bool) -> Vec<Bounds> {
+pub fn run(
+    function: &Function,
+    kinds: &[bool],
+    inputs: &[Bounds],
+    nan: Nan,
+    limits: Option<Vec<Bounds>>,
+    valid_ranges: bool,
+) -> Vec<Bounds> {
     let of = |data: &crate::ir::function::ValueData| match data.def {
         Def::Input(index) => inputs[index as usize],
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().map(of).collect();
-    let mut solver = Solver { function, nan, bounds, limits };
+    let mut solver = Solver { function, kinds, nan, bounds, limits };
     solver.block(&function.body);
     if valid_ranges {
         valid_range::refine(&mut solver);
@@ -52,6 +60,7 @@ pub fn run(function: &Function, inputs: &[Bounds], nan: Nan, limits: Option<Vec<
 /// The state of an analysis.
 pub(super) struct Solver<'f> {
     pub(super) function: &'f Function,
+    kinds: &'f [bool],
     nan: Nan,
     pub(super) bounds: Vec<Bounds>,
     /// What the users of values demand of them, beside their bounds; `None` where nothing is demanded.
@@ -105,7 +114,7 @@ impl<'f> Solver<'f> {
             match stmt {
                 Stmt::Op(value) => {
                     let (op, args) = self.function.operation(*value).expect("statements define operations");
-                    let bounds = self.operation(op, args, |solver, arg| solver.bounds[arg.index()]);
+                    let bounds = self.operation(*value, op, args, |solver, arg| solver.bounds[arg.index()]);
                     self.set(*value, bounds);
                 }
                 Stmt::If(node) => {
@@ -129,12 +138,18 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()] = bounds;
     }
 
-    fn operation(&self, op: Op, args: &[Value], of: impl Fn(&Self, Value) -> Bounds) -> Bounds {
+    /// What code does about NaN where it computes a value.
+    fn nan(&self, value: Value) -> Nan {
+        if self.kinds[value.index()] { self.nan } else { Nan::Ignore }
+    }
+
+    fn operation(&self, value: Value, op: Op, args: &[Value], of: impl Fn(&Self, Value) -> Bounds) -> Bounds {
+        let nan = self.nan(value);
         let same = args.len() > 1 && args[0] == args[1];
         match *args {
-            [a] => transfer(op, &[of(self, a)], same, self.nan),
-            [a, b] => transfer(op, &[of(self, a), of(self, b)], same, self.nan),
-            [a, b, c] => transfer(op, &[of(self, a), of(self, b), of(self, c)], same, self.nan),
+            [a] => transfer(op, &[of(self, a)], same, nan),
+            [a, b] => transfer(op, &[of(self, a), of(self, b)], same, nan),
+            [a, b, c] => transfer(op, &[of(self, a), of(self, b), of(self, c)], same, nan),
             _ => unreachable!("operations have one to three arguments"),
         }
     }
@@ -146,7 +161,7 @@ impl<'f> Solver<'f> {
     /// The result of an if, which bounding code makes as it does that of a choice.
     fn merge(&self, node: &If, k: usize) -> Bounds {
         let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
-        transfer(Op::Select, &args.map(|value| self.bounds[value.index()]), false, self.nan)
+        transfer(Op::Select, &args.map(|value| self.bounds[value.index()]), false, self.nan(node.results[k]))
     }
 
     fn outermost(&mut self, node: &'f Loop) {
@@ -193,7 +208,7 @@ impl<'f> Solver<'f> {
     /// The bounds of a value of a loop, from those of others.
     fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
         match node.source {
-            Source::Op(op, args) => self.operation(op, args, |solver, arg| solver.cut(region, node.body, arg)),
+            Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| solver.cut(region, node.body, arg)),
             Source::Merge(node, k) => self.merge(node, k),
             Source::Exit(node, k) => self.bounds[node.head.yields[k].index()],
             Source::Param(node, k) => {
@@ -471,7 +486,7 @@ mod tests {
                     around(&mut random, port.ty, &words)
                 })
                 .collect();
-            let bounds = run(&function, &inputs, Nan::Suppress, None, false);
+            let bounds = run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None, false);
             for row in rows {
                 observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
             }
@@ -493,7 +508,7 @@ mod tests {
             return %0, %1
         }";
         let function = parse(text).unwrap();
-        let bounds = run(&function, &[Bounds::all(Type::F32)], Nan::Suppress, None, false);
+        let bounds = run(&function, &vec![true; function.len()], &[Bounds::all(Type::F32)], Nan::Suppress, None, false);
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
         assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
@@ -510,7 +525,7 @@ mod tests {
         }";
         let function = parse(text).unwrap();
         let finite = Bounds::Float(Floats::finite());
-        let bounds = run(&function, &[finite; 2], Nan::Suppress, None, false);
+        let bounds = run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None, false);
         let floats: Vec<_> = function
             .body
             .stmts

@@ -205,7 +205,7 @@ mod tests {
     fn inputs(text: &str) -> Vec<[f32; 2]> {
         let function = parse(text).expect("the text is well formed");
         let all: Vec<_> = function.inputs.iter().map(|port| Bounds::all(port.ty)).collect();
-        let bounds = solve::run(&function, &all, Nan::Suppress, None, true);
+        let bounds = solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
         let floats = bounds[..all.len()].iter().filter(|bounds| bounds.ty() == Type::F32).map(Bounds::floats);
         floats.map(|floats| [floats.low(), floats.high()]).collect()
     }
@@ -224,10 +224,15 @@ mod tests {
         assert_eq!(inputs(text), [[LEAST, MOST], [0.0, MOST]]);
         let function = parse(text).unwrap();
         let all = [Bounds::Float(Floats::finite()); 2];
-        let bounds = solve::run(&function, &all, Nan::Suppress, None, true);
+        let bounds = solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
         let root = bounds[function.body.yields[0].index()];
         assert!(!root.floats().nan);
-        assert!(solve::run(&function, &all, Nan::Suppress, None, false)[function.body.yields[0].index()].floats().nan);
+        assert!(
+            solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, false)
+                [function.body.yields[0].index()]
+            .floats()
+            .nan
+        );
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
-    let solve = |limits| solve::run(&point, &known, options.nan, limits, options.valid_ranges);
+    let solve = |limits| solve::run(&point, &kinds, &known, options.nan, limits, options.valid_ranges);
     let mut bounds = solve(None);
     let mut tested = vec![false; point.len()];
     if options.nan == Nan::Propagate && options.tracking.nan && options.tracking.ranges {

@@ -79,7 +79,7 @@ mod tests {
         let point = parse(text).expect("the text is well formed");
         let kinds = kinds::kinds(&point, &[true, false]);
         let inputs = [Floats::between(0.0, 1.0), Floats::constant(2.0)].map(Bounds::Float);
-        let bounds = solve::run(&point, &inputs, Nan::Suppress, None, false);
+        let bounds = solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None, false);
         let mut cases = vec![None; point.len()];
         let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
         cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });

@@ -16,7 +16,7 @@ use super::transfer::transfer;
 use super::valid_range;
 use super::{Bools, Bounds, Floats, Pieces};
 use crate::interval::Nan;
-use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Value};
+use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
 
 /// Rounds over a component before ends are widened.
 const PATIENCE: usize = 3;
@@ -143,8 +143,21 @@ impl<'f> Solver<'f> {
         if self.kinds[value.index()] { self.nan } else { Nan::Ignore }
     }
 
+    /// The bounds of a value as it goes into another one: into an interval, with NaN suppressed, a number goes as 0 if it is NaN.
+    fn given(&self, bounds: Bounds, value: Value, into: Value) -> Bounds {
+        match bounds {
+            Bounds::Float(floats)
+                if floats.nan && self.nan == Nan::Suppress && self.kinds[into.index()] && !self.kinds[value.index()] =>
+            {
+                bounds.join(&Bounds::constant(Type::F32, 0))
+            }
+            _ => bounds,
+        }
+    }
+
     fn operation(&self, value: Value, op: Op, args: &[Value], of: impl Fn(&Self, Value) -> Bounds) -> Bounds {
         let nan = self.nan(value);
+        let of = |solver: &Self, arg: Value| solver.given(of(solver, arg), arg, value);
         let same = args.len() > 1 && args[0] == args[1];
         match *args {
             [a] => transfer(op, &[of(self, a)], same, nan),
@@ -161,7 +174,8 @@ impl<'f> Solver<'f> {
     /// The result of an if, which bounding code makes as it does that of a choice.
     fn merge(&self, node: &If, k: usize) -> Bounds {
         let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
-        transfer(Op::Select, &args.map(|value| self.bounds[value.index()]), false, self.nan(node.results[k]))
+        let result = node.results[k];
+        transfer(Op::Select, &args.map(|value| self.given(self.bounds[value.index()], value, result)), false, self.nan(result))
     }
 
     fn outermost(&mut self, node: &'f Loop) {
@@ -210,10 +224,14 @@ impl<'f> Solver<'f> {
         match node.source {
             Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| solver.cut(region, node.body, arg)),
             Source::Merge(node, k) => self.merge(node, k),
-            Source::Exit(node, k) => self.bounds[node.head.yields[k].index()],
-            Source::Param(node, k) => {
-                let first = self.bounds[node.init[k].index()];
-                if self.bools(node.cond).yes { first.join(&self.bounds[node.body.yields[k].index()]) } else { first }
+            Source::Exit(loop_, k) => {
+                let exit = loop_.head.yields[k];
+                self.given(self.bounds[exit.index()], exit, node.value)
+            }
+            Source::Param(loop_, k) => {
+                let [first, next] = [loop_.init[k], loop_.body.yields[k]]
+                    .map(|value| self.given(self.bounds[value.index()], value, node.value));
+                if self.bools(loop_.cond).yes { first.join(&next) } else { first }
             }
         }
     }

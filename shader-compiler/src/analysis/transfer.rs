@@ -40,9 +40,9 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
         [Bounds::Bool(a)] => Bounds::Bool(if op == Op::BNot { Bools { no: a.yes, yes: a.no } } else { a }),
         [Bounds::Bool(a), Bounds::Bool(b)] => Bounds::Bool(of_bools(op, a, b)),
         [Bounds::Bool(cond), ref then, ref otherwise] => match (cond.yes, cond.no) {
-            (true, true) => chosen(then, nan).join(&chosen(otherwise, nan)),
-            (true, false) => chosen(then, nan),
-            _ => chosen(otherwise, nan),
+            (true, true) => then.join(otherwise),
+            (true, false) => *then,
+            _ => *otherwise,
         },
         _ => unreachable!("operands are of the operation's types"),
     }
@@ -50,19 +50,6 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
 
 fn result_type(op: Op, args: &[Bounds]) -> Type {
     op.signature().result.unwrap_or(args[args.len() - 1].ty())
-}
-
-/// An arm of a choice: with NaN suppressed, one that is a NaN for the whole box is anything.
-fn chosen(arm: &Bounds, mode: Nan) -> Bounds {
-    match arm {
-        Bounds::Float(floats) if mode == Nan::Suppress && floats.nan => {
-            let mut floats = *floats;
-            floats.pieces.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
-            floats.pieces.add(f32::INFINITY, f32::INFINITY);
-            Bounds::Float(floats)
-        }
-        _ => *arm,
-    }
 }
 
 /// The ends that the form of an operation on integers gives for the whole of each operand. A form is no wider for what is narrower.

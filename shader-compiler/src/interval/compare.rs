@@ -129,7 +129,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// t where c, else e
     pub(super) fn select(&mut self, c: &Interval<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
-        let (ts, es) = (self.numbers(t), self.numbers(e));
+        let (ts, es) = (t.ends(), e.ends());
         let [must, may] = [c.lo, c.hi];
         if c.is_number() {
             self.case = "decided";
@@ -149,16 +149,6 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
                 [0, 1].map(|side| self.union(&arms, side, [Op::SMin, Op::SMax][side], false))
             }
         }
-    }
-
-    /// The ends; those of a number are not NaN where that is suppressed.
-    fn numbers(&mut self, x: &Interval<E::Value>) -> [E::Value; 2] {
-        let may_be_nan = matches!(x.known, Bounds::Float(Floats { nan: true, .. }));
-        if self.nan == Nan::Suppress && x.is_number() && may_be_nan {
-            let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
-            return [self.emit.max(least, x.lo), self.emit.min(most, x.hi)];
-        }
-        [x.lo, x.hi]
     }
 
     /// A choice between bools: out of what is a constant, a simpler operation comes.
@@ -188,7 +178,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let numbers = !x.nan && !y.nan;
         let is_ordered = match self.nan {
             Nan::Propagate => numbers,
-            Nan::Suppress => !(x.nan && t.is_number() || y.nan && e.is_number()),
+            Nan::Suppress => true,
             Nan::Ignore => numbers || is_above,
         };
         if is_ordered && (is_above || is_below) {

@@ -15,9 +15,9 @@
 //!
 //! Bounding code handles NaN in one of three [ways](Nan) (§4.7):
 //!
-//! - *Suppress.* Ends are never NaN. Operands are cut to where an operation is defined, and 0 · ∞ is 0. A result x that is a number is
-//!   within the ends, also where it comes from an operation that passes over a NaN, as `max` does: such operations consult
-//!   [`Facts::nan`].
+//! - *Suppress.* Ends are never NaN; an operand that is no interval, and NaN, is given as 0. Operands are cut to where an operation is
+//!   defined, and 0 · ∞ is 0. A result x that is a number is within the ends, also where it comes from an operation that passes
+//!   over a NaN, as `max` does: such operations consult [`Facts::nan`].
 //! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for some operands, then
 //!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false; and so where an end is NaN. Operations
 //!   that would pass over such ends test them.

@@ -197,7 +197,9 @@ fn operand(random: &mut Random, ty: Type, is_number: bool, nan: Nan) -> [Operand
         let nans = f32::NAN.to_bits();
         members.push(nans);
         if is_number {
-            (ends, members) = ([nans; 2], vec![nans]);
+            // Where NaN is suppressed, lowering gives 0 for it.
+            (ends, members) = ([if nan == Nan::Suppress { 0 } else { nans }; 2], vec![nans]);
+            known = known.join(&Bounds::constant(ty, 0));
         } else if nan == Nan::Propagate {
             // As the invariant has it.
             ends = [*random.pick(&[f32::NEG_INFINITY, f32::NAN]), *random.pick(&[f32::INFINITY, f32::NAN])].map(f32::to_bits);

@@ -18,22 +18,25 @@ use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
 
+/// What was found out about the values of a point shader.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Which are intervals.
+    pub kinds: &'a [bool],
+    /// What they can be, on which bounds may depend, so that it is the same for all kinds of code.
+    pub untested: &'a [Bounds],
+    /// What they can be, where the tests are made.
+    pub bounds: &'a [Bounds],
+    /// Of which it is tested, where they are made, that their upper end is below ∞.
+    pub tested: &'a [bool],
+}
+
 /// Writes the bounding shader; says how each operation on intervals was lowered.
-///
-/// `tested` says of which values it is tested, where they are made, that their upper end is below ∞.
-pub fn run(
-    point: &Function,
-    kinds: &[bool],
-    bounds: &[Bounds],
-    tested: &[bool],
-    options: &Options,
-) -> (Function, Vec<Option<Selected>>) {
+pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> (Function, Vec<Option<Selected>>) {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
-        kinds,
-        bounds,
-        tested,
+        known: *known,
         options,
         live: liveness(point),
         ends: vec![None; point.len()],
@@ -51,9 +54,7 @@ type Ends = [Value; 2];
 
 struct Lowering<'a> {
     point: &'a Function,
-    kinds: &'a [bool],
-    bounds: &'a [Bounds],
-    tested: &'a [bool],
+    known: Known<'a>,
     options: &'a Options,
     live: Vec<bool>,
     ends: Vec<Option<Ends>>,
@@ -72,7 +73,7 @@ impl Lowering<'_> {
                 .values
                 .iter()
                 .enumerate()
-                .any(|(value, data)| data.def == Def::Input(index as u32) && self.kinds[value]);
+                .any(|(value, data)| data.def == Def::Input(index as u32) && self.known.kinds[value]);
             ends.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
@@ -110,7 +111,7 @@ impl Lowering<'_> {
     }
 
     fn is_interval(&self, value: Value) -> bool {
-        self.kinds[value.index()]
+        self.known.kinds[value.index()]
     }
 
     fn is_live(&self, value: Value) -> bool {
@@ -127,6 +128,15 @@ impl Lowering<'_> {
         ends
     }
 
+    /// The ends of a value as they go into another one.
+    fn ends_for(&mut self, into: Value, value: Value) -> Ends {
+        if !self.is_interval(into) {
+            return self.ends(value);
+        }
+        let Interval { lo, hi, .. } = self.interval(value);
+        [lo, hi]
+    }
+
     fn set(&mut self, value: Value, ends: Ends) {
         self.ends[value.index()] = Some(ends);
     }
@@ -134,9 +144,9 @@ impl Lowering<'_> {
     /// A value with what is known of it.
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.ends(value);
-        let bounds = self.bounds[value.index()];
+        let bounds = self.known.bounds[value.index()];
         let number = !self.is_interval(value);
-        let facts = match bounds {
+        let facts = match self.known.untested[value.index()] {
             Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
             _ => Facts { nan: false, negative_zero: false, number },
         };
@@ -216,7 +226,7 @@ impl Lowering<'_> {
         let same = matches!(args, [a, b] if a == b);
         let (ends, case) = self.apply(op, &intervals, same);
         self.set(value, ends);
-        if self.tested[value.index()] {
+        if self.known.tested[value.index()] {
             let infinity = self.builder.f32(f32::INFINITY);
             let number = self.builder.op(Op::Lt, &[ends[1], infinity]);
             self.require(&[number]);
@@ -255,7 +265,7 @@ impl Lowering<'_> {
     /// The ends of an arm's live yields, one after the other.
     fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
         let live: Vec<_> = std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
-        live.into_iter().flat_map(|(_, &value)| self.ends(value)).collect()
+        live.into_iter().flat_map(|(&result, &value)| self.ends_for(result, value)).collect()
     }
 
     /// The statements of an arm, for members of the box whose condition is known; the ends of its live yields.
@@ -358,7 +368,7 @@ impl Lowering<'_> {
         self.block(&node.head);
         let [must, may] = self.ends(node.cond);
         let mut go_on = may;
-        let mut exits: Vec<_> = results.iter().flat_map(|&k| self.ends(node.head.yields[k])).collect();
+        let mut exits: Vec<_> = results.iter().flat_map(|&k| self.ends_for(node.results[k], node.head.yields[k])).collect();
         if undecided {
             self.join(node, &results, must, &union, &mut exits);
         }
@@ -409,7 +419,7 @@ impl Lowering<'_> {
 
     /// The ends of `value`, which goes into a parameter: one where that is no interval.
     fn widened(&mut self, param: Value, value: Value) -> Vec<Value> {
-        let ends = self.ends(value);
+        let ends = self.ends_for(param, value);
         if self.is_interval(param) { ends.to_vec() } else { vec![ends[0]] }
     }
 
@@ -423,7 +433,7 @@ impl Lowering<'_> {
     fn join(&mut self, node: &Loop, results: &[usize], must: Value, union: &[Value], exits: &mut [Value]) {
         for ((&k, union), exits) in results.iter().zip(union.chunks(2)).zip(exits.chunks_mut(2)) {
             let ty = self.point.ty(node.results[k]);
-            let known = told(self.options.tracking, self.bounds[node.head.yields[k].index()]);
+            let known = told(self.options.tracking, self.known.bounds[node.head.yields[k].index()]);
             if self.options.nan == Nan::Propagate && matches!(known, Bounds::Float(Floats { nan: true, .. })) {
                 // A union would pass over it.
                 let [lo, hi] = [exits[0], exits[1]].map(|end| {
@@ -444,7 +454,7 @@ impl Lowering<'_> {
 
     /// All that a value can be, as far as is known at compile time.
     fn whole(&mut self, value: Value) -> Ends {
-        match &self.bounds[value.index()] {
+        match &self.known.untested[value.index()] {
             Bounds::Float(floats) => [floats.low(), floats.high()].map(|end| self.builder.f32(end)),
             Bounds::Int(ints) => ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end)),
             Bounds::Bool(bools) => [!bools.no, bools.yes].map(|end| self.builder.bool(end)),

@@ -134,14 +134,16 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
     let solve = |limits| solve::run(&point, &kinds, &known, options.nan, limits, options.valid_ranges);
-    let mut bounds = solve(None);
+    let untested = solve(None);
+    let mut bounds = untested.clone();
     let mut tested = vec![false; point.len()];
     if options.nan == Nan::Propagate && options.tracking.nan && options.tracking.ranges {
         tested = reported::run(&point, &kinds, &bounds);
         let limit = |(data, &tested): (&ValueData, &bool)| if tested { reported::tested() } else { Bounds::all(data.ty) };
         bounds = solve(Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
     }
-    let (function, cases) = lower::run(&point, &kinds, &bounds, &tested, options);
+    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested };
+    let (function, cases) = lower::run(&point, &facts, options);
     let function = settled(function);
     Lifted { point, kinds, bounds, cases, function, sides: options.sides }
 }

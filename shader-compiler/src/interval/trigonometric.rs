@@ -132,8 +132,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let zero = self.emit.f32(0.0);
         let (ys, xs) = (y.known.floats(), x.known.floats());
         let counts = |facts: super::Facts| facts.negative_zero && !facts.number;
-        // A zero of either sign in x makes one in y be at 0 or π.
-        let (turned, signed) = (counts(x.facts), counts(y.facts) || counts(x.facts));
+        // A zero of either sign in x makes one in y be at 0 or π; where x is −0 itself, its sign is that of the ends.
+        let (turned, signed) = (x.facts.negative_zero, counts(y.facts) || counts(x.facts));
         let may_be_behind = if turned { xs.low() <= 0.0 } else { xs.low() < 0.0 };
         let may_start_below = if signed { ys.low() <= 0.0 } else { ys.low() < 0.0 };
         if !may_be_behind || !may_start_below || ys.high() < 0.0 {

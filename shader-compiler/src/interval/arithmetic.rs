@@ -262,8 +262,8 @@ fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::try_form;
     use super::*;
+    use crate::interval::testing::Form;
 
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
@@ -280,21 +280,21 @@ mod tests {
             (Op::Min, vec!["a", "b", "ends"]),
             (Op::Max, vec!["a", "b", "ends"]),
         ] {
-            let met = try_form(op, &[ALL_FLOATS; 2], false, 8_000);
+            let met = Form::of(op).check_floats(&[ALL_FLOATS; 2], 8_000);
             assert_eq!(met, cases.into_iter().collect(), "{}", op.name());
         }
     }
 
     #[test]
     fn squares_keep_the_contract_in_all_cases() {
-        let met = try_form(Op::Mul, &[ALL_FLOATS; 2], true, 10_000);
+        let met = Form::of(Op::Mul).of_one_value().check_floats(&[ALL_FLOATS; 2], 10_000);
         assert_eq!(met, ["square", "square of a number", "square, a ≤ 0", "square, a ≥ 0"].into_iter().collect());
     }
 
     #[test]
     fn signs_keep_the_contract_in_all_cases() {
-        assert_eq!(try_form(Op::Neg, &[ALL_FLOATS], false, 10_000), ["ends"].into_iter().collect());
-        let met = try_form(Op::Abs, &[ALL_FLOATS], false, 8_000);
+        assert_eq!(Form::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000), ["ends"].into_iter().collect());
+        let met = Form::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
         assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "number"].into_iter().collect());
     }
 }

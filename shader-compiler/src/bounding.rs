@@ -241,6 +241,17 @@ impl Boxes {
     }
 }
 
+impl Boxes {
+    /// Whether an input is within bounds, in all boxes.
+    pub(crate) fn are_within(&self, input: usize, bounds: &Bounds) -> bool {
+        let (port, interval) = self.inputs[input];
+        (0..self.batch.rows()).all(|row| {
+            let lo = self.batch.bits(row, port);
+            bounds.holds([lo, if interval { self.batch.bits(row, port + 1) } else { lo }])
+        })
+    }
+}
+
 /// Bounds of outputs, one row for each box.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -65,7 +65,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let may_fail = a.may_be_zero() && b.may_be_infinite() || a.may_be_infinite() && b.may_be_zero();
         let instead = may_fail.then_some(0.0);
         if self.nan == Nan::Propagate {
-            let gets_lost = low.len() > 1 && (a.may_be_nan() || b.may_be_nan());
+            let gets_lost = !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
             let asked = |[i, j]: [usize; 2]| gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero;
             let conditions = self.are_numbers(Op::Mul, [a, b], asked);
@@ -227,6 +227,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.case = "ends";
         [self.emit.op(op, &[a.lo, b.lo]), self.emit.op(op, &[a.hi, b.hi])]
     }
+}
+
+/// Whether all of some corners are one, as those that differ in the end of a number are.
+fn is_one_term<V: Copy + PartialEq>(corners: Corners, a: &Interval<V>, b: &Interval<V>) -> bool {
+    corners.iter().all(|&[i, j]| (a.is_number() || i == corners[0][0]) && (b.is_number() || j == corners[0][1]))
 }
 
 /// Case of a product, and which products of ends its ends come from.

@@ -29,6 +29,8 @@ pub struct Known<'a> {
     pub bounds: &'a [Bounds],
     /// Of which it is tested, where they are made, that their upper end is below ∞.
     pub tested: &'a [bool],
+    /// Whose operations test nothing, because the end of their result that is needed tells of a NaN.
+    pub telling: &'a [bool],
 }
 
 /// Writes the bounding shader; says how each operation on intervals was lowered.
@@ -224,7 +226,11 @@ impl Lowering<'_> {
         let before = self.builder.function().len();
         let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
         let same = matches!(args, [a, b] if a == b);
+        let met = self.met;
         let (ends, case) = self.apply(op, &intervals, same);
+        if self.known.telling[value.index()] {
+            self.met = met;
+        }
         self.set(value, ends);
         if self.known.tested[value.index()] {
             let infinity = self.builder.f32(f32::INFINITY);

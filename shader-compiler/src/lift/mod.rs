@@ -12,7 +12,7 @@ pub mod kinds;
 mod lower;
 mod text;
 
-use crate::analysis::{Bounds, reported, solve};
+use crate::analysis::{Bounds, demand, reported, solve};
 use crate::interval::Nan;
 use crate::ir::function::ValueData;
 use crate::ir::rewrite::clean;
@@ -133,16 +133,19 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
-    let solve = |limits| solve::run(&point, &kinds, &known, options.nan, limits, options.valid_ranges);
-    let untested = solve(None);
+    let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
+    let untested = solve(&kinds, None);
     let mut bounds = untested.clone();
-    let mut tested = vec![false; point.len()];
-    if options.nan == Nan::Propagate && options.tracking.nan && options.tracking.ranges {
-        tested = reported::run(&point, &kinds, &bounds);
+    let (mut tested, mut telling) = (vec![false; point.len()], vec![false; point.len()]);
+    if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
+        telling = demand::telling(&point, &untested, &demand::run(&point, &untested, options.sides));
+        // Operations that do not test are to the solver as those that are no intervals.
+        let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
+        tested = reported::run(&point, &kinds, &solve(&testing, None));
         let limit = |(data, &tested): (&ValueData, &bool)| if tested { reported::tested() } else { Bounds::all(data.ty) };
-        bounds = solve(Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
+        bounds = solve(&testing, Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
     }
-    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested };
+    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested, telling: &telling };
     let (function, cases) = lower::run(&point, &facts, options);
     let function = settled(function);
     Lifted { point, kinds, bounds, cases, function, sides: options.sides }

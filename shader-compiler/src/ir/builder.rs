@@ -55,6 +55,8 @@ pub struct Builder {
     levels: Vec<u32>,
     constants: FxHashMap<(Type, u32), Value>,
     known: FxHashMap<Key, Value>,
+    /// Origin of the values that come next.
+    origin: Option<Value>,
 }
 
 /// Cost of an arm, in basic operations, up to which an if becomes selects by default.
@@ -88,6 +90,7 @@ impl Builder {
             levels: vec![],
             constants: FxHashMap::default(),
             known: FxHashMap::default(),
+            origin: None,
         }
     }
 
@@ -110,6 +113,11 @@ impl Builder {
     /// Type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.function.ty(value)
+    }
+
+    /// Says for the sake of which value of the point shader values come next; returns what was said before.
+    pub(crate) fn set_origin(&mut self, origin: Option<Value>) -> Option<Value> {
+        std::mem::replace(&mut self.origin, origin)
     }
 
     /// Makes room for about so many values.
@@ -143,7 +151,7 @@ impl Builder {
 
     fn define(&mut self, ty: Type, def: Def, level: usize) -> Value {
         let value = Value(self.function.values.len() as u32);
-        self.function.values.push(ValueData { ty, def });
+        self.function.values.push(ValueData { ty, def, origin: self.origin });
         self.levels.push(level as u32);
         value
     }

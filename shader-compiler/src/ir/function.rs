@@ -108,6 +108,8 @@ pub struct Loop {
 pub(crate) struct ValueData {
     pub ty: Type,
     pub def: Def,
+    /// In a bounding shader, the value of the point shader for whose sake it is there. Passes hand it on.
+    pub origin: Option<Value>,
 }
 
 /// A function: named inputs in, named outputs out.
@@ -155,7 +157,7 @@ impl Function {
     /// Adds a value; where it is an operation, parameter or result, a statement has to define it.
     pub(crate) fn add(&mut self, ty: Type, def: Def) -> Value {
         let value = Value(self.values.len() as u32);
-        self.values.push(ValueData { ty, def });
+        self.values.push(ValueData { ty, def, origin: None });
         value
     }
 

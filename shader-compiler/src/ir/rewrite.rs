@@ -215,10 +215,12 @@ impl Rewriter<'_> {
 
     /// Rebuilds the statements of a block.
     pub fn stmts(&mut self, pass: &mut impl Pass, block: &Block) {
+        let outer = self.builder.set_origin(None);
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) if self.is_live(*value) => {
                     let old = self.old;
+                    self.builder.set_origin(old.values[value.index()].origin);
                     let (op, args) = old.operation(*value).expect("statements define operations");
                     let mut new = [Value(0); 3];
                     for (new, &arg) in new.iter_mut().zip(args) {
@@ -229,17 +231,20 @@ impl Rewriter<'_> {
                 }
                 Stmt::Op(_) => {}
                 Stmt::If(i) => {
-                    if i.results.iter().any(|&value| self.is_live(value)) {
+                    if let Some(result) = i.results.iter().find(|&&value| self.is_live(value)) {
+                        self.builder.set_origin(self.old.values[result.index()].origin);
                         pass.if_(self, i);
                     }
                 }
                 Stmt::Loop(l) => {
-                    if l.results.iter().any(|&value| self.is_live(value)) {
+                    if let Some(result) = l.results.iter().find(|&&value| self.is_live(value)) {
+                        self.builder.set_origin(self.old.values[result.index()].origin);
                         pass.loop_(self, l);
                     }
                 }
             }
         }
+        self.builder.set_origin(outer);
     }
 
     /// Rebuilds the statements of an if's arm, in which the condition is known; returns its live yields.

@@ -129,7 +129,7 @@ impl fmt::Display for Name<'_> {
             Some(ValueData { def: Def::Input(input), .. }) if (*input as usize) < function.inputs.len() => {
                 f.write_str(&quoted(&function.inputs[*input as usize].name))
             }
-            Some(ValueData { def: Def::Const(bits), ty }) => f.write_str(&literal(*ty, *bits)),
+            Some(ValueData { def: Def::Const(bits), ty, .. }) => f.write_str(&literal(*ty, *bits)),
             _ => match numbers.get(value.index()) {
                 Some(Some(number)) => write!(f, "%{number}"),
                 _ => write!(f, "%undefined{}", value.0),

@@ -407,7 +407,8 @@ mod tests {
             wrong(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
                 .ends_with("input `b` has 0 values instead of one")
         );
-        let bits = wrong(|f, _| f.values.push(super::super::function::ValueData { ty: Type::Bool, def: Def::Const(1) }));
+        let bits =
+            wrong(|f, _| f.values.push(super::super::function::ValueData { ty: Type::Bool, def: Def::Const(1), origin: None }));
         assert!(bits.ends_with("a bool constant has the bits 0x1"));
     }
 

@@ -207,9 +207,17 @@ impl Lowering<'_> {
     fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Op(value) if self.is_live(*value) => self.operation(*value),
+                Stmt::Op(value) if self.is_live(*value) => {
+                    let outer = self.builder.set_origin(Some(*value));
+                    self.operation(*value);
+                    self.builder.set_origin(outer);
+                }
                 Stmt::Op(_) => {}
-                Stmt::If(node) if node.results.iter().any(|&result| self.is_live(result)) => self.if_(node),
+                Stmt::If(node) if node.results.iter().any(|&result| self.is_live(result)) => {
+                    let outer = self.builder.set_origin(node.results.iter().copied().find(|&result| self.is_live(result)));
+                    self.if_(node);
+                    self.builder.set_origin(outer);
+                }
                 Stmt::Loop(node) if node.results.iter().any(|&result| self.is_live(result)) => self.loop_(node),
                 Stmt::If(_) | Stmt::Loop(_) => {}
             }
@@ -326,7 +334,9 @@ impl Lowering<'_> {
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
             let before = self.builder.function().len();
+            let outer = self.builder.set_origin(Some(result));
             let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
+            self.builder.set_origin(outer);
             self.set(result, ends);
             self.cases[result.index()] = Some(Selected { case, operations: self.operations_since(before) });
         }

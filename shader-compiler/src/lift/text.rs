@@ -1,9 +1,11 @@
-//! The way from a point shader to its bounding shader, to be read by people: which values are intervals, what is known of each, and
-//! what was selected on that account.
+//! The way from a point shader to its bounding shader, to be read by people: which values are intervals, what is known of each, what
+//! was selected on that account, and what has become of it in the end.
 
 use super::Lifted;
-use crate::ir::Value;
-use crate::ir::text::{Notes, annotated};
+use crate::ir::function::for_each_stmt;
+use crate::ir::text::{Notes, annotated, name};
+use crate::ir::{Function, Stmt, Value};
+use rustc_hash::FxHashSet;
 
 impl Lifted {
     /// The point shader, in which intervals stand in brackets: `[%4] = mul [%3], kd.x`.
@@ -16,6 +18,26 @@ impl Lifted {
     pub fn bounds_text(&self) -> String {
         annotated(&self.point, &Selection { kinds: Kinds { lifted: self } })
     }
+
+    /// The bounding shader, or what passes have made of it, with comments that tell which operation of the point shader each operation
+    /// is there for. The first one for it tells as well what it may be and the case that was selected, as [`Lifted::bounds_text`].
+    pub fn origins_text(&self, function: &Function) -> String {
+        let text = annotated(function, &Origins { lifted: self, function, first: firsts(function) });
+        format!("// Comments name values as the point shader has them, with intervals in brackets.\n{text}")
+    }
+}
+
+/// The first value for each origin, in the order of the text.
+fn firsts(function: &Function) -> FxHashSet<Value> {
+    let (mut origins, mut first) = (FxHashSet::default(), FxHashSet::default());
+    for_each_stmt(&function.body, &mut |stmt| {
+        if let Stmt::Op(value) = stmt
+            && function.values[value.index()].origin.is_some_and(|origin| origins.insert(origin))
+        {
+            first.insert(*value);
+        }
+    });
+    first
 }
 
 struct Kinds<'a> {
@@ -49,13 +71,45 @@ impl Notes for Selection<'_> {
     }
 }
 
+struct Origins<'a> {
+    lifted: &'a Lifted,
+    function: &'a Function,
+    first: FxHashSet<Value>,
+}
+
+impl Notes for Origins<'_> {
+    fn brackets(&self, _: Value) -> bool {
+        false
+    }
+    fn comment(&self, value: Value) -> Option<String> {
+        let (lifted, origin) = (self.lifted, self.function.values[value.index()].origin?);
+        let kinds = Kinds { lifted };
+        let name = |value: Value| {
+            let name = name(&lifted.point, value);
+            if kinds.brackets(value) { format!("[{name}]") } else { name }
+        };
+        if !self.first.contains(&value) {
+            return Some(name(origin));
+        }
+        let known = Selection { kinds: Kinds { lifted } }.comment(origin)?;
+        Some(match lifted.point.operation(origin) {
+            Some((op, args)) => {
+                let args: Vec<_> = args.iter().map(|&arg| name(arg)).collect();
+                format!("{} = {} {}  // {known}", name(origin), op.name(), args.join(", "))
+            }
+            None => format!("{} = if  // {known}", name(origin)),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::{Bounds, Floats, solve};
     use crate::interval::Nan;
     use crate::ir::text::parse;
-    use crate::lift::{Selected, Sides, kinds};
+    use crate::lift::{Input, Options, Selected, Sides, kinds};
+    use crate::passes;
 
     /// With `x` as an interval, and a case for the first operation on intervals.
     fn lifted() -> Lifted {
@@ -107,6 +161,34 @@ mod tests {
 }
 ";
         assert_eq!(lifted().interval_text(), expected);
+    }
+
+    #[test]
+    fn operations_of_bounding_shaders_tell_those_they_are_there_for() {
+        let text = "fn f(x: f32, y: f32) -> (r: f32) {
+            %0 = mul x, y
+            %1 = exp %0
+            %2 = lt y, 0.5
+            %3 = if %2 {
+                %4 = log %1
+                yield %4
+            } else {
+                yield %1
+            }
+            return %3
+        }";
+        let point = parse(text).expect("the text is well formed");
+        let inputs = [true, false].map(|interval| Input { interval, bounds: Bounds::Float(Floats::between(1.0, 2.0)) });
+        let lifted = crate::lift::run(&point, &inputs, &[0], &Options { sides: Sides::Upper, ..Options::default() });
+        let lowered = passes::lower(&lifted.function);
+        let text = lifted.origins_text(&lowered);
+        let comments: Vec<_> = text.lines().filter(|line| line.contains(" = ")).map(|line| line.split_once("  // ")).collect();
+        let comments: Vec<_> = comments.into_iter().map(|parts| parts.expect("each has a comment").1).collect();
+        let begin = |start: &str| comments.iter().filter(|comment| comment.starts_with(start)).count();
+        assert_eq!(begin("[%0] = mul [x], y  // [1, 4]: a ≥ 0, b ≥ 0 ("), 1, "{text}");
+        assert_eq!(begin("[%1] = exp [%0]  // [2.718"), 1, "{text}");
+        assert!(begin("[%1]") > 10 && begin("[%3]") > 0, "{text}");
+        assert_eq!(parse(&text).map(|function| function.to_string()), Ok(lowered.to_string()));
     }
 
     #[test]

@@ -20,7 +20,8 @@ Examples:
   lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
-From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered, asm.";
+From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered, asm. Comments say what is known of
+values, and for which operation of s each of the bounding shader is there.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
@@ -156,6 +157,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         match args.stage {
             Stage::Interval => lifted.interval_text(),
             Stage::Bounds => lifted.bounds_text(),
+            Stage::Ir => lifted.origins_text(&lifted.function),
+            Stage::Lowered => lifted.origins_text(&passes::lower(&lifted.function)),
             stage => form(&lifted.function, stage, target),
         }
     } else {

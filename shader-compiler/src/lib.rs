@@ -2,8 +2,8 @@
 //!
 //! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is put together of them
 //! ([`scattering`]): light from a given direction, and light from one that is drawn, each with its density, for four or eight points at
-//! a time. The bounding shader, conservative bounds of the function over whole sets of inputs (Clarberg et al. 2010, *An Optimizing
-//! Compiler for Automatic Shader Bounding*), will come from the same IR; for images there are such bounds ([`Texture::range`]).
+//! a time. From the same IR come bounding shaders ([`bounding`]), which give conservative bounds of the function over whole boxes of
+//! inputs (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader Bounding*).
 //!
 //! The pipeline, each arrow one function with plain data in and plain data or an error out:
 //!
@@ -11,6 +11,9 @@
 //! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile ─► Kernel::run
 //!         (naga, the        (structured         (the point shader    (masks where     (machine code)    (over a Batch)
 //!          contract)         scalar SSA)         is fixed)            lanes part)
+//!                                                    │
+//!                                                    └─► lift::run ─► passes::lower ─► BoundingKernel::compile ─► BoundingKernel::run
+//!                                                        (the bounding shader)                                    (over Boxes)
 //! ```
 //!
 //! ```

@@ -1,10 +1,11 @@
 //! Records as tables for readers, the paper's figures beside ours.
 
+use super::Args;
 use super::figure::{self, Panel};
 use super::paper::{self, Pair};
 use super::study::{Figures, Record, Setup, Study, Variant};
 use super::table::Table;
-use super::{Args, Frame, Inputs, NanMode, Ranges, Sides};
+use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides};
 
 /// What a table is about.
 #[derive(Clone, Copy, PartialEq)]

@@ -137,6 +137,7 @@ pub mod passes;
 pub mod scattering;
 pub mod target;
 pub mod texture;
+pub mod versions;
 
 pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};
 pub use jit::Arena;

@@ -29,10 +29,12 @@ pub struct Known<'a> {
     pub bounds: &'a [Bounds],
     /// Of which it is tested, where they are made, that their upper end is below ∞.
     pub tested: &'a [bool],
+    /// Whose operations test nothing, because the end of their result that is needed tells of a NaN.
+    pub telling: &'a [bool],
 }
 
 /// Writes the bounding shader; says how each operation on intervals was lowered.
-pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> (Function, Vec<Option<Selected>>) {
+pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Options) -> (Function, Vec<Option<Selected>>) {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
@@ -46,7 +48,7 @@ pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> (Function,
     };
     lowering.inputs();
     lowering.block(&point.body);
-    let outputs = lowering.outputs();
+    let outputs = lowering.outputs(sides);
     (lowering.builder.finish(outputs), lowering.cases)
 }
 
@@ -88,11 +90,11 @@ impl Lowering<'_> {
     }
 
     /// The outputs, NaN where one was met.
-    fn outputs(&mut self) -> Vec<(String, Value)> {
+    fn outputs(&mut self, sides: &[Sides]) -> Vec<(String, Value)> {
         let mut outputs = vec![];
-        for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {
+        for ((port, &value), sides) in self.point.outputs.iter().zip(&self.point.body.yields).zip(sides) {
             let ends = self.ends(value);
-            let sides: &[usize] = match self.options.sides {
+            let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
                 Sides::Lower => &[0],
                 Sides::Both => &[0, 1],
@@ -224,7 +226,11 @@ impl Lowering<'_> {
         let before = self.builder.function().len();
         let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
         let same = matches!(args, [a, b] if a == b);
+        let met = self.met;
         let (ends, case) = self.apply(op, &intervals, same);
+        if self.known.telling[value.index()] {
+            self.met = met;
+        }
         self.set(value, ends);
         if self.known.tested[value.index()] {
             let infinity = self.builder.f32(f32::INFINITY);

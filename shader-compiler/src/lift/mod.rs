@@ -12,7 +12,7 @@ pub mod kinds;
 mod lower;
 mod text;
 
-use crate::analysis::{Bounds, reported, solve};
+use crate::analysis::{Bounds, demand, reported, solve};
 use crate::interval::Nan;
 use crate::ir::function::ValueData;
 use crate::ir::rewrite::clean;
@@ -60,7 +60,7 @@ impl Tracking {
 /// What kind of bounding shader is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Which bounds.
+    /// Which bounds, of all outputs.
     pub sides: Sides,
     /// What is done about NaN.
     pub nan: Nan,
@@ -93,8 +93,8 @@ pub struct Lifted {
     /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
     /// the side that is not wanted.
     pub function: Function,
-    /// Which bounds it computes.
-    pub sides: Sides,
+    /// Which bounds it computes of each output.
+    pub sides: Vec<Sides>,
 }
 
 impl Lifted {
@@ -121,31 +121,42 @@ pub struct Selected {
 }
 
 /// Makes the bounding shader of a point shader, as [`passes::optimize`](crate::passes::optimize) returns it, for outputs of these
-/// numbers.
+/// numbers, all on the sides that the options tell.
 ///
 /// *Panics* if there is not one of `inputs` for each input.
 pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Options) -> Lifted {
+    run_by_output(point, inputs, &outputs.iter().map(|&output| (output, options.sides)).collect::<Vec<_>>(), options)
+}
+
+/// The same, where each output is bounded on sides of its own, whatever the options tell.
+///
+/// *Panics* as [`run`] does.
+pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Sides)], options: &Options) -> Lifted {
     assert_eq!(inputs.len(), point.inputs.len(), "all inputs are described");
     let mut wanted = point.clone();
-    wanted.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
-    wanted.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
+    wanted.outputs = outputs.iter().map(|&(k, _)| point.outputs[k].clone()).collect();
+    wanted.body.yields = outputs.iter().map(|&(k, _)| point.body.yields[k]).collect();
+    let sides: Vec<_> = outputs.iter().map(|&(_, sides)| sides).collect();
     let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
-    let solve = |limits| solve::run(&point, &kinds, &known, options.nan, limits, options.valid_ranges);
-    let untested = solve(None);
+    let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
+    let untested = solve(&kinds, None);
     let mut bounds = untested.clone();
-    let mut tested = vec![false; point.len()];
-    if options.nan == Nan::Propagate && options.tracking.nan && options.tracking.ranges {
-        tested = reported::run(&point, &kinds, &bounds);
+    let (mut tested, mut telling) = (vec![false; point.len()], vec![false; point.len()]);
+    if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
+        telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
+        // Operations that do not test are to the solver as those that are no intervals.
+        let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
+        tested = reported::run(&point, &kinds, &solve(&testing, None));
         let limit = |(data, &tested): (&ValueData, &bool)| if tested { reported::tested() } else { Bounds::all(data.ty) };
-        bounds = solve(Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
+        bounds = solve(&testing, Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
     }
-    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested };
-    let (function, cases) = lower::run(&point, &facts, options);
+    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested, telling: &telling };
+    let (function, cases) = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
-    Lifted { point, kinds, bounds, cases, function, sides: options.sides }
+    Lifted { point, kinds, bounds, cases, function, sides }
 }
 
 /// Repeats the standard optimizations until nothing changes.

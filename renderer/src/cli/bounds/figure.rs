@@ -6,8 +6,8 @@
 
 use super::study::{Setup, Variant};
 use super::table::pad;
-use super::{Inputs, NanMode, Sides};
 use crate::cli::Error;
+use crate::cli::variant::{Inputs, NanMode, Sides};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::{Breakdown, breakdown};
@@ -106,8 +106,8 @@ pub(super) fn text(panels: &[Panel], setup: Setup, markdown: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Frame, Ranges};
     use super::*;
+    use crate::cli::variant::{Frame, Ranges};
     use lightbound_shader::Target;
 
     #[test]

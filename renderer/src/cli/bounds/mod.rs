@@ -16,12 +16,12 @@ mod table;
 
 use super::output::{Output, to_stdout};
 use super::shader::{is_stdin, parse, target_name, unavailable};
+use super::variant::{Frame, Inputs, NanMode, Ranges, Sides};
 use super::{Error, Exit};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::image::write::save;
-use lightbound_shader::interval::Nan;
-use lightbound_shader::{Shader, Target, bounding, lift};
-use serde::Serialize;
+use lightbound_shader::{Shader, Target};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use study::{Setup, Study, Variant};
@@ -70,7 +70,7 @@ pub struct Args {
     inputs: Option<Inputs>,
 
     /// Which bounds are computed [default: upper, and both]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = papers_sides())]
     sides: Option<Sides>,
 
     /// What is done about NaN [default: ignore, as the paper's tables; upper bounds also propagate]
@@ -94,80 +94,6 @@ pub struct Args {
     rounds: u32,
 }
 
-/// Defines an option whose values have the names that JSON has, for a type of the compiler.
-macro_rules! option {
-    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-        #[serde(rename_all = "lowercase")]
-        enum $name { $($(#[$variant_doc])* $variant),* }
-
-        impl $name {
-            fn of(self) -> $of {
-                match self { $($name::$variant => $to),* }
-            }
-        }
-    };
-}
-
-option! {
-    /// Where directions are given.
-    Frame = bounding::Frame {
-        /// In the world, the frame being an input
-        World => bounding::Frame::World,
-        /// In the shading frame
-        Local => bounding::Frame::Local,
-    }
-}
-option! {
-    /// What is known of inputs.
-    Ranges = bounding::Ranges {
-        /// Inputs are finite, parameters not negative
-        Paper => bounding::Ranges::Paper,
-        /// Parameters are in their declared ranges, directions are unit vectors
-        Declared => bounding::Ranges::Declared,
-    }
-}
-option! {
-    /// Which inputs are intervals.
-    Inputs = bounding::Spans {
-        /// The light direction
-        Light => bounding::Spans::Light,
-        /// All
-        All => bounding::Spans::All,
-    }
-}
-option! {
-    /// Which bounds are computed.
-    Sides = lift::Sides {
-        /// Upper ones
-        Upper => lift::Sides::Upper,
-        /// Both
-        Both => lift::Sides::Both,
-    }
-}
-option! {
-    /// What is done about NaN.
-    NanMode = Nan {
-        /// A NaN in the box makes the bound NaN or infinite
-        Propagate => Nan::Propagate,
-        /// Bounds are never NaN
-        Suppress => Nan::Suppress,
-        /// Bounds hold where no NaN is met
-        Ignore => Nan::Ignore,
-    }
-}
-
-impl Inputs {
-    /// How the paper writes the bounding shader.
-    fn formula(self) -> &'static str {
-        match self {
-            Inputs::Light => "s(x, ω̂)",
-            Inputs::All => "s(x̂, ω̂)",
-        }
-    }
-}
-
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -177,6 +103,12 @@ enum Format {
     Markdown,
     /// A list of records
     Json,
+}
+
+/// Parses the sides that are compared: those of the paper.
+fn papers_sides() -> impl TypedValueParser<Value = Sides> {
+    let names = [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
+    PossibleValuesParser::new(names).map(|name| Sides::from_str(&name, false).expect("possible values are sides"))
 }
 
 /// Runs the command.

@@ -1,10 +1,11 @@
 //! Records as tables for readers, the paper's figures beside ours.
 
+use super::Args;
 use super::figure::{self, Panel};
 use super::paper::{self, Pair};
 use super::study::{Figures, Record, Study, Variant};
 use super::table::Table;
-use super::{Args, Inputs, NanMode, Sides};
+use crate::cli::variant::{Inputs, NanMode, Sides};
 
 /// What a table is about.
 #[derive(Clone, Copy, PartialEq)]
@@ -107,6 +108,7 @@ fn heading(study: &Study, nan: Option<NanMode>, markdown: bool) -> String {
 pub(super) fn sides_name(sides: Sides) -> &'static str {
     match sides {
         Sides::Upper => "upper bounds",
+        Sides::Lower => "lower bounds",
         Sides::Both => "both bounds",
     }
 }

@@ -1,8 +1,8 @@
 //! The measuring: shaders to records.
 
 use super::report::{nan_name, sides_name};
-use super::{Frame, Inputs, NanMode, Ranges, Sides};
 use crate::cli::Error;
+use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};

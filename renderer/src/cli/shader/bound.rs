@@ -8,7 +8,7 @@ use super::csv::{Kind, Rows};
 use super::evaluator::{DIRECTIONS, holds_unit, in_rows};
 use super::files::{Files, Results};
 use super::values::{self, Span, Wrong};
-use super::variant::Variant;
+use crate::cli::variant::VariantArgs;
 use crate::cli::{Error, Exit, console};
 use lightbound::material::parameters::columns;
 use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
@@ -53,7 +53,7 @@ pub struct Args {
     files: Files,
 
     #[command(flatten)]
-    variant: Variant,
+    variant: VariantArgs,
 }
 
 /// Parses `X,Y,Z`.

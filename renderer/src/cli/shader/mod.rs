@@ -10,7 +10,6 @@ mod list;
 mod preview;
 mod show;
 mod values;
-mod variant;
 
 use super::output::Output;
 use super::{Error, Exit};

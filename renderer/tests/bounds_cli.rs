@@ -155,4 +155,5 @@ fn what_cannot_be_measured_is_said() {
     fails(&["--rounds", "0"]).stderr(contains("--rounds"));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
     fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
+    fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"]).stderr(contains("--svg would overwrite `broken.wgsl`"));
 }

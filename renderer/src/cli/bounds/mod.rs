@@ -122,7 +122,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !args.target.is_available() {
         return Err(unavailable(args.target));
     }
-    let svg = args.svg.as_deref().map(Output::check).transpose()?;
+    let svg = args.picture()?;
     let shaders = named(&args.shader)?;
     let studies = args
         .setups()
@@ -174,6 +174,19 @@ impl Args {
             (None, None) => vec![setup(Frame::World, Ranges::Paper), setup(Frame::Local, Ranges::Declared)],
             (frame, ranges) => vec![setup(frame.unwrap_or(Frame::World), ranges.unwrap_or(Ranges::Paper))],
         }
+    }
+
+    /// The picture, which is no shader that is read.
+    fn picture(&self) -> Result<Option<Output>, Error> {
+        let Some(path) = &self.svg else { return Ok(None) };
+        let output = Output::check(path)?;
+        if self.shader.iter().any(|shader| output.is(shader)) {
+            return Err(Error::Option {
+                message: format!("--svg would overwrite `{}`", path.display()),
+                help: "name another file".into(),
+            });
+        }
+        Ok(Some(output))
     }
 
     fn variants(&self) -> Vec<Variant> {

@@ -385,6 +385,11 @@ impl Lowering<'_> {
             go_on = self.builder.op(Op::BAnd, &[may, below]);
             let stays = self.builder.op(Op::BNot, &[may]);
             let ended = self.builder.op(Op::BOr, &[stays, below]);
+            if propagates {
+                // Of rounds that did not run, nothing tells.
+                let given_up = self.builder.op(Op::BNot, &[ended]);
+                self.meet(Some(given_up));
+            }
             for (&k, ends) in results.iter().zip(exits.chunks_mut(2)) {
                 let whole = self.whole(node.results[k]);
                 for (end, whole) in ends.iter_mut().zip(whole) {

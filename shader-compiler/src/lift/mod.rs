@@ -66,10 +66,12 @@ pub struct Options {
     pub nan: Nan,
     /// What selection of cases is told: [nothing](Tracking::NONE) in naive code, [all](Tracking::ALL) in optimized code.
     pub tracking: Tracking,
-    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4). Bounds are then void
-    /// for boxes where one does not, and nothing tells.
+    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4), and products that have to
+    /// have a sign to have it from their factors, not for being 0. Bounds are then void for boxes where that does not hold for all of the
+    /// intervals that bounding code computes, which may be wider than what points come to, and nothing tells.
     pub valid_ranges: bool,
-    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results.
+    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results;
+    /// where NaN propagates, as if one had been met.
     pub loop_cap: u32,
 }
 

@@ -142,10 +142,11 @@ fn loop_cap(seed: u64) -> u32 {
 fn random(args: &Args) -> BTreeMap<String, Tally> {
     let (jobs, targets) = (jobs(args), if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
     let explained = AtomicUsize::new(0);
+    // Each session has a seed of its own, which is printed.
+    let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let work = |index: usize| {
         let job = &jobs[index % jobs.len()];
-        // Each session has a seed of its own, which is printed.
-        let seed = Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
+        let seed = seed_of(index);
         let (subject, boxes) = job.subject(seed);
         let interpreted = args.target.is_empty() && seed.is_multiple_of(24);
         let target = if interpreted { Target::Interpreter } else { *Random::new(seed).pick(&targets) };
@@ -159,7 +160,12 @@ fn random(args: &Args) -> BTreeMap<String, Tally> {
         (job.name().to_owned(), tally)
     };
     let all = AtomicU64::new(0);
-    sessions(|tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks && !jobs.is_empty(), work)
+    let go_on = |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks && !jobs.is_empty();
+    let name = |index: usize| {
+        let job = &jobs[index % jobs.len()];
+        job.subject(seed_of(index)).0.name
+    };
+    sessions(go_on, work, name)
 }
 
 /// Functions that show faults are made small for so many of them.
@@ -181,8 +187,12 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
 /// So many sessions of a job tell what is wrong.
 const TOLD: u64 = 3;
 
-/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name.
-fn sessions(go_on: impl Fn(&Tally) -> bool + Sync, work: impl Fn(usize) -> (String, Tally) + Sync) -> BTreeMap<String, Tally> {
+/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name` says what a session is that takes long.
+fn sessions(
+    go_on: impl Fn(&Tally) -> bool + Sync,
+    work: impl Fn(usize) -> (String, Tally) + Sync,
+    name: impl Fn(usize) -> String,
+) -> BTreeMap<String, Tally> {
     let (next, table, start) = (AtomicUsize::new(0), Mutex::new(BTreeMap::<String, (Tally, u64)>::new()), Instant::now());
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     let running = Mutex::new(BTreeMap::new());
@@ -215,7 +225,7 @@ fn sessions(go_on: impl Fn(&Tally) -> bool + Sync, work: impl Fn(usize) -> (Stri
                 eprintln!("{checks:.2e} checks in {:.0?}", start.elapsed());
                 for (index, since) in running.lock().expect("no thread panics").iter() {
                     if since.elapsed() > Duration::from_secs(60) {
-                        eprintln!("session {index} has run for {:.0?}", since.elapsed());
+                        eprintln!("session {index}, {}, has run for {:.0?}", name(*index), since.elapsed());
                     }
                 }
             }
@@ -240,7 +250,7 @@ fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
         eprintln!("{} in {:.0?}", op.name(), start.elapsed());
         (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
     };
-    sessions(|_| left.fetch_sub(1, Ordering::Relaxed) > 1, work)
+    sessions(|_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned())
 }
 
 /// An operation over all words, with windows up to everything, or over some blocks of them.

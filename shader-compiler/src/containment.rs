@@ -7,7 +7,9 @@
 //! - *Propagate.* A result that is a number is within the ends that are numbers. If the result of some member is NaN, ends are NaN or
 //!   infinite. Integers and bools have no NaN: of them nothing is said where another output is NaN because one was met.
 //! - *Suppress.* A result that is a number is within the ends, which are numbers where the output depends on intervals.
-//! - *Ignore.* As suppress, for boxes of which the naive bounding shader that propagates NaN says that none was met.
+//! - *Ignore.* As suppress, for boxes of which the naive bounding shader that propagates NaN says that none was met. That is asked first, for
+//!   it costs nothing. As it may pass over a NaN without harm, as comparisons do, what then seems wrong is looked at once more: it is exempt
+//!   where the naive bounding shader that ignores NaN computes one, or the point shader does for the member.
 //!
 //! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones that propagate NaN are). What is
 //! known at compile time contains the values that the point shader computes on the way, and the ends of bounds.

@@ -133,3 +133,27 @@ fn loops_end_at_the_cap() {
         }
     }
 }
+
+#[test]
+fn loops_that_are_given_up_hide_no_nan() {
+    // Members come to the root of a negative number after ten rounds.
+    let text = "fn f(a: f32) -> (r: f32) {
+        %0 = loop (%1: f32 = a, %2: f32 = 0.0) {
+            %3 = lt %1, 30.0
+            while %3 else %2
+            %4 = sub 10.0, %1
+            %5 = sqrt %4
+            %6 = add %1, 1.0
+            next %6, %5
+        }
+        return %0
+    }";
+    let point = parse(text).expect("the text is well formed");
+    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)) };
+    let subject = Subject::new("loop".to_owned(), point, vec![input]);
+    for cap in [1, 3, 1000] {
+        let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 100, MEMBERS);
+        sound("loop", &tally, |_| String::new());
+        assert!(tally.checks > 10_000);
+    }
+}

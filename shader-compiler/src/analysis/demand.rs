@@ -4,50 +4,22 @@
 //! is, has +∞ or NaN for its upper end where that is the end away from zero. So if no more than that end is needed, it tells of the
 //! NaN by itself, and the operation need not test for it.
 
-use super::{Bounds, Floats};
+use super::{Bounds, Ends, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Function, Op, Stmt, Value};
 use crate::lift::Sides;
 
-/// Ends that are needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Demand {
-    /// The lower end.
-    pub lo: bool,
-    /// The upper end.
-    pub hi: bool,
-}
-
-impl Demand {
-    /// Both ends.
-    pub const BOTH: Demand = Demand { lo: true, hi: true };
-    const LOWER: Demand = Demand { lo: true, hi: false };
-    const UPPER: Demand = Demand { lo: false, hi: true };
-
-    fn and(self, other: Demand) -> Demand {
-        Demand { lo: self.lo || other.lo, hi: self.hi || other.hi }
-    }
-
-    fn swapped(self) -> Demand {
-        Demand { lo: self.hi, hi: self.lo }
-    }
-
-    fn swapped_if(self, swap: bool) -> Demand {
-        if swap { self.swapped() } else { self }
-    }
-}
-
 /// For each value, the ends that may be needed if the outputs are bounded on sides each and `bounds` select cases; as if any value
 /// might be NaN and be tested.
-pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Demand> {
-    let mut walk = Walk { function, bounds, demands: vec![Demand::default(); function.len()] };
+pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Ends> {
+    let mut walk = Walk { function, bounds, demands: vec![Ends::default(); function.len()] };
     for (&output, sides) in std::iter::zip(&function.body.yields, sides) {
         walk.add(
             output,
             match sides {
-                Sides::Upper => Demand::UPPER,
-                Sides::Lower => Demand::LOWER,
-                Sides::Both => Demand::BOTH,
+                Sides::Upper => Ends::UPPER,
+                Sides::Lower => Ends::LOWER,
+                Sides::Both => Ends::BOTH,
             },
         );
     }
@@ -55,8 +27,8 @@ pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Deman
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(node) = stmt {
             let values = [&node.init, &node.params, &node.head.yields, &node.body.yields, &node.results];
-            values.into_iter().flatten().for_each(|&value| walk.add(value, Demand::BOTH));
-            walk.add(node.cond, Demand::BOTH);
+            values.into_iter().flatten().for_each(|&value| walk.add(value, Ends::BOTH));
+            walk.add(node.cond, Ends::BOTH);
         }
     });
     walk.block(&function.body);
@@ -64,12 +36,12 @@ pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Deman
 }
 
 /// Values whose operation need not test for NaN, because the only end of its result that is needed tells.
-pub fn telling(function: &Function, bounds: &[Bounds], demands: &[Demand]) -> Vec<bool> {
+pub fn telling(function: &Function, bounds: &[Bounds], demands: &[Ends]) -> Vec<bool> {
     let tells = |index: usize| {
         let Some((op @ (Op::Mul | Op::Div), &[a, b])) = function.operation(Value(index as u32)) else { return false };
         let [a, b] = [a, b].map(|value| &bounds[value.index()]);
         match signs(op, a, b) {
-            Some([a, b]) => demands[index] == Demand::UPPER.swapped_if(a != b),
+            Some([a, b]) => demands[index] == Ends::UPPER.swapped_if(a != b),
             None => false,
         }
     };
@@ -100,13 +72,13 @@ fn signs(op: Op, a: &Bounds, b: &Bounds) -> Option<[bool; 2]> {
 struct Walk<'a> {
     function: &'a Function,
     bounds: &'a [Bounds],
-    demands: Vec<Demand>,
+    demands: Vec<Ends>,
 }
 
 impl Walk<'_> {
-    fn add(&mut self, value: Value, demand: Demand) {
+    fn add(&mut self, value: Value, demand: Ends) {
         let known = &mut self.demands[value.index()];
-        *known = known.and(demand);
+        *known = known.or(demand);
     }
 
     /// Backwards, so that all uses of a value come before it.
@@ -117,10 +89,10 @@ impl Walk<'_> {
                 Stmt::If(node) => {
                     for (k, &result) in node.results.iter().enumerate() {
                         // Arms that may be NaN are tested by their upper ends.
-                        let demand = self.demands[result.index()].and(Demand::UPPER);
+                        let demand = self.demands[result.index()].or(Ends::UPPER);
                         [&node.then, &node.otherwise].into_iter().for_each(|arm| self.add(arm.yields[k], demand));
                     }
-                    self.add(node.cond, Demand::BOTH);
+                    self.add(node.cond, Ends::BOTH);
                     self.block(&node.then);
                     self.block(&node.otherwise);
                 }
@@ -138,20 +110,20 @@ impl Walk<'_> {
         let factor = |k: usize| is_negative(&self.bounds[args[k].index()]);
         let demands = match op {
             Op::Add => [of_result; 3],
-            Op::Sub => [of_result, of_result.swapped(), Demand::BOTH],
+            Op::Sub => [of_result, of_result.swapped(), Ends::BOTH],
             Op::Neg => [of_result.swapped(); 3],
             // Operands are tested by their upper ends.
-            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [of_result.and(Demand::UPPER); 3],
-            Op::Sqrt => [of_result.and(Demand::LOWER); 3],
+            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [of_result.or(Ends::UPPER); 3],
+            Op::Sqrt => [of_result.or(Ends::LOWER); 3],
             Op::Mul if args[0] == args[1] => match factor(0) {
-                Some(negative) => [of_result.swapped_if(negative).and(Demand::UPPER); 3],
-                None => [Demand::BOTH; 3],
+                Some(negative) => [of_result.swapped_if(negative).or(Ends::UPPER); 3],
+                None => [Ends::BOTH; 3],
             },
             Op::Mul | Op::Div => match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
-                Some([a, b]) => [of_result.swapped_if(b), of_result.swapped_if(a != (op == Op::Div)), Demand::BOTH],
-                None => [Demand::BOTH; 3],
+                Some([a, b]) => [of_result.swapped_if(b), of_result.swapped_if(a != (op == Op::Div)), Ends::BOTH],
+                None => [Ends::BOTH; 3],
             },
-            _ => [Demand::BOTH; 3],
+            _ => [Ends::BOTH; 3],
         };
         let args = args.to_vec();
         std::iter::zip(args, demands).for_each(|(arg, demand)| self.add(arg, demand));
@@ -173,7 +145,7 @@ mod tests {
         let demands = run(&function, &bounds, &[sides]);
         let tells = telling(&function, &bounds, &demands);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
-        let upper = (0..function.len()).filter(|&k| demands[k] == Demand::UPPER).map(name).collect();
+        let upper = (0..function.len()).filter(|&k| demands[k] == Ends::UPPER).map(name).collect();
         (upper, (0..function.len()).filter(|&k| tells[k]).map(name).collect())
     }
 

@@ -255,7 +255,7 @@ fn to_integer(op: Op, a: &Floats) -> Ints {
 
 fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
     if matches!(op, Op::Lt | Op::Le | Op::Eq) {
-        return Bounds::Bool(compare(op, a, b));
+        return Bounds::Bool(compare(op, a, b, mode));
     }
     if op == Op::Step {
         return Bounds::Float(step(a, b));
@@ -411,24 +411,26 @@ fn power(a: &Floats, b: &Floats, nan: bool) -> Floats {
     with_zeros(found.0.within(0.0, f32::INFINITY), false, true, nan || made)
 }
 
-fn compare(op: Op, a: &Floats, b: &Floats) -> Bools {
+fn compare(op: Op, a: &Floats, b: &Floats, mode: Nan) -> Bools {
     if a.pieces.is_empty() || b.pieces.is_empty() {
         return Bools { no: true, yes: true };
     }
     let nan = a.nan || b.nan;
+    // Where NaN propagates, an end that is NaN makes everything possible.
+    let untold = nan && mode == Nan::Propagate;
     match op {
-        Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: a.low() < b.high() },
-        Op::Le => Bools { no: nan || a.high() > b.low(), yes: a.low() <= b.high() },
+        Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: untold || a.low() < b.high() },
+        Op::Le => Bools { no: nan || a.high() > b.low(), yes: untold || a.low() <= b.high() },
         _ => {
             let apart = a.high() < b.low() || b.high() < a.low();
             let equal = a.low() == a.high() && b.low() == b.high() && a.low() == b.low();
-            Bools { no: nan || !equal, yes: !apart }
+            Bools { no: nan || !equal, yes: untold || !apart }
         }
     }
 }
 
 fn step(edge: &Floats, x: &Floats) -> Floats {
-    let reached = compare(Op::Le, edge, x);
+    let reached = compare(Op::Le, edge, x, Nan::Suppress);
     let mut found = Pieces::empty();
     if reached.no {
         found.add(0.0, 0.0);
@@ -634,6 +636,24 @@ mod tests {
             }
         }
         assert!(failures.is_empty(), "{failures:#?}");
+    }
+
+    #[test]
+    fn comparisons_of_ends_that_are_nan_may_be_true_where_nan_propagates() {
+        let six = Bounds::Float(Floats::constant(6.0));
+        let zero_or_nan = Bounds::Float(Floats { nan: true, ..Floats::constant(0.0) });
+        let interval = |known, end: f32| {
+            let facts = Facts { nan: true, negative_zero: false, number: false };
+            Interval { lo: end.to_bits(), hi: end.to_bits(), known, facts }
+        };
+        for op in [Op::Lt, Op::Le, Op::Eq] {
+            let mut words = Words::default();
+            let mut forms = Forms { emit: &mut words, nan: Nan::Propagate, same: false, clean: vec![], case: "" };
+            let ends = forms.apply(op, &[interval(six, 6.0), interval(zero_or_nan, f32::NAN)]);
+            let bounds = transfer(op, &[six, zero_or_nan], false, Nan::Propagate);
+            assert!(ends.iter().all(|&end| bounds.contains(end)), "{}: {ends:?} is not in {bounds}", op.name());
+            assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().yes);
+        }
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //!
 //! √t demands t ≥ 0, and where t = c · b with c ≥ 0, that demands b ≥ 0, and so on, backwards. What is demanded cuts the bounds of the
 //! value, with which static bounds analysis goes through the function once more, until nothing changes. A factor that is 0 would
-//! allow for anything; that is left aside, as in the paper.
+//! allow for anything, and so would a product that is so small as to be rounded to 0; both are left aside, as in the paper.
 //!
 //! A use counts only if it is certain to run wherever the value is made, that is if it stands in the same block: what an arm does
 //! with a value from outside restricts it only where that arm runs. NaN is no matter of demands; it is tracked as elsewhere.
 //!
 //! So what bounds are worth then hangs on a precondition: that operations are defined for all of the intervals that bounding code
-//! computes for their arguments, which may be wider than what points come to.
+//! computes for their arguments, which may be wider than what points come to, and that no such product is 0 in spite of the signs of
+//! its factors.
 
 use super::bounds::{Bounds, Floats};
 use super::solve::Solver;

@@ -9,6 +9,7 @@
 //!   for boxes that may run them.
 
 use super::{Options, Selected, Sides, Tracking};
+use crate::analysis::reported::Tests;
 use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
@@ -27,8 +28,8 @@ pub struct Known<'a> {
     pub untested: &'a [Bounds],
     /// What they can be, where the tests are made.
     pub bounds: &'a [Bounds],
-    /// Of which it is tested, where they are made, that their upper end is below ∞.
-    pub tested: &'a [bool],
+    /// The tests for NaN that are made where they are made.
+    pub tests: &'a [Tests],
     /// Whose operations test nothing, because the end of their result that is needed tells of a NaN.
     pub telling: &'a [bool],
 }
@@ -240,10 +241,14 @@ impl Lowering<'_> {
             self.met = met;
         }
         self.set(value, ends);
-        if self.known.tested[value.index()] {
-            let infinity = self.builder.f32(f32::INFINITY);
-            let number = self.builder.op(Op::Lt, &[ends[1], infinity]);
-            self.require(&[number]);
+        let tests = self.known.tests[value.index()].tested;
+        for (tested, side, infinity) in [(tests.lo, 0, f32::NEG_INFINITY), (tests.hi, 1, f32::INFINITY)] {
+            if tested {
+                let infinity = self.builder.f32(infinity);
+                let order = if side == 0 { [infinity, ends[0]] } else { [ends[1], infinity] };
+                let finite = self.builder.op(Op::Lt, &order);
+                self.require(&[finite]);
+            }
         }
         self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
     }
@@ -395,6 +400,11 @@ impl Lowering<'_> {
             go_on = self.builder.op(Op::BAnd, &[may, below]);
             let stays = self.builder.op(Op::BNot, &[may]);
             let ended = self.builder.op(Op::BOr, &[stays, below]);
+            if propagates {
+                // Of rounds that did not run, nothing tells.
+                let given_up = self.builder.op(Op::BNot, &[ended]);
+                self.meet(Some(given_up));
+            }
             for (&k, ends) in results.iter().zip(exits.chunks_mut(2)) {
                 let whole = self.whole(node.results[k]);
                 for (end, whole) in ends.iter_mut().zip(whole) {

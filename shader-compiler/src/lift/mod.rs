@@ -12,11 +12,12 @@ pub mod kinds;
 mod lower;
 mod text;
 
-use crate::analysis::{Bounds, demand, reported, solve};
+use crate::analysis::reported::{self, Tests};
+use crate::analysis::{Bounds, demand, solve};
 use crate::interval::Nan;
 use crate::ir::function::ValueData;
 use crate::ir::rewrite::clean;
-use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
+use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Type, Value};
 
 /// How an input of the point shader is given to the bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,10 +67,12 @@ pub struct Options {
     pub nan: Nan,
     /// What selection of cases is told: [nothing](Tracking::NONE) in naive code, [all](Tracking::ALL) in optimized code.
     pub tracking: Tracking,
-    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4). Bounds are then void
-    /// for boxes where one does not, and nothing tells.
+    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4), and products that have to
+    /// have a sign to have it from their factors, not for being 0. Bounds are then void for boxes where that does not hold for all of the
+    /// intervals that bounding code computes, which may be wider than what points come to, and nothing tells.
     pub valid_ranges: bool,
-    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results.
+    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results;
+    /// where NaN propagates, as if one had been met.
     pub loop_cap: u32,
 }
 
@@ -144,16 +147,17 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
     let untested = solve(&kinds, None);
     let mut bounds = untested.clone();
-    let (mut tested, mut telling) = (vec![false; point.len()], vec![false; point.len()]);
+    let (mut tests, mut telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
         let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
-        tested = reported::run(&point, &kinds, &solve(&testing, None));
-        let limit = |(data, &tested): (&ValueData, &bool)| if tested { reported::tested() } else { Bounds::all(data.ty) };
-        bounds = solve(&testing, Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
+        tests = reported::run(&point, &kinds, &solve(&testing, None));
+        let limit =
+            |(data, tests): (&ValueData, &Tests)| if data.ty == Type::F32 { tests.bounds() } else { Bounds::all(data.ty) };
+        bounds = solve(&testing, Some(std::iter::zip(&point.values, &tests).map(limit).collect()));
     }
-    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested, telling: &telling };
+    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tests: &tests, telling: &telling };
     let (function, cases) = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
     Lifted { point, kinds, bounds, cases, function, sides }

@@ -82,9 +82,13 @@ fn options_choose_what_is_measured() {
 fn tables_hold_ours_beside_the_papers() {
     let folder = TempDir::new().unwrap();
     let text = stdout(bounds(folder.path(), &["--shader", "diffuse"]));
-    for part in ["5.80× → 3.20×", "average", "Compile time", "both bounds, NaN ignored", "+ bounds analysis", "█"] {
+    for part in
+        ["5.8× → 3.2×", "point: cost of 4 evaluations", "Compile time", "both bounds, NaN ignored", "+ bounds analysis", "█"]
+    {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
+    // There is no average of one.
+    assert!(!text.contains("average"), "{text}");
     // The second table is under other conditions than the paper's.
     let (first, second) = text.split_once("shading frame").unwrap();
     assert!(first.contains("paper") && !second.contains("paper"), "{text}");
@@ -106,6 +110,41 @@ fn any_shader_can_be_measured() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x̂, ω̂)<"));
 }
 
+/// Neither file shows the other's figures, and NaN outside of the domain of acos, where it is ignored, is no fault.
+#[test]
+fn files_of_one_name_are_told_apart() {
+    let folder = TempDir::new().unwrap();
+    for (name, body) in [("a", "0.3"), ("b", "acos(wi.y)")] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        let text = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ return vec3f({body}); }}");
+        std::fs::write(folder.path().join(name).join("mine.wgsl"), text).unwrap();
+    }
+    let records = records(folder.path(), &["--shader", "a/mine.wgsl", "--shader", "b/mine.wgsl", "--shader", "a/mine.wgsl"]);
+    let count = |name: &str| records.iter().filter(|record| record["shader"] == name).count();
+    assert_eq!((count("a/mine.wgsl"), count("b/mine.wgsl"), records.len()), (12, 12, 24));
+    let instructions = |record: &Value| record["point"]["instructions"].as_u64().unwrap();
+    assert!(instructions(&records[0]) < instructions(&records[6]), "{records:?}");
+}
+
+#[test]
+fn stdin_is_a_shader() {
+    let folder = TempDir::new().unwrap();
+    let args = ["--shader", "-", "--frame", "local", "--inputs", "light", "--sides", "upper"];
+    let mut command = bounds(folder.path(), &args);
+    command.write_stdin("fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.3); }");
+    let text = stdout(command);
+    assert!(text.contains("\n  stdin ") && text.contains("\nstdin s(x, ω̂)\n"), "{text}");
+}
+
+#[test]
+fn tables_fit_a_screen() {
+    let text = stdout(bounds(Path::new("."), &[]));
+    let width = |line: &str| line.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).count();
+    let longest = text.lines().max_by_key(|line| width(line)).unwrap();
+    assert!(width(longest) <= 100, "{longest}");
+    assert!(text.contains("  saved ") && text.contains(" 41.8 %"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_measured_is_said() {
     let folder = TempDir::new().unwrap();
@@ -116,4 +155,5 @@ fn what_cannot_be_measured_is_said() {
     fails(&["--rounds", "0"]).stderr(contains("--rounds"));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
     fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
+    fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"]).stderr(contains("--svg would overwrite `broken.wgsl`"));
 }

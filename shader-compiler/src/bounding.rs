@@ -137,6 +137,15 @@ impl Integrand {
     pub fn bound(&self, inputs: &[Input], options: &Options) -> Lifted {
         lift::run(&self.point, inputs, &self.outputs, options)
     }
+
+    /// The bounding shader of s, each output on sides of its own, whatever the options tell.
+    ///
+    /// *Panics* if there is not a description of each input, or if there are more outputs than sides.
+    pub fn bound_by_output(&self, inputs: &[Input], sides: &[Sides], options: &Options) -> Lifted {
+        assert!(self.outputs.len() <= sides.len(), "each output has sides");
+        let outputs: Vec<_> = std::iter::zip(self.outputs.iter().copied(), sides.iter().copied()).collect();
+        lift::run_by_output(&self.point, inputs, &outputs, options)
+    }
 }
 
 /// What a word of a parameter can be.
@@ -188,14 +197,15 @@ pub struct BoundingKernel {
     kernel: Kernel,
     /// For each input of the point shader, its first port and whether it is an interval.
     inputs: Vec<(usize, bool)>,
-    sides: Sides,
+    /// Sides of each output.
+    sides: Vec<Sides>,
 }
 
 impl BoundingKernel {
     /// Compiles a bounding shader for a target.
     pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
         let kernel = Kernel::compile(arena, &passes::lower(&lifted.function), target)?;
-        Ok(BoundingKernel { kernel, inputs: lifted.layout(), sides: lifted.sides })
+        Ok(BoundingKernel { kernel, inputs: lifted.layout(), sides: lifted.sides.clone() })
     }
 
     /// The code.
@@ -241,25 +251,69 @@ impl Boxes {
     }
 }
 
+impl Boxes {
+    /// Whether an input is within bounds, in all boxes.
+    pub(crate) fn are_within(&self, input: usize, bounds: &Bounds) -> bool {
+        let (port, interval) = self.inputs[input];
+        (0..self.batch.rows()).all(|row| {
+            let lo = self.batch.bits(row, port);
+            bounds.holds([lo, if interval { self.batch.bits(row, port + 1) } else { lo }])
+        })
+    }
+}
+
 /// Bounds of outputs, one row for each box.
 #[derive(Clone, Debug)]
 pub struct Limits {
     batch: Batch,
-    sides: Sides,
+    /// For each output, where its lower and its upper bound stand.
+    ports: Vec<[Option<usize>; 2]>,
 }
 
 impl Limits {
     /// Room for the bounds of so many boxes.
     pub fn new(kernel: &BoundingKernel, rows: usize) -> Limits {
-        Limits { batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows), sides: kernel.sides }
+        let mut next = 0..;
+        let ports = kernel.sides.iter().map(|&sides| {
+            let lo = if sides == Sides::Upper { None } else { next.next() };
+            [lo, if sides == Sides::Lower { None } else { next.next() }]
+        });
+        let ports = ports.collect();
+        Limits { batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows), ports }
     }
 
     /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no bound.
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
-        match self.sides {
-            Sides::Upper => [f32::NEG_INFINITY, self.batch.get(row, output)],
-            Sides::Lower => [self.batch.get(row, output), f32::INFINITY],
-            Sides::Both => [self.batch.get(row, 2 * output), self.batch.get(row, 2 * output + 1)],
+        let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
+        [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::Nan;
+
+    #[test]
+    fn outputs_have_sides_of_their_own() {
+        let source = "struct Material { k: vec3f }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let inputs = integrand.inputs(Spans::Light, Ranges::Paper);
+        let limits = |sides: [Sides; 3], options: &Options| {
+            let lifted = integrand.bound_by_output(&inputs, &sides, options);
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter).expect("it compiles");
+            let (mut boxes, mut limits) = (Boxes::new(&kernel, 1), Limits::new(&kernel, 1));
+            let ends =
+                [[-1.0, 2.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]];
+            ends.into_iter().enumerate().for_each(|(input, ends)| boxes.set(0, input, ends));
+            kernel.run(&[], &boxes, &mut limits);
+            [0, 1, 2].map(|output| limits.get(0, output))
+        };
+        for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+            let found = limits([Sides::Lower, Sides::Both, Sides::Upper], &Options { nan, ..Options::default() });
+            assert_eq!(found, [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]], "{nan:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is put together of them
 //! ([`scattering`]): light from a given direction, and light from one that is drawn, each with its density, for four or eight points at
-//! a time. The bounding shader, conservative bounds of the function over whole sets of inputs (Clarberg et al. 2010, *An Optimizing
-//! Compiler for Automatic Shader Bounding*), will come from the same IR; for images there are such bounds ([`Texture::range`]).
+//! a time. From the same IR comes the [bounding shader](bounding), conservative bounds of the function over whole boxes of inputs
+//! (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader Bounding*).
 //!
 //! The pipeline, each arrow one function with plain data in and plain data or an error out:
 //!
@@ -11,7 +11,13 @@
 //! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile ─► Kernel::run
 //!         (naga, the        (structured         (the point shader    (masks where     (machine code)    (over a Batch)
 //!          contract)         scalar SSA)         is fixed)            lanes part)
+//!
+//!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
+//!         (the point         (lift: intervals    (machine code)             (Boxes to Limits)
+//!          shader of s)       for values)
 //! ```
+//!
+//! # Evaluating
 //!
 //! ```
 //! use lightbound_shader::{Arena, Batch, Entry, Kernel, Settings, Shader, Target, passes};
@@ -55,6 +61,59 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Bounding
+//!
+//! What is bounded is s, the BRDF times the cosine of `wi`. Any of its inputs may be intervals; the others are numbers, and what depends
+//! on these alone is computed as in the point shader. The float that the point shader returns for a member of the box lies within the
+//! bounds, with no tolerance, as long as the box is within what [`Integrand::inputs`](bounding::Integrand::inputs) says of the inputs.
+//! What NaN means is [chosen](interval::Nan).
+//!
+//! ```
+//! use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+//! use lightbound_shader::interval::Nan;
+//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::{Arena, Settings, Shader, Target};
+//!
+//! let shader = Shader::parse(
+//!     "metal.wgsl",
+//!     "struct Material {
+//!          /// Reflectance at normal incidence. range: [0, 1], default: 0.5
+//!          f0: f32,
+//!      }
+//!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+//!          let c = 1.0 - dot(wi, normalize(wi + wo));
+//!          return vec3f(m.f0 + (1.0 - m.f0) * c * c * c * c * c);
+//!      }",
+//! )?;
+//! // Upper bounds over directions to the light; `wo` and `f0` are numbers.
+//! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
+//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let options = Options { sides: Sides::Upper, nan: Nan::Suppress, ..Options::default() };
+//! let lifted = integrand.bound(&inputs, &options);
+//! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
+//!
+//! // Two boxes of `wi`, seen along the normal: around the normal, and near the horizon.
+//! let mut boxes = Boxes::new(&kernel, 2);
+//! let [around, low] = [[[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]], [[0.95, 1.0], [-0.1, 0.1], [0.0, 0.3]]];
+//! for (row, wi) in [around, low].into_iter().enumerate() {
+//!     let numbers = [0.0, 0.0, 1.0, 0.25].map(|x| [x, x]);
+//!     for (input, ends) in wi.into_iter().chain(numbers).enumerate() {
+//!         boxes.set(row, input, ends);
+//!     }
+//! }
+//! // Any thread may run the code.
+//! let mut limits = Limits::new(&kernel, 2);
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| kernel.run(&[], &boxes, &mut limits));
+//! });
+//! // The upper ends of `s.r`: s is 0.25 at the normal itself.
+//! let [upper, upper_low] = [0, 1].map(|row| limits.get(row, 0)[1]);
+//! assert!((0.25..0.27).contains(&upper) && upper_low < 0.12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! How a bounding shader came about is in [`Lifted`](lift::Lifted), whose `bounds_text` prints it; what it costs, [`cost`] measures.
+//!
 //! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
 //! depends on it, never the reverse.
 
@@ -78,6 +137,7 @@ pub mod passes;
 pub mod scattering;
 pub mod target;
 pub mod texture;
+pub mod versions;
 
 pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};
 pub use jit::Arena;

@@ -11,6 +11,7 @@ mod output;
 mod render;
 mod shader;
 mod stats;
+mod variant;
 
 use clap::{Parser, Subcommand};
 use lightbound::image::ImageError;

@@ -42,7 +42,8 @@ pub fn find(name: &str) -> Option<Entry> {
 /// What to say of a shader that was not found: the one that was probably meant, or `otherwise`, and what there is.
 pub fn suggestion(name: &str, otherwise: &str) -> String {
     let names: Vec<&str> = LIBRARY.iter().map(|entry| entry.name).collect();
-    let near = did_you_mean(name, names.iter().copied(), otherwise);
+    let stem = name.strip_suffix(".wgsl").unwrap_or(name);
+    let near = did_you_mean(&format!("{stem}.wgsl"), names.iter().copied(), otherwise);
     format!("{near}{} the library has {}", if near.ends_with('?') { "" } else { ";" }, names.join(", "))
 }
 
@@ -64,6 +65,7 @@ mod tests {
     #[test]
     fn slips_are_understood() {
         assert!(suggestion("wrad.wgsl", "look").starts_with("did you mean \"ward.wgsl\"? the library has ashikhmin.wgsl, "));
+        assert!(suggestion("wrad", "look").starts_with("did you mean \"ward.wgsl\"? "));
         assert!(suggestion("velvet.wgsl", "look").starts_with("look; the library has "));
     }
 }

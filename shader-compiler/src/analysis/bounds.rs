@@ -351,6 +351,19 @@ impl Bounds {
         }
     }
 
+    /// Whether all of an interval, given by the bits of its ends, is among them: both zeros if 0 is.
+    pub fn holds(&self, [lo, hi]: [u32; 2]) -> bool {
+        match self {
+            Bounds::Float(floats) => {
+                let [lo, hi] = [lo, hi].map(f32::from_bits);
+                let zeros = floats.negative_zero && floats.positive_zero;
+                floats.pieces.iter().any(|[low, high]| low <= lo && hi <= high) && (zeros || lo > 0.0 || hi < 0.0)
+            }
+            Bounds::Int(ints) => ints.iter().any(|[low, high]| low <= lo as i32 && hi as i32 <= high),
+            Bounds::Bool(_) => self.contains(lo) && self.contains(hi),
+        }
+    }
+
     /// Those of a float.
     ///
     /// *Panics* if it is none.

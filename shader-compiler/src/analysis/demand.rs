@@ -37,16 +37,20 @@ impl Demand {
     }
 }
 
-/// For each value, the ends that may be needed if the outputs are bounded on these sides and `bounds` select cases; as if any value
+/// For each value, the ends that may be needed if the outputs are bounded on sides each and `bounds` select cases; as if any value
 /// might be NaN and be tested.
-pub fn run(function: &Function, bounds: &[Bounds], sides: Sides) -> Vec<Demand> {
+pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Demand> {
     let mut walk = Walk { function, bounds, demands: vec![Demand::default(); function.len()] };
-    let of_outputs = match sides {
-        Sides::Upper => Demand::UPPER,
-        Sides::Lower => Demand::LOWER,
-        Sides::Both => Demand::BOTH,
-    };
-    function.body.yields.iter().for_each(|&output| walk.add(output, of_outputs));
+    for (&output, sides) in std::iter::zip(&function.body.yields, sides) {
+        walk.add(
+            output,
+            match sides {
+                Sides::Upper => Demand::UPPER,
+                Sides::Lower => Demand::LOWER,
+                Sides::Both => Demand::BOTH,
+            },
+        );
+    }
     // What loops carry is needed on both sides, wherever it comes from.
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(node) = stmt {
@@ -166,7 +170,7 @@ mod tests {
         let inputs = ranges.map(|[low, high]| Bounds::Float(Floats::between(low, high)));
         let kinds = vec![true; function.len()];
         let bounds = super::super::solve::run(&function, &kinds, &inputs, crate::interval::Nan::Ignore, None, false);
-        let demands = run(&function, &bounds, sides);
+        let demands = run(&function, &bounds, &[sides]);
         let tells = telling(&function, &bounds, &demands);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
         let upper = (0..function.len()).filter(|&k| demands[k] == Demand::UPPER).map(name).collect();

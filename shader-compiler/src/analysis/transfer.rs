@@ -7,7 +7,7 @@
 //! - Bounds hold for the *ends* that bounding code computes, too, whose intervals span the gaps between pieces. Where an operation is not
 //!   monotone over a gap, as |x| and 1 ÷ x are not at 0, what comes of such an interval is added.
 //! - Where an operation gives NaN, bounding code that suppresses it cuts operands to the domain, and so does this.
-//! - Few operations have a range of their own, whatever the operands are: [`range`].
+//! - Few operations have a range of their own, whatever the operands are: `range`.
 
 use super::bounds::{Bools, Bounds, Floats, Ints, Pieces};
 use crate::interval::{Facts, Forms, Interval, Nan};

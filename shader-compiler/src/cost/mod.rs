@@ -19,6 +19,7 @@ use crate::kernel::{Batch, CompileError, Kernel, Twin};
 use crate::passes;
 use crate::target::Target;
 use crate::texture::Texture;
+use std::time::{Duration, Instant};
 
 /// What one group costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,10 +71,11 @@ impl Candidate {
     }
 }
 
-/// The costs of candidates, from so many rounds.
+/// The costs of candidates, from so many rounds, or fewer once there is no more time: code may run long.
 ///
 /// *Panics* if there are fewer textures than a function reads.
-pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], rounds: usize) -> Vec<Cost> {
+pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], rounds: usize, time: Duration) -> Vec<Cost> {
+    let end = Instant::now() + time;
     let mut least = vec![u64::MAX; candidates.len()];
     for _ in 0..rounds.max(1) {
         for (candidate, least) in candidates.iter_mut().zip(&mut least) {
@@ -81,6 +83,9 @@ pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], rounds: usiz
             let start = ticks();
             candidate.run(textures);
             *least = (*least).min(ticks().saturating_sub(start));
+        }
+        if Instant::now() > end {
+            break;
         }
     }
     let costs = std::iter::zip(candidates, least).map(|(candidate, least)| {
@@ -110,7 +115,7 @@ mod tests {
             let candidate =
                 |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
             let mut candidates = [candidate(1), candidate(40)];
-            let [short, long] = measure(&mut candidates, &[], 50)[..] else { panic!("a cost for each") };
+            let [short, long] = measure(&mut candidates, &[], 50, Duration::MAX / 4)[..] else { panic!("a cost for each") };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.
             assert!((3..=4).contains(&short.instructions), "{short:?}");
             assert_eq!(long.instructions, short.instructions + 39);

@@ -157,22 +157,22 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::check;
+    use crate::interval::testing::Form;
     use crate::ir::{Op, Type};
 
     #[test]
     fn operations_on_bits_contain_those_of_members() {
         for op in [Op::And, Op::Or, Op::Xor, Op::Shl, Op::LShr, Op::AShr] {
-            check(op, &[Type::I32; 2], Type::I32, 8_000);
+            Form::of(op).check(&[Type::I32; 2], 8_000);
         }
         for op in [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits] {
-            check(op, &[Type::I32], Type::I32, 10_000);
+            Form::of(op).check(&[Type::I32], 10_000);
         }
     }
 
     #[test]
     fn floats_and_their_bits_contain_those_of_members() {
-        assert_eq!(check(Op::Bits, &[Type::F32], Type::I32, 20_000).len(), 3);
-        assert_eq!(check(Op::Float, &[Type::I32], Type::F32, 20_000).len(), 2);
+        assert_eq!(Form::of(Op::Bits).check(&[Type::F32], 20_000).len(), 3);
+        assert_eq!(Form::of(Op::Float).check(&[Type::I32], 20_000).len(), 2);
     }
 }

@@ -237,34 +237,34 @@ fn decided(op: Op, a: &Floats, b: &Floats) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::check;
+    use crate::interval::testing::Form;
     use crate::ir::{Op, Type};
 
     #[test]
     fn comparisons_contain_those_of_members() {
         for op in [Op::Lt, Op::Le, Op::Eq] {
-            check(op, &[Type::F32; 2], Type::Bool, 20_000);
+            Form::of(op).check(&[Type::F32; 2], 20_000);
         }
         for op in [Op::SLt, Op::ULt, Op::IEq] {
-            check(op, &[Type::I32; 2], Type::Bool, 20_000);
+            Form::of(op).check(&[Type::I32; 2], 20_000);
         }
-        assert!(check(Op::Lt, &[Type::F32; 2], Type::Bool, 1000).len() == 3, "all cases occur");
+        assert!(Form::of(Op::Lt).check(&[Type::F32; 2], 1000).len() == 3, "all cases occur");
     }
 
     #[test]
     fn bools_contain_those_of_members() {
         for op in [Op::BAnd, Op::BOr, Op::BXor] {
-            check(op, &[Type::Bool; 2], Type::Bool, 2000);
+            Form::of(op).check(&[Type::Bool; 2], 2000);
         }
         for op in [Op::BNot, Op::Any] {
-            check(op, &[Type::Bool], Type::Bool, 200);
+            Form::of(op).check(&[Type::Bool], 200);
         }
     }
 
     #[test]
     fn choices_contain_those_of_members() {
         for ty in [Type::F32, Type::I32, Type::Bool] {
-            let cases = check(Op::Select, &[Type::Bool, ty, ty], ty, 40_000);
+            let cases = Form::of(Op::Select).check(&[Type::Bool, ty, ty], 40_000);
             assert_eq!(cases.len(), 3, "all cases occur: {cases:?}");
         }
     }

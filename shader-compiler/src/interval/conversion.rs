@@ -78,16 +78,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::check;
+    use crate::interval::testing::Form;
     use crate::ir::{Op, Type};
 
     #[test]
     fn conversions_contain_those_of_members() {
         for op in [Op::FromS32, Op::FromU32] {
-            check(op, &[Type::I32], Type::F32, 20_000);
+            Form::of(op).check(&[Type::I32], 20_000);
         }
         for op in [Op::Chop, Op::ToS32, Op::ToU32] {
-            assert_eq!(check(op, &[Type::F32], Type::I32, 20_000).len(), 2, "all cases occur");
+            assert_eq!(Form::of(op).check(&[Type::F32], 20_000).len(), 2, "all cases occur");
         }
     }
 }

@@ -129,8 +129,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::{try_form, try_form_off};
     use super::*;
+    use crate::interval::testing::Form;
 
     #[test]
     fn elementary_functions_keep_the_contract_in_all_cases() {
@@ -146,21 +146,21 @@ mod tests {
             (Op::Acos, [-1.0, 1.0]),
             (Op::Atanh, [-1.0, 1.0]),
         ] {
-            let met = try_form(op, &[domain], false, 4_000);
+            let met = Form::of(op).check_floats(&[domain], 4_000);
             assert!(met.contains("defined"), "{}: {met:?}", op.name());
         }
-        let met = try_form(Op::Cosh, &[[-100.0, 100.0]], false, 4_000);
+        let met = Form::of(Op::Cosh).check_floats(&[[-100.0, 100.0]], 4_000);
         assert_eq!(met, ["a ≤ 0", "a ≥ 0", "general"].into_iter().collect());
     }
 
     #[test]
     fn functions_that_are_not_quite_monotone_are_widened() {
         for op in [Op::Atan, Op::Asinh] {
-            try_form_off(op, &[[-200.0, 200.0]], 4_000);
+            Form::of(op).not_quite_monotone().check_floats(&[[-200.0, 200.0]], 4_000);
             // Each with its successor, whose result may be on the wrong side.
             let nearby = (0..60_000).map(|k| 1.2f32 + k as f32 * f32::EPSILON * 2.0).chain([127.64114f32, 1.2058365]);
             for x in nearby {
-                let ends = super::super::trial::numbers(op, &[[x, x.next_up().next_up()]]);
+                let ends = Form::of(op).ends(&[[x, x.next_up().next_up()]]);
                 let middle = f32::from_bits(op.eval(&[x.next_up().to_bits()]));
                 assert!(ends[0] <= middle && middle <= ends[1], "{} at {x:?}", op.name());
             }

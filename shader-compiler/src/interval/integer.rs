@@ -239,16 +239,16 @@ pub(super) fn known<V>(a: &Interval<V>) -> [i64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::check;
+    use crate::interval::testing::Form;
     use crate::ir::{Op, Type};
 
     #[test]
     fn integer_operations_contain_those_of_members() {
         for op in [Op::IAdd, Op::ISub, Op::IMul, Op::SMin, Op::SMax, Op::UMin, Op::UMax, Op::SDiv, Op::UDiv, Op::SRem, Op::URem]
         {
-            check(op, &[Type::I32; 2], Type::I32, 8_000);
+            Form::of(op).check(&[Type::I32; 2], 8_000);
         }
-        let cases = |op| check(op, &[Type::I32; 2], Type::I32, 4000).len();
+        let cases = |op| Form::of(op).check(&[Type::I32; 2], 4000).len();
         assert_eq!([Op::IAdd, Op::ISub, Op::IMul, Op::SDiv].map(cases), [2, 2, 3, 3], "all cases occur");
     }
 }

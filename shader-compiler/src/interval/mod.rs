@@ -36,8 +36,6 @@ mod rounding;
 #[cfg(test)]
 mod testing;
 mod texture;
-#[cfg(test)]
-mod trial;
 mod trigonometric;
 
 use crate::analysis::Bounds;

@@ -70,25 +70,25 @@ fn sign_of_logarithm<V: Copy + PartialEq>(a: &Interval<V>) -> Sign {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::try_form;
+    use crate::interval::testing::Form;
     use crate::ir::Op;
 
     const POSITIVE: [f32; 2] = [0.0, f32::INFINITY];
 
     #[test]
     fn roots_keep_the_contract_in_all_cases() {
-        assert_eq!(try_form(Op::Sqrt, &[POSITIVE], false, 8_000), ["a ≥ 0", "general"].into_iter().collect());
+        assert_eq!(Form::of(Op::Sqrt).check_floats(&[POSITIVE], 8_000), ["a ≥ 0", "general"].into_iter().collect());
     }
 
     #[test]
     fn reciprocal_roots_keep_the_contract_in_all_cases() {
-        let met = try_form(Op::Rsqrt, &[POSITIVE], false, 8_000);
+        let met = Form::of(Op::Rsqrt).check_floats(&[POSITIVE], 8_000);
         assert_eq!(met, ["a ≥ +0", "general", "no −0"].into_iter().collect());
     }
 
     #[test]
     fn powers_keep_the_contract_in_all_cases() {
-        let met = try_form(Op::Pow, &[[0.0, 3.0], [-9.0, 9.0]], false, 2_000);
+        let met = Form::of(Op::Pow).check_floats(&[[0.0, 3.0], [-9.0, 9.0]], 2_000);
         let of_one = ["a ≥ 1", "a ≤ 1", "b ≥ 0", "b ≤ 0", "general"];
         let of_both = ["a ≥ 1, b ≥ 0", "a ≥ 1, b ≤ 0", "a ≤ 1, b ≥ 0", "a ≤ 1, b ≤ 0"];
         assert_eq!(met, of_one.into_iter().chain(of_both).collect());

@@ -327,10 +327,11 @@ fn is_near<V>(coordinate: &Interval<V>) -> bool {
 mod tests {
     use super::*;
     use crate::interval::Facts;
-    use crate::interval::testing::{Operand, between, contained, run, same, within};
+    use crate::interval::testing::{Form, Operand, within};
     use crate::ir::random::{Random, word};
     use crate::ir::{Table, Type};
     use crate::texture::Texture;
+    use std::collections::BTreeSet;
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
@@ -340,12 +341,6 @@ mod tests {
         let texels =
             (0..width * height).map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 - 300.0 + (4 * k + c) as f32 / 1e4));
         Texture::new(width, &texels.collect::<Vec<_>>())
-    }
-
-    fn constant(bits: u32) -> Operand {
-        let facts = Facts { nan: false, negative_zero: false, number: true };
-        let known = between(Type::I32, [bits; 2], facts);
-        Operand { ty: Type::I32, ends: [bits; 2], is_number: true, facts, known, members: vec![bits] }
     }
 
     /// A coordinate: between texels or at the centre of one, any in or next to the image, or special.
@@ -361,14 +356,7 @@ mod tests {
     fn operand(random: &mut Random, ty: Type, ends: [u32; 2]) -> Operand {
         let facts = Facts { nan: false, negative_zero: true, number: false };
         let members = ends.into_iter().chain((0..4).map(|_| within(random, ty, ends))).collect();
-        Operand {
-            ty,
-            ends,
-            is_number: ends[0] == ends[1] && random.once_in(2),
-            facts,
-            known: between(ty, ends, facts),
-            members,
-        }
+        Operand { ty, ends, one_end: ends[0] == ends[1] && random.once_in(2), facts, members }
     }
 
     /// Coordinates: a point, few texels, a part of the image, or many of them.
@@ -379,48 +367,15 @@ mod tests {
             0 => coordinate(random, size),
             _ => low + width * random.below(1 << 24) as f32 / 16777216.0,
         };
-        let mut operand = operand(random, Type::F32, [low.min(high), low.max(high)].map(f32::to_bits));
-        if nan != Nan::Ignore && random.once_in(8) {
-            operand.facts.nan = true;
-            let nans = f32::NAN.to_bits();
-            operand.members.push(nans);
-            operand.known = between(Type::F32, operand.ends, operand.facts);
-            if operand.is_number {
-                (operand.ends, operand.members) = ([nans; 2], vec![nans]);
-            } else if nan == Nan::Propagate {
-                operand.ends =
-                    [*random.pick(&[f32::NEG_INFINITY, f32::NAN]), *random.pick(&[f32::INFINITY, f32::NAN])].map(f32::to_bits);
-                operand.known = crate::analysis::Bounds::all(Type::F32);
-            }
-        }
-        operand
-    }
-
-    /// A part of what an operand stands for.
-    fn part(random: &mut Random, operand: &Operand) -> Operand {
-        let mut part = operand.clone();
-        if !operand.is_number && !operand.facts.nan {
-            let [a, b] = [0, 1].map(|_| *random.pick(&operand.members));
-            let in_order = match operand.ty {
-                Type::F32 => f32::from_bits(a) <= f32::from_bits(b),
-                _ => a as i32 <= b as i32,
-            };
-            part.ends = if in_order { [a, b] } else { [b, a] };
-        }
-        part
+        let operand = operand(random, Type::F32, [low.min(high), low.max(high)].map(f32::to_bits));
+        if random.once_in(8) { operand.with_nan(random, nan) } else { operand }
     }
 
     fn check(op: Op, texture: &Texture, operands: &[Operand], nan: Nan, random: &mut Random) -> [f32; 2] {
         let tables = [Table::new(texture.words())];
-        let naive = run(op, operands, nan, false, &tables);
-        contained(op, Type::F32, operands, nan, naive, &tables);
-        let told = run(op, operands, nan, true, &tables);
-        assert!(same(Type::F32, naive, told), "{} of {operands:x?}: {naive:x?}, {told:x?}", op.name());
-        let parts: Vec<_> = operands.iter().map(|x| part(random, x)).collect();
-        let narrower = run(op, &parts, nan, false, &tables);
-        let [[low, high], [lo, hi]] = [naive, narrower].map(|outcome| outcome.ends.map(f32::from_bits));
-        assert!(naive.clean && low <= lo && lo <= hi && hi <= high, "{operands:x?}: {naive:x?}, {parts:x?}: {narrower:x?}");
-        [low, high]
+        let outcome = Form::of(op).reading(&tables).check_operands(operands, nan, random, &mut BTreeSet::new());
+        assert!(outcome.clean, "{operands:x?}");
+        outcome.ends.map(f32::from_bits)
     }
 
     #[test]
@@ -440,7 +395,7 @@ mod tests {
                 let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
                 let ends = [&u, &v].map(|x| x.ends.map(f32::from_bits));
                 let may_be_nan = u.facts.nan || v.facts.nan;
-                let found = check(Op::Texel, &texture, &[constant(access.pack()), u, v], nan, &mut random);
+                let found = check(Op::Texel, &texture, &[Operand::constant(Type::I32, access.pack()), u, v], nan, &mut random);
                 if matches!(access.wrap, Wrap::Clamp | Wrap::Black) && !may_be_nan {
                     let [u, v] = ends;
                     assert_eq!(found, texture.range_of(access, u, v), "{access:?} in {u:?} × {v:?}");
@@ -464,7 +419,13 @@ mod tests {
                     let ends = [ends[0].min(ends[1]), ends[0].max(ends[1])].map(|end| end as u32);
                     operand(&mut random, Type::I32, ends)
                 });
-                check(Op::Fetch, &texture, &[constant(access.pack()), column, row], Nan::Suppress, &mut random);
+                check(
+                    Op::Fetch,
+                    &texture,
+                    &[Operand::constant(Type::I32, access.pack()), column, row],
+                    Nan::Suppress,
+                    &mut random,
+                );
             }
         }
     }
@@ -479,7 +440,8 @@ mod tests {
         let mut random = Random::new(3);
         let mut range = |u: [f32; 2]| {
             let [u, v] = [u, [0.5; 2]].map(|ends| operand(&mut random, Type::F32, ends.map(f32::to_bits)));
-            run(Op::Texel, &[constant(access.pack()), u, v], Nan::Suppress, false, &tables).ends.map(f32::from_bits)
+            let what = Operand::constant(Type::I32, access.pack());
+            Form::of(Op::Texel).reading(&tables).run(&[what, u, v], Nan::Suppress, None).ends.map(f32::from_bits)
         };
         assert_eq!(range([0.30, 0.31]), [19.0, 19.0]);
         assert_eq!(range([1.30, 1.31]), [19.0, 19.0]);
@@ -495,8 +457,8 @@ mod tests {
         let tables = [Table::new(&[7, 8, 9])];
         let mut random = Random::new(1);
         let mut load = |ends| {
-            let index = Operand { is_number: false, ..operand(&mut random, Type::I32, ends) };
-            run(Op::Load, &[constant(0), index], Nan::Suppress, false, &tables).ends
+            let index = Operand { one_end: false, ..operand(&mut random, Type::I32, ends) };
+            Form::of(Op::Load).reading(&tables).run(&[Operand::constant(Type::I32, 0), index], Nan::Suppress, None).ends
         };
         assert_eq!(load([1, 1]), [8, 8]);
         assert_eq!(load([1, 2]), [i32::MIN as u32, i32::MAX as u32]);

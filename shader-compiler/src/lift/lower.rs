@@ -34,7 +34,7 @@ pub struct Known<'a> {
 }
 
 /// Writes the bounding shader; says how each operation on intervals was lowered.
-pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> (Function, Vec<Option<Selected>>) {
+pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Options) -> (Function, Vec<Option<Selected>>) {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
@@ -48,7 +48,7 @@ pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> (Function,
     };
     lowering.inputs();
     lowering.block(&point.body);
-    let outputs = lowering.outputs();
+    let outputs = lowering.outputs(sides);
     (lowering.builder.finish(outputs), lowering.cases)
 }
 
@@ -90,11 +90,11 @@ impl Lowering<'_> {
     }
 
     /// The outputs, NaN where one was met.
-    fn outputs(&mut self) -> Vec<(String, Value)> {
+    fn outputs(&mut self, sides: &[Sides]) -> Vec<(String, Value)> {
         let mut outputs = vec![];
-        for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {
+        for ((port, &value), sides) in self.point.outputs.iter().zip(&self.point.body.yields).zip(sides) {
             let ends = self.ends(value);
-            let sides: &[usize] = match self.options.sides {
+            let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
                 Sides::Lower => &[0],
                 Sides::Both => &[0, 1],

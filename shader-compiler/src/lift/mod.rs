@@ -60,7 +60,7 @@ impl Tracking {
 /// What kind of bounding shader is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Which bounds.
+    /// Which bounds, of all outputs.
     pub sides: Sides,
     /// What is done about NaN.
     pub nan: Nan,
@@ -95,8 +95,8 @@ pub struct Lifted {
     /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
     /// the side that is not wanted.
     pub function: Function,
-    /// Which bounds it computes.
-    pub sides: Sides,
+    /// Which bounds it computes of each output.
+    pub sides: Vec<Sides>,
 }
 
 impl Lifted {
@@ -123,14 +123,22 @@ pub struct Selected {
 }
 
 /// Makes the bounding shader of a point shader, as [`passes::optimize`](crate::passes::optimize) returns it, for outputs of these
-/// numbers.
+/// numbers, all on the sides that the options tell.
 ///
 /// *Panics* if there is not one of `inputs` for each input.
 pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Options) -> Lifted {
+    run_by_output(point, inputs, &outputs.iter().map(|&output| (output, options.sides)).collect::<Vec<_>>(), options)
+}
+
+/// The same, where each output is bounded on sides of its own, whatever the options tell.
+///
+/// *Panics* as [`run`] does.
+pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Sides)], options: &Options) -> Lifted {
     assert_eq!(inputs.len(), point.inputs.len(), "all inputs are described");
     let mut wanted = point.clone();
-    wanted.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
-    wanted.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
+    wanted.outputs = outputs.iter().map(|&(k, _)| point.outputs[k].clone()).collect();
+    wanted.body.yields = outputs.iter().map(|&(k, _)| point.body.yields[k]).collect();
+    let sides: Vec<_> = outputs.iter().map(|&(_, sides)| sides).collect();
     let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
@@ -140,7 +148,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let mut bounds = untested.clone();
     let (mut tested, mut telling) = (vec![false; point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
-        telling = demand::telling(&point, &untested, &demand::run(&point, &untested, options.sides));
+        telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
         let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
         tested = reported::run(&point, &kinds, &solve(&testing, None));
@@ -148,9 +156,9 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         bounds = solve(&testing, Some(std::iter::zip(&point.values, &tested).map(limit).collect()));
     }
     let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tested: &tested, telling: &telling };
-    let (function, cases) = lower::run(&point, &facts, options);
+    let (function, cases) = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
-    Lifted { point, kinds, bounds, cases, function, sides: options.sides }
+    Lifted { point, kinds, bounds, cases, function, sides }
 }
 
 /// Repeats the standard optimizations until nothing changes.

@@ -83,7 +83,7 @@ mod tests {
         let mut cases = vec![None; point.len()];
         let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
         cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
-        Lifted { function: point.clone(), point, kinds, bounds, cases, sides: Sides::Both }
+        Lifted { function: point.clone(), point, kinds, bounds, cases, sides: vec![Sides::Both] }
     }
 
     #[test]

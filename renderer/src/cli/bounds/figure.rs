@@ -6,8 +6,8 @@
 
 use super::study::{Setup, Variant};
 use super::table::pad;
-use super::{Inputs, NanMode, Sides};
 use crate::cli::Error;
+use crate::cli::variant::{Inputs, NanMode, Sides};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::{Breakdown, breakdown};
@@ -57,7 +57,7 @@ const TRACKED: [Tracking; 4] = [
 ];
 
 /// Compiles all stages of shaders.
-pub(super) fn panels(shaders: &[(String, Shader)], setup: Setup) -> Result<Vec<Panel>, Error> {
+pub(super) fn panels(shaders: &[&(String, Shader)], setup: Setup) -> Result<Vec<Panel>, Error> {
     let mut panels = vec![];
     for (name, shader) in shaders {
         let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
@@ -77,13 +77,14 @@ fn bar(integrand: &Integrand, setup: Setup, inputs: Inputs, tracking: Tracking) 
 }
 
 /// The bars as text.
-pub(super) fn text(panels: &[Panel], markdown: bool) -> String {
+pub(super) fn text(panels: &[Panel], setup: Setup, markdown: bool) -> String {
     /// Length of the longest bar.
     const LENGTH: usize = 60;
     const INKS: [char; 4] = ['█', '▓', '░', '·'];
     let longest = panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(0).max(1);
     let legend: Vec<_> = INKS.iter().zip(PARTS).map(|(ink, part)| format!("{ink} {part}")).collect();
-    let title = "upper bounds, NaN propagated: instructions of each stage";
+    let title = "instructions with one optimization after another: upper bounds, NaN propagated";
+    let setup = setup.title();
     let mut lines = format!("{}\n", legend.join("   "));
     for panel in panels {
         lines += &format!("\n{} {}\n", panel.shader, panel.inputs.formula());
@@ -100,12 +101,14 @@ pub(super) fn text(panels: &[Panel], markdown: bool) -> String {
             lines += &format!("  {} {}  {drawn}\n", pad(stage, 18, false), pad(&bar.total().to_string(), 5, true));
         }
     }
-    if markdown { format!("**{title}**\n\n```text\n{lines}```\n") } else { format!("{title}\n{lines}") }
+    if markdown { format!("**{title}**\n\n{setup}\n\n```text\n{lines}```\n") } else { format!("{title}\n{setup}\n{lines}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::variant::{Frame, Ranges};
+    use lightbound_shader::Target;
 
     #[test]
     fn bars_are_as_long_as_their_parts() {
@@ -114,7 +117,8 @@ mod tests {
             nan: 10 * scale,
         };
         let panel = Panel { shader: "a".into(), inputs: Inputs::Light, bars: [4, 3, 2, 1].map(bar) };
-        let text = text(&[panel], false);
+        let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
+        let text = text(&[panel], setup, false);
         let lines: Vec<_> = text.lines().filter(|line| line.contains('░')).skip(1).collect();
         let count = |line: &str, ink| line.chars().filter(|&c| c == ink).count();
         assert_eq!(lines.len(), 4);

@@ -15,13 +15,14 @@ mod svg;
 mod table;
 
 use super::output::{Output, to_stdout};
-use super::shader::{parse, target_name, unavailable};
+use super::shader::{is_stdin, parse, target_name, unavailable};
+use super::variant::{Frame, Inputs, NanMode, Ranges, Sides};
 use super::{Error, Exit};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::image::write::save;
-use lightbound_shader::interval::Nan;
-use lightbound_shader::{Shader, Target, bounding, lift};
-use serde::Serialize;
+use lightbound_shader::{Shader, Target};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use study::{Setup, Study, Variant};
 
@@ -32,8 +33,14 @@ Examples:
   lightbound bounds --nan propagate --target avx2 --format json > bounds.json
   lightbound bounds --svg figure.svg
 
-Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that are executed
-on average, and ticks of the time-stamp counter, which are proportional to cycles.";
+Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that
+are executed on average, and ticks of the time-stamp counter, which are proportional to cycles.
+Tables have the costs of bounding shaders as multiples of the point shader's; JSON has them as they
+are. Naive code takes the general case of each operation, optimized code the cheapest that is right
+for what is known of values. That both give the same bounds is checked before they are measured.
+
+s(x, ω̂) bounds over light directions (--inputs light), s(x̂, ω̂) over all inputs (--inputs all).
+Boxes of inputs are drawn at random, the same ones each time; textures are smooth noise.";
 
 /// The shaders of Clarberg et al. 2010.
 const SIX: [&str; 6] = ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];
@@ -48,12 +55,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME|FILE")]
     shader: Vec<PathBuf>,
 
-    /// Where directions are given; world has the frame as an input [default: world, then local in a further table]
+    /// Where directions are given; world has the frame as an input [default: world; without --ranges also local, in tables of its
+    /// own]
     #[arg(long, value_enum)]
     frame: Option<Frame>,
 
     /// What is known of inputs: that they are finite and parameters not negative, or their declared ranges and that directions are
-    /// unit vectors [default: paper, then declared in a further table]
+    /// unit vectors [default: paper; without --frame also declared, with directions in the local frame]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 
@@ -62,7 +70,7 @@ pub struct Args {
     inputs: Option<Inputs>,
 
     /// Which bounds are computed [default: upper, and both]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = papers_sides())]
     sides: Option<Sides>,
 
     /// What is done about NaN [default: ignore, as the paper's tables; upper bounds also propagate]
@@ -77,87 +85,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
-    /// Picture to write of what each optimization adds, for isoward and ashikhmin or the shaders given
+    /// Picture to write of what each optimization saves, for isoward and ashikhmin or the shaders given
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Rounds of measuring, of which the fastest counts
+    /// Rounds of measuring, of which the fastest counts; there are fewer where they take more than 10 seconds for a shader
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-}
-
-/// Defines an option whose values have the names that JSON has, for a type of the compiler.
-macro_rules! option {
-    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-        #[serde(rename_all = "lowercase")]
-        enum $name { $($(#[$variant_doc])* $variant),* }
-
-        impl $name {
-            fn of(self) -> $of {
-                match self { $($name::$variant => $to),* }
-            }
-        }
-    };
-}
-
-option! {
-    /// Where directions are given.
-    Frame = bounding::Frame {
-        /// In the world, the frame being an input
-        World => bounding::Frame::World,
-        /// In the shading frame
-        Local => bounding::Frame::Local,
-    }
-}
-option! {
-    /// What is known of inputs.
-    Ranges = bounding::Ranges {
-        /// Inputs are finite, parameters not negative
-        Paper => bounding::Ranges::Paper,
-        /// Parameters are in their declared ranges, directions are unit vectors
-        Declared => bounding::Ranges::Declared,
-    }
-}
-option! {
-    /// Which inputs are intervals.
-    Inputs = bounding::Spans {
-        /// The light direction
-        Light => bounding::Spans::Light,
-        /// All
-        All => bounding::Spans::All,
-    }
-}
-option! {
-    /// Which bounds are computed.
-    Sides = lift::Sides {
-        /// Upper ones
-        Upper => lift::Sides::Upper,
-        /// Both
-        Both => lift::Sides::Both,
-    }
-}
-option! {
-    /// What is done about NaN.
-    NanMode = Nan {
-        /// A NaN in the box makes the bound NaN or infinite
-        Propagate => Nan::Propagate,
-        /// Bounds are never NaN
-        Suppress => Nan::Suppress,
-        /// Bounds hold where no NaN is met
-        Ignore => Nan::Ignore,
-    }
-}
-
-impl Inputs {
-    /// How the paper writes the bounding shader.
-    fn formula(self) -> &'static str {
-        match self {
-            Inputs::Light => "s(x, ω̂)",
-            Inputs::All => "s(x̂, ω̂)",
-        }
-    }
 }
 
 /// How results are printed.
@@ -171,6 +105,12 @@ enum Format {
     Json,
 }
 
+/// Parses the sides that are compared: those of the paper.
+fn papers_sides() -> impl TypedValueParser<Value = Sides> {
+    let names = [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
+    PossibleValuesParser::new(names).map(|name| Sides::from_str(&name, false).expect("possible values are sides"))
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     if args.target == Target::Interpreter {
@@ -182,17 +122,19 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !args.target.is_available() {
         return Err(unavailable(args.target));
     }
-    let svg = args.svg.as_deref().map(Output::check).transpose()?;
-    let shaders = named(&args.shader, &SIX)?;
+    let svg = args.picture()?;
+    let shaders = named(&args.shader)?;
     let studies = args
         .setups()
         .into_iter()
         .map(|setup| Study::run(&shaders, setup, &args.variants(), args.rounds as usize))
         .collect::<Result<Vec<_>, Error>>()?;
-    let dissected = if args.format == Format::Json && svg.is_none() { vec![] } else { named(&args.shader, &DISSECTED)? };
+    let drawn = args.format != Format::Json || svg.is_some();
+    let is_drawn = |name: &str| drawn && (!args.shader.is_empty() || DISSECTED.contains(&name));
+    let dissected: Vec<_> = shaders.iter().filter(|(name, _)| is_drawn(name)).collect();
     let panels = figure::panels(&dissected, studies[0].setup)?;
     if let Some(output) = svg {
-        output.write(|path| save(path, svg::draw(&panels, args.target).as_bytes()))?;
+        output.write(|path| save(path, svg::draw(&panels, studies[0].setup).as_bytes()))?;
     }
     let text = match args.format {
         Format::Json => {
@@ -205,15 +147,22 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Shaders under their names: those that are given, or those of the library.
-fn named(given: &[PathBuf], otherwise: &[&str]) -> Result<Vec<(String, Shader)>, Error> {
-    let paths: Vec<PathBuf> = if given.is_empty() { otherwise.iter().map(PathBuf::from).collect() } else { given.to_vec() };
-    let named = |path: &PathBuf| Ok((name(path), parse(path)?));
+/// Shaders under their names: those that are given, each once, or those of the paper.
+fn named(given: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
+    let mut paths = if given.is_empty() { SIX.map(PathBuf::from).to_vec() } else { given.to_vec() };
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    // Files of one name in several folders are told apart by their paths.
+    let is_alone = |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
+    let named = |path: &PathBuf| Ok((if is_alone(path) { name(path) } else { path.display().to_string() }, parse(path)?));
     paths.iter().map(named).collect()
 }
 
 /// `ward` of `shaders/ward.wgsl`.
 fn name(path: &Path) -> String {
+    if is_stdin(path) {
+        return "stdin".into();
+    }
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
@@ -225,6 +174,19 @@ impl Args {
             (None, None) => vec![setup(Frame::World, Ranges::Paper), setup(Frame::Local, Ranges::Declared)],
             (frame, ranges) => vec![setup(frame.unwrap_or(Frame::World), ranges.unwrap_or(Ranges::Paper))],
         }
+    }
+
+    /// The picture, which is no shader that is read.
+    fn picture(&self) -> Result<Option<Output>, Error> {
+        let Some(path) = &self.svg else { return Ok(None) };
+        let output = Output::check(path)?;
+        if self.shader.iter().any(|shader| output.is(shader)) {
+            return Err(Error::Option {
+                message: format!("--svg would overwrite `{}`", path.display()),
+                help: "name another file".into(),
+            });
+        }
+        Ok(Some(output))
     }
 
     fn variants(&self) -> Vec<Variant> {

@@ -1,6 +1,6 @@
 //! The figures of Clarberg et al. 2010, tables 1 and 2: SSE, 4 evaluations at a time, without handling of NaN.
 
-use super::{Inputs, Sides};
+use crate::cli::variant::{Inputs, Sides};
 
 /// Ratios of a bounding shader to its point shader: naive and optimized.
 pub(super) type Pair = [f64; 2];
@@ -67,6 +67,7 @@ pub(super) fn instructions(shader: &str, inputs: Inputs, sides: Sides) -> Option
     let row = ROWS.iter().find(|row| row.shader == shader)?;
     let pairs = match sides {
         Sides::Upper => row.upper,
+        Sides::Lower => return None,
         Sides::Both => row.both,
     };
     Some(pairs[inputs as usize])
@@ -80,12 +81,13 @@ pub(super) fn cycles(shader: &str, inputs: Inputs, sides: Sides) -> Option<Pair>
 
 /// Part of the instructions that is saved on average, as printed in the paper.
 pub(super) fn instructions_saved(inputs: Inputs, sides: Sides) -> Option<f64> {
-    Some(match (sides, inputs) {
-        (Sides::Upper, Inputs::Light) => 0.418,
-        (Sides::Upper, Inputs::All) => 0.439,
-        (Sides::Both, Inputs::Light) => 0.238,
-        (Sides::Both, Inputs::All) => 0.271,
-    })
+    match (sides, inputs) {
+        (Sides::Upper, Inputs::Light) => Some(0.418),
+        (Sides::Upper, Inputs::All) => Some(0.439),
+        (Sides::Lower, _) => None,
+        (Sides::Both, Inputs::Light) => Some(0.238),
+        (Sides::Both, Inputs::All) => Some(0.271),
+    }
 }
 
 /// Part of the cycles that is saved on average, as printed in the paper.

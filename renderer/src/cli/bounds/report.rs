@@ -1,10 +1,11 @@
 //! Records as tables for readers, the paper's figures beside ours.
 
+use super::Args;
 use super::figure::{self, Panel};
 use super::paper::{self, Pair};
-use super::study::{Figures, Record, Setup, Study, Variant};
+use super::study::{Figures, Record, Study, Variant};
 use super::table::Table;
-use super::{Args, Frame, Inputs, NanMode, Ranges, Sides};
+use crate::cli::variant::{Inputs, NanMode, Sides};
 
 /// What a table is about.
 #[derive(Clone, Copy, PartialEq)]
@@ -56,11 +57,11 @@ impl Quantity {
     }
 }
 
-/// All tables, and the bars of the figure.
+/// All tables, and the bars of the figure for the first setup.
 pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: bool) -> String {
     let mut text = String::new();
     for study in studies {
-        text += &heading(study.setup, markdown);
+        text += &heading(study, args.nan, markdown);
         let variants = args.variants();
         for quantity in Quantity::ALL {
             for sides in [Sides::Upper, Sides::Both] {
@@ -77,24 +78,43 @@ pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: b
         let time = study.compile_time.as_secs_f64() * 1e6;
         text += &format!("Compile time of an optimized bounding shader: {time:.0} µs (median, from its point shader)\n\n");
     }
-    text + &figure::text(panels, markdown)
+    text + &figure::text(panels, studies[0].setup, markdown)
 }
 
-fn heading(setup: Setup, markdown: bool) -> String {
-    let Setup { frame, ranges, target } = setup;
-    let frame = match frame {
-        Frame::World => "directions and frame in the world",
-        Frame::Local => "directions in the shading frame",
-    };
-    let ranges = match ranges {
-        Ranges::Paper => "inputs finite, parameters not negative",
-        Ranges::Declared => "inputs in their declared ranges",
-    };
-    let title = format!("{target} ×{}: {frame}; {ranges}", target.lanes());
-    if markdown { format!("## {title}\n\n") } else { format!("{title}\n{}\n\n", "=".repeat(title.chars().count())) }
+/// Whether the paper's figures were measured likewise.
+fn is_beside(study: &Study, nan: NanMode) -> bool {
+    study.setup.is_the_papers() && nan == NanMode::Ignore
 }
 
-fn nan_name(nan: NanMode) -> &'static str {
+/// What tables are about, and what is in their columns.
+fn heading(study: &Study, nan: Option<NanMode>, markdown: bool) -> String {
+    let title = study.setup.title();
+    let known = study.shaders.iter().any(|shader| super::SIX.contains(&&shader[..]));
+    let beside = known && is_beside(study, nan.unwrap_or(NanMode::Ignore));
+    let paper = if beside { "paper: Clarberg et al. 2010, tables 1 and 2\n" } else { "" };
+    let legend = format!(
+        "s(x, ω̂): bounds over light directions; s(x̂, ω̂): over all inputs\n\
+         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the naive cost\n{paper}",
+        study.setup.target.lanes()
+    );
+    if markdown {
+        format!("## {title}\n\n{legend}\n")
+    } else {
+        format!("{title}\n{}\n{legend}\n", "=".repeat(title.chars().count()))
+    }
+}
+
+/// Sides for readers.
+pub(super) fn sides_name(sides: Sides) -> &'static str {
+    match sides {
+        Sides::Upper => "upper bounds",
+        Sides::Lower => "lower bounds",
+        Sides::Both => "both bounds",
+    }
+}
+
+/// A NaN mode for readers.
+pub(super) fn nan_name(nan: NanMode) -> &'static str {
     match nan {
         NanMode::Propagate => "NaN propagated",
         NanMode::Suppress => "NaN suppressed",
@@ -102,9 +122,14 @@ fn nan_name(nan: NanMode) -> &'static str {
     }
 }
 
-/// `3.1× → 1.8×`
+/// `3.08× → 1.78×`
 fn arrow([naive, optimized]: Pair) -> String {
     format!("{naive:.2}× → {optimized:.2}×")
+}
+
+/// `3.1× → 1.8×`: the paper has no more digits.
+fn rough([naive, optimized]: Pair) -> String {
+    format!("{naive:.1}× → {optimized:.1}×")
 }
 
 fn percent(part: f64) -> String {
@@ -118,15 +143,14 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Naive and optimized bounding shaders beside the point shader, and the paper's figures where it has the shader.
 fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Variant]) -> Table {
-    let bounds = if sides == Sides::Upper { "upper bounds" } else { "both bounds" };
-    let title = format!("{bounds}, {}, {}: naive → optimized", nan_name(variants[0].nan), quantity.title());
-    let beside = study.setup.is_the_papers() && variants[0].nan == NanMode::Ignore;
+    let title = format!("{}, {}, {}: naive → optimized", sides_name(sides), nan_name(variants[0].nan), quantity.title());
+    let beside = is_beside(study, variants[0].nan);
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| beside);
-    let known: Vec<_> = study.shaders.iter().filter(|shader| paper(shader, Inputs::Light).is_some()).collect();
+    let known = study.shaders.iter().any(|shader| paper(shader, Inputs::Light).is_some());
     let mut head = vec!["shader".to_owned(), "point".to_owned()];
     for variant in variants {
         head.extend([variant.inputs.formula(), "saved"].map(str::to_owned));
-        if !known.is_empty() {
+        if known {
             head.push("paper".into());
         }
     }
@@ -140,27 +164,43 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Varia
             }
             let [naive, optimized] = quantity.ratios(record);
             row.extend([arrow([naive, optimized]), percent(1.0 - optimized / naive)]);
-            if !known.is_empty() {
-                row.push(paper(shader, variant.inputs).map_or("-".into(), arrow));
+            if known {
+                row.push(paper(shader, variant.inputs).map_or("-".into(), rough));
             }
         }
         rows.push(row);
     }
-    let mut average = vec!["average".to_owned(), String::new()];
-    for &variant in variants {
-        let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record)).collect();
-        let means = [0, 1].map(|k| mean(ratios.iter().map(|pair| pair[k])));
-        average.extend([arrow(means), percent(mean(ratios.iter().map(|[naive, optimized]| 1.0 - optimized / naive)))]);
-        if !known.is_empty() {
-            let means =
-                [0, 1].map(|k| mean(known.iter().filter_map(|shader| paper(shader, variant.inputs)).map(|pair| pair[k])));
-            let six = known.len() == super::SIX.len();
-            let saved = quantity.paper_saved(variant.inputs, sides).filter(|_| six);
-            average.push(saved.map_or(arrow(means), |saved| format!("{}, {}", arrow(means), percent(saved))));
+    if study.shaders.len() > 1 {
+        let mut row = vec!["average".to_owned(), String::new()];
+        for &variant in variants {
+            row.extend(averages(study, quantity, variant));
+            if known {
+                let pairs: Option<Vec<Pair>> = study.shaders.iter().map(|shader| paper(shader, variant.inputs)).collect();
+                row.push(pairs.map_or("-".into(), |pairs| rough(means(&pairs))));
+            }
         }
+        rows.push(row);
     }
-    rows.push(average);
+    if known && study.shaders == super::SIX {
+        let mut row = vec!["saved".to_owned(), String::new()];
+        for variant in variants {
+            row.extend([String::new(), String::new()]);
+            row.push(quantity.paper_saved(variant.inputs, sides).map_or(String::new(), percent));
+        }
+        rows.push(row);
+    }
     Table { title, head, rows }
+}
+
+/// Averages over shaders: of the ratios, and of what each saves.
+fn averages(study: &Study, quantity: Quantity, variant: Variant) -> [String; 2] {
+    let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record)).collect();
+    let saved = mean(ratios.iter().map(|[naive, optimized]| 1.0 - optimized / naive));
+    [arrow(means(&ratios)), percent(saved)]
+}
+
+fn means(pairs: &[Pair]) -> Pair {
+    [0, 1].map(|k| mean(pairs.iter().map(|pair| pair[k])))
 }
 
 fn records(study: &Study, variant: Variant) -> impl Iterator<Item = &Record> {
@@ -188,7 +228,9 @@ fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
     let all: Vec<_> = study.shaders.iter().map(|shader| (shader.clone(), pairs(shader))).collect();
     let cells = |name: &str, pairs: Vec<Pair>| std::iter::once(name.to_owned()).chain(pairs.into_iter().map(arrow)).collect();
     let mut rows: Vec<Vec<String>> = all.iter().map(|(name, pairs)| cells(name, pairs.clone())).collect();
-    let means = (0..head.len() - 1).map(|column| [0, 1].map(|k| mean(all.iter().map(|(_, pairs)| pairs[column][k]))));
-    rows.push(cells("average", means.collect()));
+    if all.len() > 1 {
+        let column = |column| means(&all.iter().map(|(_, pairs)| pairs[column]).collect::<Vec<_>>());
+        rows.push(cells("average", (0..head.len() - 1).map(column).collect()));
+    }
     Table { title, head, rows }
 }

@@ -1,7 +1,7 @@
 //! The [figure](super::figure) as a picture: a panel for each shader and choice of inputs, stacked bars in it, on a common scale.
 
 use super::figure::{Bar, PARTS, Panel};
-use lightbound_shader::Target;
+use super::study::Setup;
 use std::fmt::Write;
 
 /// Panels of a row.
@@ -16,7 +16,7 @@ const MARGIN: f64 = 24.0;
 /// Left of the scale, for its numbers.
 const SCALE: f64 = 56.0;
 /// Above the panels, for title and legend.
-const HEAD: f64 = 76.0;
+const HEAD: f64 = 96.0;
 /// Below a row of bars, for their names.
 const FOOT: f64 = 76.0;
 /// Above a row of bars, for the panels' names.
@@ -27,7 +27,7 @@ const FILLS: [&str; 4] = ["#2b5c8a", "#e08a2e", "url(#hatch)", "#b9bec4"];
 const LABELS: [[&str; 2]; 4] = [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
 
 /// The picture.
-pub(super) fn draw(panels: &[Panel], target: Target) -> String {
+pub(super) fn draw(panels: &[Panel], setup: Setup) -> String {
     let columns = panels.len().clamp(1, COLUMNS);
     let rows = panels.len().div_ceil(COLUMNS).max(1);
     let width = SCALE + columns as f64 * (PANEL + MARGIN) + MARGIN;
@@ -42,13 +42,8 @@ pub(super) fn draw(panels: &[Panel], target: Target) -> String {
          <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
-    text(
-        &mut svg,
-        [MARGIN, 30.0],
-        "start",
-        16,
-        &format!("Instructions of upper bounds, NaN propagated ({target} ×{})", target.lanes()),
-    );
+    text(&mut svg, [MARGIN, 30.0], "start", 16, "Instructions of upper bounds, NaN propagated");
+    text(&mut svg, [MARGIN, 48.0], "start", 12, &setup.title());
     legend(&mut svg);
     for (k, panel) in panels.iter().enumerate() {
         let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (PANEL + MARGIN);
@@ -106,9 +101,9 @@ fn legend(svg: &mut String) {
     for (fill, part) in FILLS.iter().zip(PARTS) {
         let _ = writeln!(
             svg,
-            "<rect x=\"{x}\" y=\"46\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
+            "<rect x=\"{x}\" y=\"66\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
         );
-        text(svg, [x + 20.0, 57.5], "start", 12, part);
+        text(svg, [x + 20.0, 77.5], "start", 12, part);
         x += 40.0 + 7.0 * part.len() as f64;
     }
 }

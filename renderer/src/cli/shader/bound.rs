@@ -8,7 +8,7 @@ use super::csv::{Kind, Rows};
 use super::evaluator::{DIRECTIONS, holds_unit, in_rows};
 use super::files::{Files, Results};
 use super::values::{self, Span, Wrong};
-use super::variant::Variant;
+use crate::cli::variant::VariantArgs;
 use crate::cli::{Error, Exit, console};
 use lightbound::material::parameters::columns;
 use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
@@ -25,12 +25,14 @@ Examples:
   lightbound shader bound ward.wgsl --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1..0.2 --set alpha_x=0.1
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
+  lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
 
 A value is a number or an interval LO..HI with both ends in it; one sets all components of a vector.
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, lies between them for all inputs in the box,
-with no tolerance. NaN says that there is no bound.";
+with no tolerance. NaN says that there is no bound. What the shader takes from the surface point is
+set like parameters; unless it is, the point is at the origin.";
 
 /// Options of `shader bound`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +53,7 @@ pub struct Args {
     files: Files,
 
     #[command(flatten)]
-    variant: Variant,
+    variant: VariantArgs,
 }
 
 /// Parses `X,Y,Z`.

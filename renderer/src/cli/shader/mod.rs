@@ -10,7 +10,6 @@ mod list;
 mod preview;
 mod show;
 mod values;
-mod variant;
 
 use super::output::Output;
 use super::{Error, Exit};
@@ -178,7 +177,7 @@ fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, 
 }
 
 /// Whether a path stands for stdin.
-fn is_stdin(path: &Path) -> bool {
+pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 

@@ -1,13 +1,12 @@
 //! `lightbound shader show`: a function of a shader, or its bounding shader, in one of the forms that it has on its way to machine code.
 
-use super::variant::{self, Variant};
 use super::{Source, output, point_shader};
 use crate::cli::output::to_stdout;
+use crate::cli::variant::{self, Frame, Inputs, VariantArgs};
 use crate::cli::{Error, Exit};
 use clap::ValueEnum;
 use lightbound::image::write::save;
 use lightbound_shader::backend::{c, x86};
-use lightbound_shader::bounding::{Frame, Spans};
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::Lifted;
 use lightbound_shader::{Entry, Settings, Shader, Target, passes};
@@ -48,14 +47,14 @@ pub struct Args {
 
     /// Which inputs are intervals [default: light]
     #[arg(long, value_enum, help_heading = variant::HEADING)]
-    spans: Option<SpansName>,
+    spans: Option<Inputs>,
 
     /// Where directions are given [default: local]
     #[arg(long, value_enum, help_heading = variant::HEADING)]
-    frame: Option<FrameName>,
+    frame: Option<Frame>,
 
     #[command(flatten)]
-    variant: Variant,
+    variant: VariantArgs,
 }
 
 /// Forms of a function.
@@ -84,24 +83,6 @@ enum Of {
     Point,
     /// Its bounding shader
     Bound,
-}
-
-/// Inputs that are intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SpansName {
-    /// The direction to the light
-    Light,
-    /// All
-    All,
-}
-
-/// Frames of directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FrameName {
-    /// In the shading frame
-    Local,
-    /// In the world, with the frame as inputs
-    World,
 }
 
 /// Functions of a shader.
@@ -151,9 +132,8 @@ impl Args {
 
     /// The bounding shader and how it came about.
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
-        let frame = if self.frame == Some(FrameName::World) { Frame::World } else { Frame::Local };
-        let spans = if self.spans == Some(SpansName::All) { Spans::All } else { Spans::Light };
-        let integrand = self.variant.integrand(shader, settings, frame)?;
+        let integrand = self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
+        let spans = self.spans.unwrap_or_default().of();
         Ok(integrand.bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()))
     }
 }

@@ -3,7 +3,7 @@
 
 use lightbound_shader::analysis::{Bounds, Floats};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
-use lightbound_shader::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
+use lightbound_shader::containment::{Checker, Fault, Sample, Subject, Tally, Windows, unary_ops};
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::text::parse;
 use lightbound_shader::lift::Input;
@@ -156,4 +156,26 @@ fn loops_that_are_given_up_hide_no_nan() {
         sound("loop", &tally, |_| String::new());
         assert!(tally.checks > 10_000);
     }
+}
+
+#[test]
+fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
+    // Of members that leave at once the result is ∞ − ∞, of others 1.
+    let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
+        %0 = sub b, c
+        %1 = loop (%2: f32 = a, %3: f32 = %0) {
+            %4 = lt %2, 5.0
+            while %4 else %3
+            %5 = add %2, 1.0
+            next %5, 1.0
+        }
+        return %1
+    }";
+    let point = parse(text).expect("the text is well formed");
+    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)) };
+    let subject = Subject::new("loop".to_owned(), point, vec![input; 3]);
+    let infinity = [f32::INFINITY.to_bits(); 2];
+    let members = [7.0f32, 1.0].map(|a| vec![a.to_bits(), infinity[0], infinity[0]]).to_vec();
+    let sample = Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
+    sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| String::new());
 }

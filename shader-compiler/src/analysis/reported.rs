@@ -188,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn differences_hand_on_the_other_end() {
+        let text = "%0 = mul a, b  %1 = sub 1.0, %0  %2 = max %1, 0.0  %3 = mul %0, a  %4 = add %2, %3  return %4";
+        assert_eq!(tests(text), ["%1"]);
+    }
+
+    #[test]
     fn uses_in_arms_are_not_certain() {
         let text = "%0 = mul a, b  %1 = if c { %2 = max %0, 0.0  yield %2 } else { yield a }  return %1";
         assert_eq!(tests(text), [""; 0]);

@@ -110,9 +110,10 @@ impl<'a> Checker<'a> {
             None => vec![Sample { members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()], ends }],
         };
         let with = |point: &Function| Subject::new(subject.name.clone(), point.clone(), subject.inputs.clone());
-        // What is made of a loop may be endless.
+        // What is made of a loop may be endless, also in lanes without a member, which run on zeros.
+        let zeros = vec![0; subject.point.inputs.len()];
         let ends = |point: &Function| {
-            let mut members = samples.iter().flat_map(|sample| &sample.members);
+            let mut members = samples.iter().flat_map(|sample| &sample.members).chain([&zeros]);
             members.all(|member| interpreter::run(point, &random::tables(), member, REDUCED_ROUNDS).is_ok())
         };
         let again = |point: &Function| {

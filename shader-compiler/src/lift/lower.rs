@@ -4,7 +4,8 @@
 //!   `select` of an interval condition does (Clarberg et al. 2010 §3.4).
 //! - *Loops* whose condition is an interval run while some member may go on. Wherever some member may leave, what it would leave with
 //!   is added to the results, which start empty (§4.6). A loop that might not end for intervals, though it does for all their
-//!   members, is given up after so many rounds, and has for results all that they can be.
+//!   members, is given up after so many rounds, those of loops around it and within it included, and has for results all that they
+//!   can be.
 //! - Where NaN is propagated, the conditions that say that none was met are collected through all of this, those of arms and bodies
 //!   for boxes that may run them.
 
@@ -13,6 +14,7 @@ use crate::analysis::reported::Tests;
 use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
+use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
 
@@ -45,6 +47,7 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
         ends: vec![None; point.len()],
         cases: vec![None; point.len()],
         met: None,
+        rounds: None,
         builder,
     };
     lowering.inputs();
@@ -52,6 +55,9 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
     let outputs = lowering.outputs(sides);
     (lowering.builder.finish(outputs), lowering.cases)
 }
+
+/// A nest of loops may take so many times as many rounds in all as a single one.
+const NEST: u32 = 16;
 
 type Ends = [Value; 2];
 
@@ -64,6 +70,8 @@ struct Lowering<'a> {
     cases: Vec<Option<Selected>>,
     /// Whether a NaN was met so far in the open block; `None` for certainly none.
     met: Option<Value>,
+    /// Rounds so far of the loops around, and of those within them, where they count.
+    rounds: Option<Value>,
     builder: Builder,
 }
 
@@ -258,22 +266,28 @@ impl Lowering<'_> {
         self.builder.function().values[values..].iter().filter(|data| matches!(data.def, Def::Op { .. })).count()
     }
 
-    /// Does something in a block of its own, whose results are those of `work` and whether a NaN was met.
+    /// Does something in a block of its own, whose results are those of `work`, whether a NaN was met,
+    /// and rounds, where they count.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
         let outer = self.met.take();
+        let rounds = self.rounds;
         let mut yields = work(self);
         if self.options.nan == Nan::Propagate {
             let met = self.met.unwrap_or_else(|| self.builder.bool(false));
             yields.push(met);
         }
-        self.met = outer;
+        yields.extend(self.rounds);
+        (self.met, self.rounds) = (outer, rounds);
         self.builder.close_arm(&yields)
     }
 
-    /// Appends an if, whose last result says whether a NaN was met.
+    /// Appends an if whose arms were made by [`arm`](Self::arm).
     fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         let mut results = self.builder.push_if(cond, then, otherwise);
+        if self.rounds.is_some() {
+            self.rounds = results.pop();
+        }
         if self.options.nan == Nan::Propagate {
             let met = results.pop();
             self.meet(met);
@@ -361,7 +375,13 @@ impl Lowering<'_> {
         let propagates = self.options.nan == Nan::Propagate;
         let params: Vec<_> = (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
         let results: Vec<_> = (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
-        let counts = undecided && !self.ends_by_counting(node);
+        // Rounds count where intervals might keep a loop from ending, of all the loops around and within together: each might run to
+        // its cap, and the products of caps have no end.
+        let outer_rounds = self.rounds;
+        let is_nest = self.rounds.is_some() || has_loop(node, |_| true);
+        let counts = self.rounds.is_some()
+            || has_loop(node, |inner| self.is_interval(inner.cond))
+            || undecided && (is_nest || !self.ends_by_counting(node));
 
         // Parameters: those of the point shader, unions of results, whether a NaN was met, rounds.
         let mut init: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
@@ -374,10 +394,10 @@ impl Lowering<'_> {
             init.push(self.builder.bool(false));
         }
         if counts {
-            init.push(self.builder.i32(0));
+            init.push(outer_rounds.unwrap_or_else(|| self.builder.i32(0)));
         }
         let mut new = self.builder.open_loop(&init);
-        let rounds = if counts { new.pop() } else { None };
+        self.rounds = if counts { new.pop() } else { None };
         self.met = if propagates { new.pop() } else { None };
         let union = new.split_off(unions);
         let mut next = new.into_iter();
@@ -394,8 +414,9 @@ impl Lowering<'_> {
             self.join(node, &results, must, &union, &mut exits);
         }
         let joined = exits.clone();
-        if let Some(rounds) = rounds {
-            let cap = self.builder.i32(self.options.loop_cap.min(i32::MAX as u32) as i32);
+        if let Some(rounds) = self.rounds.filter(|_| undecided) {
+            let cap = if is_nest { self.options.loop_cap.saturating_mul(NEST) } else { self.options.loop_cap };
+            let cap = self.builder.i32(cap.min(i32::MAX as u32) as i32);
             let below = self.builder.op(Op::ULt, &[rounds, cap]);
             go_on = self.builder.op(Op::BAnd, &[may, below]);
             let stays = self.builder.op(Op::BNot, &[may]);
@@ -415,6 +436,7 @@ impl Lowering<'_> {
         if propagates {
             exits.push(self.met.expect("it is a parameter at least"));
         }
+        exits.extend(self.rounds.filter(|_| outer_rounds.is_some()));
         self.builder.open_body(go_on, &exits);
         let cond = self.ends[node.cond.index()];
         let yes = self.builder.bool(true);
@@ -428,12 +450,13 @@ impl Lowering<'_> {
         if propagates {
             next.push(self.met.expect("it is a parameter at least"));
         }
-        if let Some(rounds) = rounds {
+        if let Some(rounds) = self.rounds {
             let one = self.builder.i32(1);
             next.push(self.builder.op(Op::IAdd, &[rounds, one]));
         }
         let mut values = self.builder.close_loop(&next);
         self.met = outer;
+        self.rounds = if outer_rounds.is_some() { values.pop() } else { None };
         if propagates {
             let met = values.pop();
             self.meet(met);
@@ -513,6 +536,15 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether there is such a loop within a loop.
+fn has_loop(node: &Loop, is_one: impl Fn(&Loop) -> bool) -> bool {
+    let mut found = false;
+    for block in [&node.head, &node.body] {
+        for_each_stmt(block, &mut |stmt| found |= matches!(stmt, Stmt::Loop(inner) if is_one(inner)));
+    }
+    found
+}
+
 /// What selection of cases is told.
 fn told(tracking: Tracking, bounds: Bounds) -> Bounds {
     let Bounds::Float(floats) = bounds else {
@@ -551,4 +583,59 @@ fn hull(builder: &mut Builder, ty: Type, a: Ends, b: Ends) -> Ends {
         Type::Bool => [Op::BAnd, Op::BOr],
     };
     [0, 1].map(|side| builder.op(ops[side], &[a[side], b[side]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Input, Options};
+    use crate::analysis::{Bounds, Floats};
+    use crate::interpreter;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn nests_of_loops_that_never_end_for_intervals_are_given_up_together() {
+        // For one number, some hundred rounds: no more than a few of each loop.
+        let text = "fn f(a: f32, n: i32) -> (r: f32) {
+            %1 = loop (%2: f32 = a, %3: i32 = 0) {
+                %4 = lt %2, 1.0
+                %5 = ult %3, 1000
+                %6 = band %4, %5
+                while %6 else %2
+                %7 = loop (%8: f32 = %2, %9: i32 = 0) {
+                    %10 = lt %8, 1.0
+                    %11 = ult %9, n
+                    %12 = band %10, %11
+                    while %12 else %8
+                    %13 = lt %8, -5.0
+                    %14 = if %13 {
+                        yield %8
+                    } else {
+                        %15 = loop (%16: f32 = %8) {
+                            %17 = lt %16, 1.0
+                            while %17 else %16
+                            %18 = abs %16
+                            %19 = add %18, 0.25
+                            next %19
+                        }
+                        yield %15
+                    }
+                    %20 = iadd %9, 1
+                    next %14, %20
+                }
+                %21 = iadd %3, 1
+                %22 = sub %7, 0.75
+                next %22, %21
+            }
+            return %1
+        }";
+        let function = parse(text).expect("the text is well formed");
+        let float = Bounds::Float(Floats::between(-2.0, 2.0));
+        let inputs =
+            [Input { interval: true, bounds: float }, Input { interval: false, bounds: Bounds::all(super::Type::I32) }];
+        let options = Options { loop_cap: 50, ..Options::default() };
+        let function = super::super::run(&function, &inputs, &[0], &options).function;
+        let words = [(-1.5f32).to_bits(), 0.5f32.to_bits(), 1000];
+        let ends = interpreter::run(&function, &[], &words, 2000).expect("they end");
+        assert!(f32::from_bits(ends[0]) < 1.0 && f32::from_bits(ends[1]) > 1.0, "{ends:x?}");
+    }
 }

@@ -151,19 +151,27 @@ mod tests {
     use crate::interval::Nan;
     use crate::ir::text::parse;
 
-    fn tests(body: &str) -> Vec<String> {
+    /// Ends that are tested, and ends that are finite if those are.
+    fn found(body: &str) -> [Vec<String>; 2] {
         let function = parse(&format!("fn f(a: f32, b: f32, c: bool) -> (r: f32) {{ {body} }}")).expect("it is well formed");
         let inputs = [Bounds::Float(Floats::finite()), Bounds::Float(Floats::finite()), Bounds::all(Type::Bool)];
         let kinds = vec![true; function.len()];
         let bounds = solve::run(&function, &kinds, &inputs, Nan::Propagate, None, false);
         let found = run(&function, &kinds, &bounds);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
-        let mut names = vec![];
-        for (index, tests) in found.iter().enumerate() {
-            let ends = [(tests.tested.lo, "lo"), (tests.tested.hi, "hi")];
-            names.extend(ends.into_iter().filter(|(tested, _)| *tested).map(|(_, end)| format!("{}.{end}", name(index))));
-        }
-        names
+        [|tests: &Tests| tests.tested, |tests: &Tests| tests.finite].map(|said| {
+            let mut names = vec![];
+            for (index, tests) in found.iter().enumerate() {
+                let ends = [(said(tests).lo, "lo"), (said(tests).hi, "hi")];
+                names.extend(ends.into_iter().filter(|(said, _)| *said).map(|(_, end)| format!("{}.{end}", name(index))));
+            }
+            names
+        })
+    }
+
+    fn tests(body: &str) -> Vec<String> {
+        let [tested, _] = found(body);
+        tested
     }
 
     #[test]
@@ -190,7 +198,7 @@ mod tests {
     #[test]
     fn differences_hand_on_the_other_end() {
         let text = "%0 = mul a, b  %1 = sub 1.0, %0  %2 = max %1, 0.0  %3 = mul %0, a  %4 = add %2, %3  return %4";
-        assert_eq!(tests(text), ["%1"]);
+        assert_eq!(found(text), [vec!["%1.hi"], vec!["%0.lo", "%1.hi"]]);
     }
 
     #[test]

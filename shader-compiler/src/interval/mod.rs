@@ -58,7 +58,7 @@ pub enum Nan {
 pub struct Facts {
     /// Whether the value may be NaN.
     pub nan: bool,
-    /// Whether the value may be −0, so that a reciprocal is −∞.
+    /// Whether the value may be −0, so that a reciprocal is −∞. Where it may not, no end of it is −0 either.
     pub negative_zero: bool,
     /// Whether it is no interval, so that even the sign of zero is that of the ends.
     pub number: bool,

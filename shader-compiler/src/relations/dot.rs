@@ -71,7 +71,7 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
         }
         let Some(dot) = terms(point.function, *value).and_then(|terms| dot(&point.units, terms, by_distance)) else { return };
         let limit = Bounds::Float(Floats::between(-dot.most, dot.most));
-        related.add(*value, Alternative::Dot(dot), limit);
+        related.add(point, *value, Alternative::Dot(dot), limit);
     });
 }
 

@@ -195,8 +195,11 @@ impl Related {
         Related { limits, alternatives: vec![vec![]; function.len()] }
     }
 
-    /// Adds an alternative to the ends of a value, and what it makes sure of.
-    fn add(&mut self, value: Value, alternative: Alternative, limit: Bounds) {
+    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN.
+    fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
+        if matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+            return;
+        }
         self.alternatives[value.index()].push(alternative);
         self.limits[value.index()] = self.limits[value.index()].meet(&limit);
     }
@@ -225,16 +228,9 @@ pub fn run(
     if relations == Relations::NONE {
         return related;
     }
-    let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
     if relations.has(Relation::Unit) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
-    }
-    // Relations that need to know ranges come after those that tell them.
-    point.bounds = solve(&related.limits);
-    for (alternatives, bounds) in related.alternatives.iter_mut().zip(&point.bounds) {
-        if matches!(bounds, Bounds::Float(Floats { nan: true, .. })) {
-            alternatives.clear();
-        }
     }
     related
 }

@@ -266,15 +266,23 @@ impl Lowering<'_> {
     }
 
     /// What is both within the ends of a value's interval form and within those that relations give.
-    fn tightened(&mut self, value: Value, mut ends: Ends) -> Ends {
+    fn tightened(&mut self, value: Value, form: Ends) -> Ends {
         let related = self.known.related;
+        let mut ends = form;
         for alternative in &related.alternatives[value.index()] {
             for source in alternative.sources() {
                 self.ends(source);
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let [lo, hi] = alternative.ends(&mut self.builder, of);
-            ends = [self.builder.op(Op::Max, &[ends[0], lo]), self.builder.op(Op::Min, &[ends[1], hi])];
+            let found = alternative.ends(&mut self.builder, of);
+            for (side, op) in [Op::Max, Op::Min].into_iter().enumerate() {
+                let is_there = self.builder.known(found[side]).is_none_or(|bits| f32::from_bits(bits).is_finite());
+                if is_there && alternative.is_within(side) && ends[side] == form[side] {
+                    ends[side] = found[side];
+                } else if is_there {
+                    ends[side] = self.builder.op(op, &[ends[side], found[side]]);
+                }
+            }
         }
         ends
     }

@@ -18,11 +18,16 @@
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
 
 mod dot;
+mod growth;
+mod monotone;
+mod range;
+mod rounding;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
+pub use monotone::Monotone;
 use std::fmt;
 use unit::UnitVector;
 
@@ -161,6 +166,8 @@ impl FromIterator<Relation> for Relations {
 pub enum Alternative {
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of a value that is monotone in one that it uses several times.
+    Monotone(Monotone),
 }
 
 impl Alternative {
@@ -168,13 +175,23 @@ impl Alternative {
     pub fn sources(&self) -> Vec<Value> {
         match self {
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Monotone(monotone) => monotone.sources(),
         }
     }
 
-    /// Ends of the value; `of` gives those of the sources.
+    /// Whether an end is never wider than that of the interval form, but for what is below 1e-30, so that it takes its place.
+    pub fn is_within(&self, side: usize) -> bool {
+        match self {
+            Alternative::Dot(_) => false,
+            Alternative::Monotone(monotone) => monotone.is_within(side),
+        }
+    }
+
+    /// Ends of the value, infinite where it has none; `of` gives those of the sources.
     pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
             Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Monotone(monotone) => monotone.ends(emit, of),
         }
     }
 }
@@ -228,9 +245,14 @@ pub fn run(
     if relations == Relations::NONE {
         return related;
     }
-    let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
     if relations.has(Relation::Unit) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
+    }
+    if relations.has(Relation::Monotone) {
+        // The last one: it needs to know of which values the ends are not those of their forms.
+        point.bounds = solve(&related.limits);
+        monotone::find(&point, &mut related);
     }
     related
 }

@@ -1,0 +1,369 @@
+//! How values grow with one of those that they are made of: for real numbers, and at compile time.
+//!
+//! Of f(t) there is its *slope* t f'(t), and its *elasticity*, a number E with t f'(t) = E f(t) (the derivative of log f in log t). Both are
+//! ranges that hold for all t of a piece on which t has one sign and for all other operands. Elasticities of products add, which slopes
+//! do not, and slopes of sums add, which elasticities do not. Where f is not 0, one follows from the other. So:
+//!
+//! | f | elasticity | slope |
+//! |---|---|---|
+//! | t | 1 | t |
+//! | independent of t | 0 | 0 |
+//! | a b | E_a + E_b | a S_b + b S_a |
+//! | a / b | E_a − E_b | |
+//! | √a | E_a / 2 | |
+//! | a + b | of one sign: between E_a and E_b, E_b + w (E_a − E_b) with w = a / (a + b) | S_a + S_b |
+//! | a − b ≥ 0 | of a, b ≥ 0: E_a + ρ (E_a − E_b) with ρ = b / (a − b) | S_a − S_b |
+//! | max, min | either | either |
+//! | eᵃ | S_a | |
+//! | log a | | E_a |
+//! | aᵇ | S_b log a + b E_a, and b log a (E_b + E_{log a}) | |
+//!
+//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which falls from 1: (1 + x) log (1 + x) is convex and has
+//! slope 1 at 0. Of max(a, 0) it is E_a, whatever that is below 0: there the maximum and its slope are 0.
+
+use super::range::Range;
+use super::rounding::Error;
+use crate::ir::Op;
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// What it is.
+    pub range: Range,
+    /// `None` where there is no such number, as where f is 0 and its slope is not.
+    pub elasticity: Option<Range>,
+    pub slope: Range,
+    /// How far the float is off.
+    pub error: Error,
+    /// What is added to 1 to make it.
+    pub above_one: Option<(Range, Option<Range>)>,
+}
+
+impl Growth {
+    /// Of what does not depend on t.
+    pub fn independent(range: Range) -> Growth {
+        Growth { range, elasticity: Some(Range::ZERO), slope: Range::ZERO, error: Error::NONE, above_one: None }
+    }
+
+    /// Of t itself.
+    pub fn identity(range: Range) -> Growth {
+        Growth { elasticity: Some(Range::ONE), slope: range, ..Growth::independent(range) }
+    }
+
+    fn is_independent(&self) -> bool {
+        self.slope.is_zero()
+    }
+
+    /// Of an operation's result; `same` says that its two operands are one value. `None` where nothing is known.
+    pub fn apply(op: Op, args: &[Growth], same: bool) -> Option<Growth> {
+        let growth = match (op, args) {
+            (Op::Neg, [a]) => a.neg(),
+            (Op::Abs, [a]) => a.abs(),
+            (Op::Add, [a, b]) => a.add(b),
+            (Op::Sub, [a, b]) => a.add(&b.neg()),
+            (Op::Mul, [a, _]) if same => a.square(),
+            (Op::Mul, [a, b]) => a.mul(b),
+            (Op::Div, [a, b]) if !same => a.div(b)?,
+            (Op::Sqrt, [a]) => a.sqrt()?,
+            (Op::Rsqrt, [a]) => Growth::independent(Range::ONE).div(&a.sqrt()?)?,
+            (Op::Max, [a, b]) => a.max(b),
+            (Op::Min, [a, b]) => a.neg().max(&b.neg()).neg(),
+            (Op::Exp, [a]) => a.exp(1.0),
+            (Op::Exp2, [a]) => a.exp(std::f64::consts::LN_2),
+            (Op::Log, [a]) => a.log(1.0)?,
+            (Op::Log2, [a]) => a.log(std::f64::consts::LN_2)?,
+            (Op::Pow, [a, b]) => a.pow(b)?,
+            (Op::Select, [cond, a, b]) if cond.is_independent() => a.either(b),
+            _ => return None,
+        };
+        Some(growth.settled())
+    }
+
+    /// Elasticity and slope, as each tells of the other.
+    pub fn settled(mut self) -> Growth {
+        if !self.range.has_zero() {
+            let from_slope = self.slope.div(self.range);
+            self.elasticity = Some(self.elasticity.map_or(from_slope, |elasticity| elasticity.meet(from_slope)));
+        }
+        if let Some(elasticity) = self.elasticity {
+            self.slope = self.slope.meet(elasticity.mul(self.range));
+        }
+        self
+    }
+
+    fn neg(&self) -> Growth {
+        Growth { range: self.range.neg(), slope: self.slope.neg(), above_one: None, ..*self }
+    }
+
+    fn abs(&self) -> Growth {
+        if self.range.is_positive() {
+            return *self;
+        }
+        let neg = self.neg();
+        if self.range.is_negative() {
+            neg
+        } else {
+            Growth { range: self.range.abs(), slope: self.slope.hull(neg.slope), ..neg }
+        }
+    }
+
+    fn add(&self, other: &Growth) -> Growth {
+        let (a, b) = (self.range, other.range);
+        let range = a.add(b);
+        let above =
+            |one: &Growth, x: &Growth| (one.range == Range::ONE && one.is_independent()).then_some((x.range, x.elasticity));
+        Growth {
+            range,
+            elasticity: self.elasticity.zip(other.elasticity).and_then(|(e, f)| elasticity_of_sum([a, b], range, [e, f])),
+            slope: self.slope.add(other.slope),
+            error: self.error.of_sum(a, other.error, b, range),
+            above_one: above(self, other).or_else(|| above(other, self)),
+        }
+    }
+
+    fn square(&self) -> Growth {
+        Growth {
+            range: self.range.square(),
+            elasticity: self.elasticity.map(|elasticity| elasticity.scale(2.0)),
+            slope: self.range.mul(self.slope).scale(2.0),
+            error: self.error.of_product(self.range, self.error, self.range),
+            above_one: None,
+        }
+    }
+
+    fn mul(&self, other: &Growth) -> Growth {
+        Growth {
+            range: self.range.mul(other.range),
+            elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.add(b)),
+            slope: self.range.mul(other.slope).add(other.range.mul(self.slope)),
+            error: self.error.of_product(self.range, other.error, other.range),
+            above_one: None,
+        }
+    }
+
+    fn div(&self, other: &Growth) -> Option<Growth> {
+        let range = self.range.div(other.range);
+        (!other.range.has_zero()).then(|| Growth {
+            range,
+            elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.sub(b)),
+            slope: self.slope.sub(range.mul(other.slope)).div(other.range),
+            error: self.error.of_quotient(self.range, other.error, other.range),
+            above_one: None,
+        })
+    }
+
+    fn sqrt(&self) -> Option<Growth> {
+        self.range.is_positive().then(|| Growth {
+            range: self.range.sqrt(),
+            elasticity: self.elasticity.map(|elasticity| elasticity.scale(0.5)),
+            slope: Range::ALL,
+            error: self.error.of_root(self.range),
+            above_one: None,
+        })
+    }
+
+    fn either(&self, other: &Growth) -> Growth {
+        Growth {
+            range: self.range.hull(other.range),
+            elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.hull(b)),
+            slope: self.slope.hull(other.slope),
+            error: self.error.either(other.error),
+            above_one: None,
+        }
+    }
+
+    fn max(&self, other: &Growth) -> Growth {
+        let error = self.error.of_choice(other.error);
+        for (a, b) in [(self, other), (other, self)] {
+            if a.range.hi <= b.range.lo {
+                return Growth { error, ..*b };
+            }
+        }
+        for (a, b) in [(self, other), (other, self)] {
+            if b.range.is_zero() && b.is_independent() {
+                return Growth { range: a.range.max(b.range), slope: a.slope.hull(Range::ZERO), above_one: None, error, ..*a };
+            }
+        }
+        Growth { range: self.range.max(other.range), error, ..self.either(other) }
+    }
+
+    fn exp(&self, unit: f64) -> Growth {
+        Growth {
+            range: self.range.mul(Range::of(unit).hull(Range::of(unit.next_up()))).exp(),
+            elasticity: Some(self.slope.scale(unit)),
+            slope: Range::ALL,
+            error: self.error.of_exponential(self.range, unit),
+            above_one: None,
+        }
+    }
+
+    fn log(&self, unit: f64) -> Option<Growth> {
+        let per_unit = Range::of(unit).hull(Range::of(unit.next_up()));
+        self.range.is_positive().then(|| Growth {
+            range: self.range.log().div(per_unit),
+            elasticity: None,
+            slope: self.elasticity.map_or(Range::ALL, |elasticity| elasticity.div(per_unit)),
+            error: self.error.of_logarithm(self.range, 1.0 / unit),
+            above_one: None,
+        })
+    }
+
+    fn pow(&self, other: &Growth) -> Option<Growth> {
+        if !self.range.is_positive() {
+            return None;
+        }
+        let log = self.range.log();
+        let exponent = other.range.mul(log);
+        let by_slope = self.elasticity.map(|e| other.slope.mul(log).add(other.range.mul(e)));
+        let of_log = match (self.above_one, self.elasticity) {
+            (Some((x, Some(elasticity))), _) if x.is_positive() => Some(elasticity.mul(share_above_one(x))),
+            (_, Some(elasticity)) if !log.has_zero() => Some(elasticity.div(log)),
+            _ => None,
+        };
+        let by_elasticity = other.elasticity.zip(of_log).map(|(e, l)| exponent.mul(e.add(l)));
+        let elasticity = match (by_slope, by_elasticity) {
+            (Some(a), Some(b)) => Some(a.meet(b)),
+            (a, b) => a.or(b),
+        };
+        let error = self.error.of_power(self.range, other.error, other.range, exponent);
+        Some(Growth { range: exponent.exp(), elasticity, slope: Range::ALL, error, above_one: None })
+    }
+}
+
+/// Of a + b, from the terms and their elasticities.
+fn elasticity_of_sum([a, b]: [Range; 2], sum: Range, [e, f]: [Range; 2]) -> Option<Range> {
+    let agree = a.is_positive() && b.is_positive() || a.is_negative() && b.is_negative();
+    if agree {
+        let (a, b) = (a.abs(), b.abs());
+        // The less of a, the less its weight.
+        let weight = |a: f64, b: f64| Range::of(a).div(Range::of(a).add(Range::of(b)));
+        let whole = Range::new(0.0, 1.0);
+        let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.meet(whole);
+        let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }.meet(whole);
+        let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::of(w))));
+        return Some(mean(least.lo).hull(mean(most.hi)).meet(e.hull(f)));
+    }
+    // The greater term, and the other one, which is taken off.
+    let is_first =
+        (a.is_positive() && b.is_negative() && sum.is_positive()) || (a.is_negative() && b.is_positive() && sum.is_negative());
+    let is_second =
+        (b.is_positive() && a.is_negative() && sum.is_positive()) || (b.is_negative() && a.is_positive() && sum.is_negative());
+    let (e, f, off) = match (is_first, is_second) {
+        (true, _) => (e, f, b.abs()),
+        (_, true) => (f, e, a.abs()),
+        _ => return None,
+    };
+    let ratio = off.div(sum.abs());
+    let ratio = Range::new(ratio.lo.max(0.0), ratio.hi.max(0.0));
+    Some(e.add(ratio.mul(e.sub(f))))
+}
+
+/// h of a range of x ≥ 0.
+fn share_above_one(x: Range) -> Range {
+    let above = Range::ONE.add(Range::of(x.hi));
+    let least = if x.hi.is_finite() && x.hi > 1e-6 { Range::of(x.hi).div(above.mul(above.log())).lo } else { 0.0 };
+    // (1 + x) log (1 + x) ≤ x (1 + x).
+    let least = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { least };
+    Range::new(least.clamp(0.0, 1.0), 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::random::Random;
+
+    /// A value in double precision with its slope, and what is said of both.
+    #[derive(Clone, Copy)]
+    struct Pair {
+        value: f64,
+        slope: f64,
+        growth: Growth,
+    }
+
+    impl Pair {
+        fn holds(self) -> Pair {
+            let close = |range: Range, x: f64| {
+                let margin = 1e-9 * (1.0 + x.abs());
+                range.lo - margin <= x && x <= range.hi + margin
+            };
+            assert!(close(self.growth.range, self.value), "{} {:?}", self.value, self.growth);
+            assert!(close(self.growth.slope, self.slope), "{} {:?}", self.slope, self.growth);
+            if let (Some(elasticity), true) = (self.growth.elasticity, self.value.abs() > 1e-6) {
+                assert!(close(elasticity, self.slope / self.value), "{} {:?}", self.slope / self.value, self.growth);
+            }
+            self
+        }
+    }
+
+    fn unary(op: Op, a: Pair) -> Option<Pair> {
+        let (value, derivative) = match op {
+            Op::Neg => (-a.value, -1.0),
+            Op::Abs => (a.value.abs(), a.value.signum()),
+            Op::Sqrt => (a.value.sqrt(), 0.5 / a.value.sqrt()),
+            Op::Rsqrt => (1.0 / a.value.sqrt(), -0.5 / (a.value * a.value.sqrt())),
+            Op::Exp => (libm::exp(a.value), libm::exp(a.value)),
+            Op::Exp2 => (libm::exp2(a.value), libm::exp2(a.value) * std::f64::consts::LN_2),
+            Op::Log => (libm::log(a.value), 1.0 / a.value),
+            _ => (libm::log2(a.value), std::f64::consts::LOG2_E / a.value),
+        };
+        let growth = Growth::apply(op, &[a.growth], false)?;
+        let slope = derivative * a.slope;
+        (value.abs() < 1e12 && slope.is_finite()).then_some(Pair { value, slope, growth })
+    }
+
+    fn binary(op: Op, a: Pair, b: Pair) -> Option<Pair> {
+        let (x, y) = (a.value, b.value);
+        let (value, slope) = match op {
+            Op::Add => (x + y, a.slope + b.slope),
+            Op::Sub => (x - y, a.slope - b.slope),
+            Op::Mul => (x * y, x * b.slope + y * a.slope),
+            Op::Div => (x / y, (a.slope - x / y * b.slope) / y),
+            Op::Max => (x.max(y), if x >= y { a.slope } else { b.slope }),
+            Op::Min => (x.min(y), if x <= y { a.slope } else { b.slope }),
+            _ => (libm::pow(x, y), libm::pow(x, y) * (b.slope * libm::log(x) + y * a.slope / x)),
+        };
+        let growth = Growth::apply(op, &[a.growth, b.growth], false)?;
+        (value.abs() < 1e12 && slope.is_finite()).then_some(Pair { value, slope, growth })
+    }
+
+    #[test]
+    fn slopes_and_elasticities_of_random_functions_are_within_their_ranges() {
+        let mut random = Random::new(17);
+        let mut known = 0;
+        for _ in 0..40_000 {
+            let mut number = |low: f64, high: f64| low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16);
+            let t = number(0.01, 4.0);
+            let source = Growth::identity(Range::new(t * number(0.3, 1.0), t * number(1.0, 3.0)));
+            let mut values = vec![Pair { value: t, slope: t, growth: source }];
+            for constant in [1.0, 0.0, number(-2.0, 2.0)] {
+                values.push(Pair { value: constant, slope: 0.0, growth: Growth::independent(Range::of(constant)) });
+            }
+            let free = number(0.1, 2.0);
+            values.push(Pair { value: free, slope: 0.0, growth: Growth::independent(Range::new(free - 0.1, free + 0.3)) });
+            for _ in 0..8 {
+                let [a, b] = [(); 2].map(|()| *random.pick(&values));
+                let made = match random.below(3) {
+                    0 => unary(*random.pick(&[Op::Neg, Op::Abs, Op::Sqrt, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Log, Op::Log2]), a),
+                    _ => binary(*random.pick(&[Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Pow]), a, b),
+                };
+                let Some(pair) = made else { continue };
+                values.push(pair.holds());
+                known += usize::from(
+                    pair.slope != 0.0 && pair.growth.elasticity.is_some_and(|e| e.is_positive() || e.is_negative()),
+                );
+            }
+        }
+        assert!(known > 20_000, "{known}");
+    }
+
+    #[test]
+    fn powers_of_what_is_above_one_rise_where_the_exponent_falls_with_the_base() {
+        // (1 + t)^(−1/t) rises to 1.
+        let t = Growth::identity(Range::new(1e-20, 8.0));
+        let of = |op, args: &[Growth]| Growth::apply(op, args, false).expect("it is defined");
+        let one = Growth::independent(Range::ONE);
+        let exponent = of(Op::Neg, &[of(Op::Div, &[one, t])]);
+        let power = of(Op::Pow, &[of(Op::Add, &[t, one]), exponent]);
+        assert!(power.slope.is_positive(), "{power:?}");
+    }
+}

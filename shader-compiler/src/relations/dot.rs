@@ -2,7 +2,10 @@
 //! square of how far the boxes of a and b are apart; and it is at least −1, and above that likewise for a and −b.
 //!
 //! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough; for them there are only constants, and
-//! 0 for the lower one where a vector is on the normal's side of the surface.
+//! 0 for the lower one where a vector is on the normal's side of the surface. So it is with the product of a vector with itself. What is
+//! known of products of half vectors with what they are between is better.
+//!
+//! Where a vector is shorter than a unit one, both claims hold all the more.
 //!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
@@ -16,7 +19,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related};
+use super::{Alternative, Guard, Point, Related};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -29,6 +32,8 @@ pub struct Dot {
     limits: [f32; 2],
     /// Whether it is looked at how far the vectors are apart.
     by_distance: bool,
+    /// For which boxes the vectors are unit ones.
+    guards: [Option<Guard>; 2],
 }
 
 /// A product with a sign.
@@ -69,12 +74,14 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
 pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) {
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        if !point.kinds[value.index()] {
+        let is_half = |alternative: &Alternative| matches!(alternative, Alternative::Half(_));
+        if !point.kinds[value.index()] || related.alternatives[value.index()].iter().any(is_half) {
             return;
         }
         let Some(dot) = terms(point.function, *value).and_then(|terms| dot(&point.units, terms, by_distance)) else { return };
         let [least, most] = dot.limits;
-        let limit = Bounds::Float(Floats::between(least, most));
+        let limit = if dot.is_guarded() { Floats::all() } else { Floats::between(least, most) };
+        let limit = Bounds::Float(limit);
         related.add(point, *value, Alternative::Dot(dot), limit);
     });
 }
@@ -93,19 +100,29 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot>
         let most = most(a.slack, b.slack);
         let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(units));
         let least = if is_above && terms.iter().all(|term| !term.minus) { 0.0 } else { -most };
-        let by_distance = by_distance && !a.is_frame() && !b.is_frame();
-        Some(Dot { terms, limits: [least, most], by_distance })
+        let by_distance = by_distance && !a.is_frame() && !b.is_frame() && a != b;
+        Some(Dot { terms, limits: [least, most], by_distance, guards: [a.guard, b.guard] })
     })
 }
 
 impl Dot {
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
-        self.terms.iter().flat_map(|term| term.factors).collect()
+        let guards = self.guards.iter().flatten().map(|guard| guard.value);
+        self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
+    }
+
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guards.iter().any(Option::is_some)
     }
 
     /// Ends by the distance of the vectors, or constants.
     pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        let ends = self.unguarded(emit, &of);
+        self.guards.iter().flatten().fold(ends, |ends, guard| guard.guarded(emit, &of, ends))
+    }
+
+    fn unguarded<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         let [least, most] = self.limits.map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
@@ -134,7 +151,7 @@ impl Dot {
 }
 
 /// How far two intervals are apart, the second one negated if so; where one is a number, with a sign.
-fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
+pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
     let apart = if minus { Op::Add } else { Op::Sub };
     for ([lo, hi], [number, other]) in [(a, b), (b, a)] {
         if number == other {

@@ -5,14 +5,14 @@
 //!
 //! For real numbers, |a + b|² = 2|a|² + 2|b|² − |a − b|²: at most 4 less the square of how far the boxes of a and b are apart, and at
 //! least 4 less the square of how far their members are apart at most ([`Length`]). So it is also where a + b is turned into the frame, and
-//! for x² + y² + max(z², ε), which is at most ε more.
+//! for x² + y² + max(z², ε), which is at most ε more. It takes some fifty instructions, so it is looked at only for sums of squares that
+//! are used more than once: there bounds get tighter by it than by the same in a single factor.
 //!
 //! Let ||a|²−1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. In floats, a + b is off by u times each component, |a + b|² by 2.01u of it and so is
 //! its sum of squares by 3.01u more: together, with |a + b|² < 4.0001, by 20.2u. The square of the distance, of six operations each rounded
 //! once on the way to a term, is off by 5.01u of itself: 20.1u where it is at most 4.0001, as it is where it tells something. The last
 //! difference is off by 4.1u. So C = 4 ± (2α + 2β + 46u). Turned into the frame, whose QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see `unit`),
-//! |a + b|² changes by 97u more, and the dot products in floats, each off by 3.02u · 2.0001, change |a + b| by 10.6u and its square by 43u:
-//! 140u.
+//! |a + b|² changes by 97u more, and the dot products in floats, each off by 3.02u · 2.0001, or those of a and b and their sum, by 8.1u, change |a + b| by 14.1u and its square by 57u: 154u.
 //!
 //! # Vectors divided by their length
 //!
@@ -41,6 +41,7 @@ use super::unit::UnitVector;
 use super::{Alternative, Guard, Point, Related};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
+use crate::passes::factor::uses;
 
 /// u.
 const U: f64 = 1.0 / (1 << 24) as f64;
@@ -130,7 +131,8 @@ struct HalfVector {
 
 /// Finds sums of unit vectors, and unit vectors that were divided by their length, which are told from now on.
 pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
-    let divided = divided(point, related);
+    let mut uses = uses(point.function);
+    let divided = divided(point, &uses, related);
     let mut halves = vec![];
     for (divisor, quotients) in &divided {
         let of = |k: usize| {
@@ -150,23 +152,33 @@ pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
         let Some(terms) = terms(point.function, value) else { return };
         if let Some(half) = halves.iter().find_map(|vector| Half::new(point.function, &terms, vector)) {
             related.add(point, value, Alternative::Half(half), Bounds::Float(Floats::all()));
+            // What its terms come to is of no account.
+            terms.iter().flat_map(|term| term.factors).for_each(|factor| {
+                let count = &mut uses[factor.index()];
+                *count = count.saturating_sub(1);
+            });
         }
     });
+    for (divisor, quotients) in &divided {
+        for &[component, value] in quotients.iter().filter(|[_, value]| uses[value.index()] > 0) {
+            let part = Part::new(point, component, divisor);
+            let most = 1.0 + 2.0 * MARGIN;
+            let limit = if part.is_guarded() { Floats::all() } else { Floats::between(-most, most) };
+            related.add(point, value, Alternative::Part(part), Bounds::Float(limit));
+        }
+    }
 }
 
-/// Adds what is known of sums of unit vectors and of components of vectors that were divided by their length; gives these, before and
-/// after, by what they were divided by.
-fn divided(point: &Point<'_>, related: &mut Related) -> Vec<(Divisor, Vec<[Value; 2]>)> {
+/// Adds what is known of sums of unit vectors; gives components of vectors that were divided by their length, before and after, by what
+/// they were divided by.
+fn divided(point: &Point<'_>, uses: &[u32], related: &mut Related) -> Vec<(Divisor, Vec<[Value; 2]>)> {
     let mut divided: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
     point.for_each_operation(|value, scope| {
-        if let Some(length) = Length::new(point, value, scope) {
+        if let Some(length) = Length::new(point, value, scope).filter(|_| uses[value.index()] > 1) {
             let limit = Bounds::Float(Floats::between(f32::NEG_INFINITY, length.limits[1]));
             related.add(point, value, Alternative::Length(length), limit);
         }
         let Some((component, divisor)) = quotient(point, value) else { return };
-        let part = Part::new(point, component, &divisor);
-        let limit = if part.is_guarded() { Floats::all() } else { Floats::between(-1.0 - 2.0 * MARGIN, 1.0 + 2.0 * MARGIN) };
-        related.add(point, value, Alternative::Part(part), Bounds::Float(limit));
         match divided.iter_mut().find(|(other, _)| *other == divisor) {
             Some((_, parts)) => parts.push([component, value]),
             None => divided.push((divisor, vec![[component, value]])),
@@ -326,18 +338,38 @@ impl Between {
             return Some(Between { units, turned: false });
         }
         let frame: Vec<_> = point.units.iter().filter(|unit| unit.is_frame()).collect();
-        let turned: Vec<_> = parts
-            .iter()
-            .map(|&part| {
-                let terms = terms(point.function, part)?;
-                frame.iter().enumerate().find_map(|(k, axis)| Some((k, across(&terms, axis.parts)?)))
-            })
-            .collect::<Option<_>>()?;
-        let [(i, sum), (j, second), (k, third)] = turned[..] else { return None };
-        let differ = i != j && j != k && k != i;
-        let units = (differ && sum == second && sum == third).then(|| added(point, sum))??;
+        let along = |part: Value| {
+            frame.iter().enumerate().find_map(|(k, axis)| Some((k, addends_across(point.function, part, axis.parts)?)))
+        };
+        let [(i, addends), (j, second), (k, third)] = [along(parts[0])?, along(parts[1])?, along(parts[2])?];
+        if i == j || j == k || k == i || [second, third].iter().any(|other| (0..3).any(|k| !is_pair(other[k], addends[k]))) {
+            return None;
+        }
+        let units = summed(point, |a, b| (0..3).all(|k| is_pair(addends[k], [a.parts[k], b.parts[k]])))?;
         Some(Between { units, turned: true })
     }
+}
+
+/// What two vectors have for components whose sum is multiplied with another, by one dot product or two.
+fn addends_across(function: &Function, part: Value, axis: [Value; 3]) -> Option<[[Value; 2]; 3]> {
+    let other = |value: Value| across(&terms(function, value)?, axis);
+    if let Some([x, y, z]) = other(part) {
+        return Some([addends(function, x)?, addends(function, y)?, addends(function, z)?]);
+    }
+    let [a, b] = addends(function, part)?;
+    let (a, b) = (other(a)?, other(b)?);
+    Some([0, 1, 2].map(|k| [a[k], b[k]]))
+}
+
+fn addends(function: &Function, sum: Value) -> Option<[Value; 2]> {
+    match function.operation(sum)? {
+        (Op::Add, &[a, b]) => Some([a, b]),
+        _ => None,
+    }
+}
+
+fn is_pair([a, b]: [Value; 2], pair: [Value; 2]) -> bool {
+    pair == [a, b] || pair == [b, a]
 }
 
 /// The other vector of a dot product with one.
@@ -355,20 +387,16 @@ fn across(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
 
 /// The unit vectors of which three values, in any order, are the sum, component by component.
 fn added(point: &Point<'_>, parts: [Value; 3]) -> Option<[UnitVector; 2]> {
-    let sums: Vec<_> = parts
-        .iter()
-        .map(|&part| match point.function.operation(part)? {
-            (Op::Add, &[a, b]) => Some([a, b]),
-            _ => None,
-        })
-        .collect::<Option<_>>()?;
-    let candidates: Vec<_> = point.units.iter().filter(|unit| unit.guard.is_none() && !unit.short).collect();
-    let is_sum = |a: &UnitVector, b: &UnitVector| {
-        let has = |k: usize| sums.iter().any(|sum| *sum == [a.parts[k], b.parts[k]] || *sum == [b.parts[k], a.parts[k]]);
-        (0..3).all(has)
-    };
-    candidates.iter().enumerate().find_map(|(k, a)| {
-        let b = candidates[k + 1..].iter().find(|b| is_sum(a, b))?;
+    let [x, y, z] = parts.map(|part| addends(point.function, part));
+    let sums = [x?, y?, z?];
+    summed(point, |a, b| (0..3).all(|k| sums.iter().any(|sum| is_pair(*sum, [a.parts[k], b.parts[k]]))))
+}
+
+/// Two vectors that certainly are unit ones, of which something is the sum.
+fn summed(point: &Point<'_>, is_sum: impl Fn(&UnitVector, &UnitVector) -> bool) -> Option<[UnitVector; 2]> {
+    let units: Vec<_> = point.units.iter().filter(|unit| unit.guard.is_none() && !unit.short).collect();
+    units.iter().enumerate().find_map(|(k, a)| {
+        let b = units[k + 1..].iter().find(|b| is_sum(a, b))?;
         Some([**a, **b])
     })
 }
@@ -381,7 +409,7 @@ impl Length {
         if !a.parts.iter().chain(&b.parts).all(|part| scope[part.index()]) {
             return None;
         }
-        let slack = 2.0 * (a.slack + b.slack) + if turned { 186.0 * U } else { 46.0 * U };
+        let slack = 2.0 * (a.slack + b.slack) + if turned { 200.0 * U } else { 46.0 * U };
         let raised: f64 = squares.iter().map(|square| f64::from(square.floor)).sum();
         let limits = [((4.0 - slack) as f32).next_down(), ((4.0 + slack + 1.01 * raised) as f32).next_up()];
         Some(Length { a: a.parts, b: b.parts, limits })
@@ -521,7 +549,8 @@ mod tests {
 
     #[test]
     fn half_vectors_are_within_the_ends() {
-        let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (s: f32, t: f32, p: f32, q: f32, r: f32, n: f32) {
+        let text =
+            "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (s: f32, t: f32, p: f32, q: f32, r: f32, n: f32, o: f32) {
             %0 = add a, x
             %1 = add y, b
             %2 = add c, z
@@ -550,12 +579,13 @@ mod tests {
             %25 = mul %11, b
             %26 = add %25, %24
             %27 = add %16, %26
-            return %7, %9, %18, %23, %27, %13
+            %28 = sqrt %9
+            return %7, %9, %18, %23, %27, %13, %28
         }";
         let mut random = Random::new(37);
         for nan in NAN {
             let bounders = [Relations::NONE, half()].map(|relations| Bounder::new(text, &axes(2), relations, nan));
-            let mut narrower = [0; 6];
+            let mut narrower = [0; 7];
             for _ in 0..20_000 {
                 let a = nearly_unit(&mut random, None);
                 let near = *random.pick(&[None, Some(a), Some(a.map(|x| -x))]);

@@ -17,7 +17,7 @@
 //!   limit without an alternative, unless the form's own ends are within it.
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
 //!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
-//! - What an alternative needs is in scope where the value is defined ([`Point::for_each_operation`]).
+//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
 mod half;

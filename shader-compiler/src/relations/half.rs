@@ -487,7 +487,7 @@ impl Half {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bounder, around, axes, compare, nearly_unit};
+    use super::super::materials::{Bounder, around, axes, compare, nearly_unit};
     use super::super::{Relation, Relations};
     use crate::bounding::Frame;
     use crate::interval::Nan;

@@ -23,7 +23,7 @@ mod dot;
 mod half;
 mod squares;
 #[cfg(test)]
-mod testing;
+mod materials;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};

@@ -161,7 +161,7 @@ fn square<E: Emit<Value: PartialEq>>(emit: &mut E, [lo, hi]: [E::Value; 2], posi
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{around, axes, compare, nearly_unit, related};
+    use super::super::materials::{around, axes, compare, nearly_unit, related};
     use super::super::{Alternative, Relation, Relations};
     use crate::bounding::Frame;
     use crate::interpreter;

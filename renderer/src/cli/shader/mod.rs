@@ -6,8 +6,10 @@ mod csv;
 mod eval;
 mod evaluator;
 mod files;
+mod inputs;
 mod list;
 mod preview;
+mod remarks;
 mod show;
 mod values;
 

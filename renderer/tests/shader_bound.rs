@@ -307,9 +307,9 @@ fn tables_give_what_single_boxes_give() {
 fn wrong_boxes_name_the_remedy() {
     let place = Place::new(&lobe());
     let cases: [(&str, &[&str], &[&str]); 19] = [
-        ("0,0,1e60", &[], &["`z`: `1e60` is not a number that 32 bits hold"]),
-        ("0,0,0..1e60", &["--ranges", "paper"], &["`z`: `1e60` is not a number that 32 bits hold"]),
-        ("0,0,1", &["--set", "ks=0..1e60"], &["`ks`: `1e60` is not a number that 32 bits hold"]),
+        ("0,0,1e60", &[], &["`z`: `1e60` is too large for a float"]),
+        ("0,0,0..1e60", &["--ranges", "paper"], &["`z`: `1e60` is too large for a float"]),
+        ("0,0,1", &["--set", "ks=0..1e60"], &["`ks`: `1e60` is too large for a float"]),
         ("0,0,0.1..0.2..0.3", &[], &["`z`: `0.1..0.2..0.3` has more than two ends", "0.2..0.4"]),
         ("0,0,1", &["--set", "ks=0..1..2"], &["`ks`: `0..1..2` has more than two ends"]),
         ("0,0,0.9..0.8", &[], &["0.9 is above", "0.8", "comes first"]),

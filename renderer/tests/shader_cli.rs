@@ -267,7 +267,7 @@ fn values_may_be_given_in_many_ways() {
 fn wrong_values_name_the_remedy() {
     let place = Place::new(LOBE);
     let cases: [(&[&str], &[&str]); 16] = [
-        (&["--set", "kd=1e60"], &["`kd`: `1e60` is not a number that 32 bits hold", "[0, 1]"]),
+        (&["--set", "kd=1e60"], &["`kd`: `1e60` is too large for a float", "[0, 1]"]),
         (&[], &["`kd` has no value", "--set kd="]),
         (&["--set", "kd.r=0.5"], &["`kd.y` has no value"]),
         (&["--set", "kd=2"], &["out of range", "[0, 1]"]),
@@ -292,7 +292,7 @@ fn wrong_values_name_the_remedy() {
         place.shader("eval", wrong).assert().code(2);
     }
     let far = place.shader("eval", &["--wi", "0,0,1e60", "--wo", "0,0,1", "--set", "kd=0"]).assert().code(2);
-    far.stderr(contains("`z`: `1e60` is not a number that 32 bits hold"));
+    far.stderr(contains("`z`: `1e60` is too large for a float"));
     place.shader("eval", &["--csv", "a.csv", "--wi", "0,0,1"]).assert().code(2).stderr(contains("--csv"));
 }
 

@@ -16,13 +16,22 @@ where
     }
 }
 
+/// Why a text is no float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoFloat {
+    /// What is wrong, to stand behind the text.
+    pub what: &'static str,
+    /// The remedy.
+    pub help: &'static str,
+}
+
 /// Parses a float. Infinity is one by its name, but no number that is merely too large is.
-///
-/// *Errors*: what the text is not.
-pub fn float(text: &str) -> Result<f32, &'static str> {
-    let x: f32 = text.parse().map_err(|_| "a number")?;
+pub fn float(text: &str) -> Result<f32, NoFloat> {
+    const TEXT: NoFloat = NoFloat { what: "is not a number", help: "write it as in 0.5, -1 or 2e-3" };
+    const LARGE: NoFloat = NoFloat { what: "is too large for a float", help: "the largest is 3.4028235e38" };
+    let x: f32 = text.parse().map_err(|_| TEXT)?;
     let is_named = text.contains(['i', 'I']);
-    if x.is_infinite() && !is_named { Err("a number that 32 bits hold: the greatest is 3.4028235e38") } else { Ok(x) }
+    if x.is_infinite() && !is_named { Err(LARGE) } else { Ok(x) }
 }
 
 #[cfg(test)]
@@ -48,8 +57,10 @@ mod tests {
         assert_eq!(float("-2e-3"), Ok(-0.002));
         assert_eq!(float("3.4028235e38"), Ok(f32::MAX));
         assert_eq!((float("inf"), float("-Infinity")), (Ok(f32::INFINITY), Ok(f32::NEG_INFINITY)));
-        assert!(float("1e60").unwrap_err().contains("3.4028235e38") && float("-1e39").is_err());
-        assert_eq!(float("x"), Err("a number"));
+        for large in ["1e60", "-1e39", "3.41e38"] {
+            assert_eq!(float(large).unwrap_err().what, "is too large for a float", "{large}");
+        }
+        assert_eq!(float("x").unwrap_err().what, "is not a number");
         assert!(float("nan").is_ok_and(f32::is_nan));
     }
 }

@@ -47,8 +47,8 @@ Boxes of inputs are drawn at random, the same ones each time; textures are smoot
 
 The bars, and the picture of --svg, tell what each optimization saves, for isoward and ashikhmin or
 the shaders given. They are of upper bounds that propagate NaN, over light directions and over all
-inputs, as in the first tables; --sides, --nan, --inputs, --frame, --ranges and --target change
-that as they change the tables.";
+inputs, under the conditions of the first tables; --sides, --nan, --inputs, --frame, --ranges and
+--target choose others.";
 
 /// The shaders of Clarberg et al. 2010.
 const SIX: [&str; 6] = ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];

@@ -20,7 +20,7 @@ Examples:
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1
   lightbound shader eval ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1,0.2,0.3 --set alpha_x=0.1
   lightbound shader eval ward.wgsl --csv points.csv -o values.csv --set kd.r=0.5
-  lightbound shader eval parquet.wgsl --texture wood=wood.png --wi 0,0.6,0.8 --wo 0,0,1 --set uv=0.25,0.5
+  lightbound shader eval parquet.wgsl --texture wood=w.png --wi 0,0.6,0.8 --wo 0,0,1 --set uv=0.25
 
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name:
 kd for all components, kd.r or kd.x for one. Lines that are empty or begin with # are skipped.

@@ -53,8 +53,8 @@ impl Remarks {
             console::warn(&format!("wo.z is not above 0 {}: a one-sided material is black from behind", rows(self.behind)));
         }
         if self.capped > 0 {
-            let all = if self.kind == Kind::Intervals { " for all that is in the box" } else { "" };
-            console::warn(&format!("a loop did not end{all} and was cut off {}", rows(self.capped)));
+            let did_not = if self.kind == Kind::Numbers { "did not end" } else { "may not end somewhere in the box" };
+            console::warn(&format!("a loop {did_not} and was cut off {}", rows(self.capped)));
         }
         if self.unknown > 0 {
             let hint = "a smaller box tells more, or --nan suppress where NaN propagates";

@@ -4,7 +4,7 @@
 //! `.x .y .z .w`. Where intervals are taken, a value is a number or `LO..HI`.
 
 use crate::cli::console::count;
-use crate::cli::numbers::float;
+use crate::cli::numbers::{NoFloat, float};
 use lightbound::material::parameters::takes;
 use lightbound::scene::diagnostics::did_you_mean;
 use lightbound_shader::{Parameter, Scalar};
@@ -159,10 +159,9 @@ pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
 
 /// The bits of a component of a direction.
 pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
-    float(text.trim()).map(f32::to_bits).map_err(|what| Wrong {
-        message: format!("`{name}`: `{text}` is not {what}"),
-        help: "write it as in 0.5, -1 or 2e-3".into(),
-    })
+    float(text.trim())
+        .map(f32::to_bits)
+        .map_err(|NoFloat { what, help }| Wrong { message: format!("`{name}`: `{text}` {what}"), help: help.into() })
 }
 
 /// Parses `X,Y,Z`, a direction.
@@ -217,13 +216,14 @@ pub fn reversed(name: &str, low: &str, high: &str) -> Wrong {
 /// A value as bits and as a number.
 pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     let name = &parameter.name;
-    let not = |what: &str| Wrong {
-        message: format!("`{name}`: `{text}` is not {what}"),
+    let wrong = |what: &str| Wrong {
+        message: format!("`{name}`: `{text}` {what}"),
         help: format!("`{name}` takes {}", takes(parameter)),
     };
+    let not = |what: &str| wrong(&format!("is not {what}"));
     // Each type reads its own text: a float by way of a double would be rounded twice.
     let (bits, value) = match parameter.scalar {
-        Scalar::F32 => float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(not),
+        Scalar::F32 => float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what)),
         Scalar::I32 => text.parse().map(|i: i32| (i as u32, f64::from(i))).map_err(|_| not("a whole number that 32 bits hold")),
         Scalar::U32 => {
             text.parse().map(|i: u32| (i, f64::from(i))).map_err(|_| not("a whole number, 0 or more, that 32 bits hold"))

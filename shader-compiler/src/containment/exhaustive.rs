@@ -43,7 +43,7 @@ impl Windows {
             Type::F32 => Bounds::Float(Floats { nan: false, ..Floats::all() }),
             ty => Bounds::all(ty),
         };
-        let subject = Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds }]);
+        let subject = Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }]);
         let compile = |function: &Function| {
             Kernel::compile(&arena, &passes::lower(function), target).expect("the best target is available")
         };

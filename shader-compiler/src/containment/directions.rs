@@ -1,4 +1,4 @@
-//! Boxes of directions and members that meet the precondition of related bounds ([`Axis`](crate::relations::Axis)): unit vectors, some
+//! Boxes of directions and members that meet the precondition of related bounds ([`Axis`]): unit vectors, some
 //! as long or as short as they may be.
 //!
 //! Boxes are made around a member, so that they have one: bounding boxes of cones of all sizes, some floats, one vector, slabs, boxes of
@@ -9,15 +9,17 @@ use super::boxes::{ordered, rank, signed_zero, unrank};
 use crate::analysis::Floats;
 use crate::ir::random::Random;
 use crate::lift::Input;
-use crate::relations::{SLACK, UNIT};
+use crate::relations::{Axis, SLACK, UNIT};
 
 /// Which inputs are unit vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors {
     /// Three inputs each.
     vectors: Vec<[usize; 3]>,
-    /// Which of the vectors are the frame.
+    /// Which of the vectors are the frame, the normal first.
     frame: Vec<usize>,
+    /// Which are on the normal's side.
+    above: Vec<usize>,
 }
 
 type Vector = [f32; 3];
@@ -34,9 +36,9 @@ impl Vectors {
             inputs.iter().position(is_it).expect("all components are inputs")
         };
         let vectors: Vec<_> = (0..count).map(|vector| [0, 1, 2].map(|component| part(vector, component))).collect();
-        let is_frame = |vector: &usize| axis(&inputs[vectors[*vector][0]]).is_some_and(|axis| axis.frame);
-        let frame = (0..count).filter(is_frame).collect();
-        Vectors { vectors, frame }
+        let those = |is: fn(Axis) -> bool| (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(is)).collect();
+        let (frame, above) = (those(|axis| axis.frame), those(|axis| axis.above));
+        Vectors { vectors, frame, above }
     }
 
     /// Whether there are none.
@@ -58,7 +60,16 @@ impl Vectors {
 
     fn are_units(&self, vectors: &[Vector]) -> bool {
         let pairs = self.frame.iter().enumerate().flat_map(|(k, &u)| self.frame[..k].iter().map(move |&v| (u, v)));
-        vectors.iter().all(is_unit) && pairs.into_iter().all(|(u, v)| dot(&vectors[u], &vectors[v]).abs() <= MOST)
+        vectors.iter().all(is_unit)
+            && pairs.into_iter().all(|(u, v)| dot(&vectors[u], &vectors[v]).abs() <= MOST)
+            && self.above.iter().all(|&v| self.is_above(&vectors[v], vectors))
+    }
+
+    /// Whether a vector is on the normal's side, in whatever order products are summed.
+    fn is_above(&self, v: &Vector, vectors: &[Vector]) -> bool {
+        let Some(&normal) = self.frame.first() else { return v[2] >= 0.0 };
+        let [x, y, z] = [0, 1, 2].map(|k| v[k] * vectors[normal][k]);
+        [x + y + z, y + z + x, z + x + y].into_iter().all(|sum| sum >= 0.0)
     }
 
     /// Replaces the ends of directions by those of boxes with unit vectors, and the directions of rows by such; leaves all as it is where
@@ -99,6 +110,9 @@ impl Vectors {
                 let mirrored = self.mirrored(random, other, &vectors);
                 near(random, mirrored)
             };
+            if self.above.contains(&vector) && !self.is_above(&rounded(v), &vectors) {
+                v = v.map(|x| -x);
+            }
             for (x, &part) in std::iter::zip(&mut v, &self.vectors[vector]) {
                 if !inputs[part].bounds.floats().contains(*x as f32) {
                     *x = -*x;
@@ -374,10 +388,9 @@ fn within(random: &mut Random, floats: &Floats, ends: [f32; 2], x: f32) -> [f32;
 mod tests {
     use super::*;
     use crate::analysis::Bounds;
-    use crate::relations::Axis;
 
     fn inputs(vectors: usize, spans: usize) -> Vec<Input> {
-        let axis = |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2 };
+        let axis = |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2, above: k / 3 == 1 };
         let input = |k| {
             let low = if vectors == 2 && k == 5 { 0.0 } else { -UNIT };
             Input { interval: k / 3 < spans, bounds: Bounds::Float(Floats::between(low, UNIT)), axis: Some(axis(k)) }

@@ -14,14 +14,14 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let mut builder = Builder::new("patterns", Rules::Exact);
     let in_world = random.once_in(3);
     let names: &[&str] = if in_world { &["wi", "wo", "n", "t", "b"] } else { &["wi", "wo"] };
-    let (mut inputs, all) = (vec![], random.once_in(2));
+    let (mut inputs, all, one_sided) = (vec![], random.once_in(2), random.once_in(2));
     let mut vectors: Vec<Vector> = vec![];
     for (vector, name) in names.iter().enumerate() {
         vectors.push(["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
-        let low = if !in_world && random.once_in(2) { 0.0 } else { -UNIT };
+        let low = if !in_world && (random.once_in(2) || vector == 1 && one_sided) { 0.0 } else { -UNIT };
         for component in 0..3 {
             let bounds = Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
-            let axis = Axis { vector, component, frame: vector >= 2 };
+            let axis = Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
             inputs.push(Input { interval: all || vector == 0, bounds, axis: Some(axis) });
         }
     }

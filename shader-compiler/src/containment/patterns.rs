@@ -1,5 +1,5 @@
 //! Random functions of unit vectors, made of what relations look for: dot products, sums of squares, half vectors, quotients, products,
-//! order, and what grows with a value that it uses several times, each in some of the ways in which shaders write it.
+//! odd powers, order, and what grows with a value that it uses several times, each in some of the ways in which shaders write it.
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::random::Random;
@@ -122,15 +122,15 @@ impl Maker<'_> {
     }
 
     fn pattern(&mut self) {
-        let made = match self.random.below(18) {
+        let made = match self.random.below(19) {
             0..3 => self.dot(),
             3..6 => self.squares(),
             6 | 7 => self.half(),
             8 | 9 => self.order(),
             10 => self.branch(),
             11 | 12 => self.quotient(),
-            13 => self.product(),
-            14 | 15 => self.monotone(),
+            13 | 14 => self.product(),
+            15 | 16 => self.monotone(),
             _ => self.mixed(),
         };
         self.floats.push(made);
@@ -306,13 +306,22 @@ impl Maker<'_> {
         self.op(Op::Div, &[over, sum])
     }
 
-    /// A product of x and c − x.
+    /// A product of x and c − x, or of x alone.
     fn product(&mut self) -> Value {
         let (x, c) =
             (self.float(), if self.random.once_in(3) { self.numbers[1] } else { self.constant(&[1.0, 1.0, 2.0, 0.5]) });
-        if self.random.once_in(4) {
-            let square = self.square(x);
-            return self.op(Op::Sub, &[x, square]);
+        match self.random.below(6) {
+            0 => {
+                let square = self.square(x);
+                return self.op(Op::Sub, &[x, square]);
+            }
+            1 | 2 => {
+                // An odd power.
+                let square = self.square(x);
+                let even = if self.random.once_in(2) { self.square(square) } else { square };
+                return self.either(Op::Mul, even, x);
+            }
+            _ => {}
         }
         let rest = self.op(Op::Sub, &[c, x]);
         self.either(Op::Mul, x, rest)

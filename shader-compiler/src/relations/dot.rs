@@ -3,7 +3,7 @@
 //!
 //! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
 //! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
-//! of its length if that is a number. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
 //!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
@@ -77,7 +77,7 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.limit(*value, &limit(dot.most));
-        } else if a.is_frame() || b.is_frame() {
+        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
             let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
             let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {

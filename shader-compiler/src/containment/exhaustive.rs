@@ -97,7 +97,7 @@ impl Windows {
     }
 
     /// Checks all windows of 1 and of 2 words that start at `count` words from `start` on; gives the results of these words.
-    pub fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> Results {
+    fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> Results {
         let [first, last] = ends(&self.subject);
         let first = first + start as i64;
         self.ranks.reshape(1, count);

@@ -46,6 +46,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, CompileError, Kernel};
 use crate::lift::{self, Input, Lifted, Options, Sides};
 use crate::passes;
+use crate::relations::{Axis, UNIT};
 use crate::target::Target;
 use crate::texture::Texture;
 
@@ -79,9 +80,6 @@ pub enum Ranges {
     /// minus sign, not even that of −0.
     Paper,
 }
-
-/// |v| of a unit vector is at most that: ||v|² − 1| ≤ 2⁻²¹.
-const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
 
 /// The integrand s of a material as a point shader, and what its inputs are.
 #[derive(Clone, Debug)]
@@ -124,11 +122,18 @@ impl Integrand {
             _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
         });
         let all = directions.chain(parameters);
-        let described = all.zip(&self.point.inputs).map(|(bounds, port)| {
+        let described = all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
             let interval = spans == Spans::All || port.name.starts_with("wi.");
-            Input { interval, bounds }
+            Input { interval, bounds, axis: self.axis(input) }
         });
         described.collect()
+    }
+
+    /// The unit vector that an input is part of: directions come first, then the frame.
+    fn axis(&self, input: usize) -> Option<Axis> {
+        let vectors = if self.frame == Frame::World { 5 } else { 2 };
+        let vector = input / 3;
+        (vector < vectors).then_some(Axis { vector, component: input % 3, frame: vector >= 2 })
     }
 
     /// The bounding shader of s.

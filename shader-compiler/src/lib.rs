@@ -134,6 +134,7 @@ pub mod kernel;
 pub mod lift;
 pub mod math;
 pub mod passes;
+pub mod relations;
 pub mod scattering;
 pub mod target;
 pub mod texture;

@@ -123,7 +123,7 @@ fn loops_end_at_the_cap() {
         return %0
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)) };
+    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)), axis: None };
     // Members end after 60 rounds at most.
     let subject = Subject::new("loop".to_owned(), point, vec![input(1e-9, 1.0), input(0.0, 1.0)]);
     for cap in [1, 5, 1000] {
@@ -150,7 +150,7 @@ fn loops_that_are_given_up_hide_no_nan() {
         return %0
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)) };
+    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)), axis: None };
     let subject = Subject::new("loop".to_owned(), point, vec![input]);
     for cap in [1, 3, 1000] {
         let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 100, MEMBERS);
@@ -173,7 +173,7 @@ fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
         return %1
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)) };
+    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)), axis: None };
     let subject = Subject::new("loop".to_owned(), point, vec![input; 3]);
     let infinity = [f32::INFINITY.to_bits(); 2];
     let members = [7.0f32, 1.0].map(|a| vec![a.to_bits(), infinity[0], infinity[0]]).to_vec();

@@ -273,7 +273,7 @@ mod tests {
         let all = [Bounds::all(Type::F32), Bounds::Float(odd), Bounds::all(Type::I32), Bounds::all(Type::Bool)];
         let unit = [Bounds::Float(Floats::between(-1.5, 1.5)); 3];
         let inputs: Vec<_> =
-            all.iter().chain(&unit).enumerate().map(|(k, &bounds)| Input { interval: k != 4, bounds }).collect();
+            all.iter().chain(&unit).enumerate().map(|(k, &bounds)| Input { interval: k != 4, bounds, axis: None }).collect();
         let names = ["a", "b", "c", "d", "w.x", "w.y", "w.z"];
         let ports: Vec<_> = std::iter::zip(names, &inputs)
             .map(|(name, input)| {

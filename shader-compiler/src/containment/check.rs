@@ -11,6 +11,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
 use crate::passes;
+use crate::relations::Relations;
 use crate::target::Target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -57,7 +58,7 @@ impl<'a> Checker<'a> {
                 let naive = variants.len();
                 for tracking in [Some(Tracking::NONE), Some(Tracking::ALL), partly(seed).filter(|_| sides == Sides::Both)] {
                     let Some(tracking) = tracking else { continue };
-                    let options = Options { sides, nan, tracking, valid_ranges: false, loop_cap };
+                    let options = Options { sides, nan, tracking, valid_ranges: false, relations: Relations::NONE, loop_cap };
                     let lifted = lift::run(&subject.point, &subject.inputs, &subject.outputs, &options);
                     debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
                     let kernel = compile(&lifted.function);

@@ -279,7 +279,7 @@ fn subject(op: Op) -> Subject {
         Type::F32 => Bounds::Float(Floats { nan: false, ..Floats::all() }),
         ty => Bounds::all(ty),
     };
-    Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds }])
+    Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }])
 }
 
 /// Its bounding functions: naive ones, then optimized ones, of all [modes](MODES).

@@ -139,6 +139,7 @@ fn random_inputs(random: &mut Random, ports: &[Port]) -> Vec<Input> {
     let inputs = ports.iter().enumerate().map(|(k, port)| Input {
         interval: k == first || !random.once_in(3),
         bounds: if known == 0 { Bounds::all(port.ty) } else { random_bounds(random, port.ty) },
+        axis: None,
     });
     inputs.collect()
 }

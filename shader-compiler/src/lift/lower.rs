@@ -17,6 +17,7 @@ use crate::ir::builder::cost_of;
 use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+use crate::relations::Related;
 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
@@ -34,6 +35,8 @@ pub struct Known<'a> {
     pub tests: &'a [Tests],
     /// Whose operations test nothing, because the end of their result that is needed tells of a NaN.
     pub telling: &'a [bool],
+    /// What relations say.
+    pub related: &'a Related,
 }
 
 /// Writes the bounding shader; says how each operation on intervals was lowered.
@@ -248,6 +251,7 @@ impl Lowering<'_> {
         if self.known.telling[value.index()] {
             self.met = met;
         }
+        let ends = self.tightened(value, ends);
         self.set(value, ends);
         let tests = self.known.tests[value.index()].tested;
         for (tested, side, infinity) in [(tests.lo, 0, f32::NEG_INFINITY), (tests.hi, 1, f32::INFINITY)] {
@@ -259,6 +263,20 @@ impl Lowering<'_> {
             }
         }
         self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
+    }
+
+    /// What is both within the ends of a value's interval form and within those that relations give.
+    fn tightened(&mut self, value: Value, mut ends: Ends) -> Ends {
+        let related = self.known.related;
+        for alternative in &related.alternatives[value.index()] {
+            for source in alternative.sources() {
+                self.ends(source);
+            }
+            let of = |source: Value| self.ends[source.index()].expect("it was asked for");
+            let [lo, hi] = alternative.ends(&mut self.builder, of);
+            ends = [self.builder.op(Op::Max, &[ends[0], lo]), self.builder.op(Op::Min, &[ends[1], hi])];
+        }
+        ends
     }
 
     /// Operations that were appended since there were so many values.
@@ -630,8 +648,10 @@ mod tests {
         }";
         let function = parse(text).expect("the text is well formed");
         let float = Bounds::Float(Floats::between(-2.0, 2.0));
-        let inputs =
-            [Input { interval: true, bounds: float }, Input { interval: false, bounds: Bounds::all(super::Type::I32) }];
+        let inputs = [
+            Input { interval: true, bounds: float, axis: None },
+            Input { interval: false, bounds: Bounds::all(super::Type::I32), axis: None },
+        ];
         let options = Options { loop_cap: 50, ..Options::default() };
         let function = super::super::run(&function, &inputs, &[0], &options).function;
         let words = [(-1.5f32).to_bits(), 0.5f32.to_bits(), 1000];

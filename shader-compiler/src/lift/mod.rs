@@ -15,9 +15,9 @@ mod text;
 use crate::analysis::reported::{self, Tests};
 use crate::analysis::{Bounds, demand, solve};
 use crate::interval::Nan;
-use crate::ir::function::ValueData;
 use crate::ir::rewrite::clean;
-use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Type, Value};
+use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
+use crate::relations::{self, Axis, Related, Relations};
 
 /// How an input of the point shader is given to the bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Input {
     pub interval: bool,
     /// What it can be, at all.
     pub bounds: Bounds,
+    /// Whether it is part of a unit vector, of which relations know.
+    pub axis: Option<Axis>,
 }
 
 /// Which bounds are wanted.
@@ -71,6 +73,9 @@ pub struct Options {
     /// have a sign to have it from their factors, not for being 0. Bounds are then void for boxes where that does not hold for all of the
     /// intervals that bounding code computes, which may be wider than what points come to, and nothing tells.
     pub valid_ranges: bool,
+    /// The relations between values that are made use of: [none](Relations::NONE) in naive and optimized code,
+    /// [all](Relations::all) in related code. Bounds then hold for the members of a box that meet the precondition of [`Axis`].
+    pub relations: Relations,
     /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results;
     /// where NaN propagates, as if one had been met.
     pub loop_cap: u32,
@@ -78,7 +83,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { sides: Sides::Both, nan: Nan::default(), tracking: Tracking::ALL, valid_ranges: false, loop_cap: 1 << 16 }
+        Options {
+            sides: Sides::Both,
+            nan: Nan::default(),
+            tracking: Tracking::ALL,
+            valid_ranges: false,
+            relations: Relations::NONE,
+            loop_cap: 1 << 16,
+        }
     }
 }
 
@@ -93,6 +105,8 @@ pub struct Lifted {
     pub bounds: Vec<Bounds>,
     /// For each of its values that is an operation on intervals, how it was lowered.
     pub cases: Vec<Option<Selected>>,
+    /// What relations between its values say.
+    pub related: Related,
     /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
     /// the side that is not wanted.
     pub function: Function,
@@ -143,24 +157,35 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
-    let known: Vec<_> = inputs.iter().map(|input| input.bounds).collect();
+    let known: Vec<_> = inputs.iter().map(|input| relations::of_input(input.bounds, input.axis, options.relations)).collect();
     let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
-    let untested = solve(&kinds, None);
+    let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
+    let related = relations::run(&point, &kinds, &axes, options.relations, |limits| solve(&kinds, Some(limits.to_vec())));
+    let untested = solve(&kinds, Some(related.limits.clone()));
     let mut bounds = untested.clone();
     let (mut tests, mut telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
         let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
-        tests = reported::run(&point, &kinds, &solve(&testing, None));
-        let limit =
-            |(data, tests): (&ValueData, &Tests)| if data.ty == Type::F32 { tests.bounds() } else { Bounds::all(data.ty) };
-        bounds = solve(&testing, Some(std::iter::zip(&point.values, &tests).map(limit).collect()));
+        tests = reported::run(&point, &kinds, &solve(&testing, Some(related.limits.clone())));
+        let limit = |(related, tests): (&Bounds, &Tests)| match related {
+            Bounds::Float(_) => related.meet(&tests.bounds()),
+            _ => *related,
+        };
+        bounds = solve(&testing, Some(std::iter::zip(&related.limits, &tests).map(limit).collect()));
     }
-    let facts = lower::Known { kinds: &kinds, untested: &untested, bounds: &bounds, tests: &tests, telling: &telling };
+    let facts = lower::Known {
+        kinds: &kinds,
+        untested: &untested,
+        bounds: &bounds,
+        tests: &tests,
+        telling: &telling,
+        related: &related,
+    };
     let (function, cases) = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
-    Lifted { point, kinds, bounds, cases, function, sides }
+    Lifted { point, kinds, bounds, cases, related, function, sides }
 }
 
 /// Repeats the standard optimizations until nothing changes.

@@ -110,6 +110,7 @@ mod tests {
     use crate::ir::text::parse;
     use crate::lift::{Input, Options, Selected, Sides, kinds};
     use crate::passes;
+    use crate::relations::Related;
 
     /// With `x` as an interval, and a case for the first operation on intervals.
     fn lifted() -> Lifted {
@@ -137,7 +138,8 @@ mod tests {
         let mut cases = vec![None; point.len()];
         let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
         cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
-        Lifted { function: point.clone(), point, kinds, bounds, cases, sides: vec![Sides::Both] }
+        let related = Related::nothing(&point);
+        Lifted { function: point.clone(), point, kinds, bounds, cases, related, sides: vec![Sides::Both] }
     }
 
     #[test]
@@ -178,7 +180,8 @@ mod tests {
             return %3
         }";
         let point = parse(text).expect("the text is well formed");
-        let inputs = [true, false].map(|interval| Input { interval, bounds: Bounds::Float(Floats::between(1.0, 2.0)) });
+        let inputs =
+            [true, false].map(|interval| Input { interval, bounds: Bounds::Float(Floats::between(1.0, 2.0)), axis: None });
         let lifted = crate::lift::run(&point, &inputs, &[0], &Options { sides: Sides::Upper, ..Options::default() });
         let lowered = passes::lower(&lifted.function);
         let text = lifted.origins_text(&lowered);

@@ -1,0 +1,244 @@
+//! Relations between values, which interval arithmetic forgets (Clarberg et al. 2010 §7): that a vector is a unit one, that two
+//! operands are one value, that x ≤ y.
+//!
+//! Each relation is found in the point shader by a search for a pattern in a file of its own, and becomes up to two things for a
+//! value of the point shader:
+//!
+//! - a *limit*: bounds that hold at compile time, so that cheaper cases are selected;
+//! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that it depends on. The bounding
+//!   shader intersects them with those of the interval form, so bounds are never wider than without relations.
+//!
+//! # What both must keep
+//!
+//! - *Containment*: for all members x of the box that meet the [preconditions](Axis), the float that the point shader computes lies
+//!   within the ends, with no tolerance. What is true of real numbers is widened by a proved bound of the rounding errors; the proof
+//!   stands with the relation.
+//! - A limit contains the alternatives' ends, because ends of intervals have to be within what is known at compile time. So there is no
+//!   limit without an alternative, unless the form's own ends are within it.
+//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
+
+mod dot;
+mod unit;
+
+use crate::analysis::{Bounds, Floats};
+use crate::ir::{Emit, Function, Value};
+pub use dot::Dot;
+use std::fmt;
+use unit::UnitVector;
+
+/// An input that is a component of a unit vector.
+///
+/// That is the precondition of related bounds: they hold for all members v of the box with ||v|² − 1| ≤ 2⁻²¹, components
+/// within ±(1 + 2⁻²²), and for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Which vector.
+    pub vector: usize,
+    /// Which component: 0, 1 or 2.
+    pub component: usize,
+    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set.
+    pub frame: bool,
+}
+
+/// Bound of ||v|² − 1| for vectors that are inputs, and of |u·v| for those of a frame.
+pub const SLACK: f64 = 1.0 / (1u32 << 21) as f64;
+
+/// Components of unit vectors that are inputs are within ± that: |v| ≤ √(1 + 2⁻²¹).
+pub const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
+
+/// A kind of relation, which can be made use of or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Relation {
+    /// Components of unit vectors, and their dot products, have limits.
+    Unit,
+    /// The dot product of two unit vectors is as far below 1 as they are apart.
+    Dot,
+    /// The squares of a unit vector's components add up to 1.
+    Squares,
+    /// What is divided by its length is a unit vector, and the sum of two unit vectors is as long as they are close.
+    Half,
+    /// What a minimum, a maximum or a branch says of two values' order.
+    Order,
+    /// Quotients of sums over the same terms.
+    Quotients,
+    /// Products of x and c − x.
+    Products,
+    /// Values that grow with one that they use several times.
+    Monotone,
+}
+
+impl Relation {
+    /// All kinds.
+    pub const ALL: &[Relation] = &[
+        Relation::Unit,
+        Relation::Dot,
+        Relation::Squares,
+        Relation::Half,
+        Relation::Order,
+        Relation::Quotients,
+        Relation::Products,
+        Relation::Monotone,
+    ];
+
+    /// The name by which it is switched.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Relation::Unit => "unit",
+            Relation::Dot => "dot",
+            Relation::Squares => "squares",
+            Relation::Half => "half",
+            Relation::Order => "order",
+            Relation::Quotients => "quotients",
+            Relation::Products => "products",
+            Relation::Monotone => "monotone",
+        }
+    }
+
+    /// What it knows, in a line.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Relation::Unit => "Directions are unit vectors: their components and dot products have limits",
+            Relation::Dot => "Dot products of unit vectors, from how far a box is from the other vector",
+            Relation::Squares => "Sums of squares of a unit vector's components, and what they leave to 1",
+            Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
+            Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
+            Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
+            Relation::Products => "Products x (c - x)",
+            Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of kinds of relations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Relations(u16);
+
+impl Relations {
+    /// None: those of naive and optimized code.
+    pub const NONE: Relations = Relations(0);
+
+    /// Those of related code.
+    pub fn all() -> Relations {
+        Relation::ALL.iter().copied().collect()
+    }
+
+    /// Whether a kind is among them.
+    pub fn has(self, relation: Relation) -> bool {
+        self.0 & 1 << relation as u8 != 0
+    }
+
+    /// Those, and one more.
+    pub fn with(self, relation: Relation) -> Relations {
+        Relations(self.0 | 1 << relation as u8)
+    }
+
+    /// Those but for one.
+    pub fn without(self, relation: Relation) -> Relations {
+        Relations(self.0 & !(1 << relation as u8))
+    }
+
+    /// One after the other.
+    pub fn iter(self) -> impl Iterator<Item = Relation> {
+        Relation::ALL.iter().copied().filter(move |&relation| self.has(relation))
+    }
+}
+
+impl FromIterator<Relation> for Relations {
+    fn from_iter<I: IntoIterator<Item = Relation>>(relations: I) -> Relations {
+        relations.into_iter().fold(Relations::NONE, Relations::with)
+    }
+}
+
+/// Other ends of a value, beside those of its interval form.
+#[derive(Clone, Debug)]
+pub enum Alternative {
+    /// Of the dot product of two unit vectors.
+    Dot(Dot),
+}
+
+impl Alternative {
+    /// The values whose ends it needs, of which the value is made.
+    pub fn sources(&self) -> Vec<Value> {
+        match self {
+            Alternative::Dot(dot) => dot.sources(),
+        }
+    }
+
+    /// Ends of the value; `of` gives those of the sources.
+    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        match self {
+            Alternative::Dot(dot) => dot.ends(emit, of),
+        }
+    }
+}
+
+/// What is found out of a function.
+#[derive(Clone, Debug)]
+pub struct Related {
+    /// For each value, what it is within, beside what the operations tell.
+    pub limits: Vec<Bounds>,
+    /// For each value, other ends.
+    pub alternatives: Vec<Vec<Alternative>>,
+}
+
+impl Related {
+    /// Nothing, for so many values.
+    pub fn nothing(function: &Function) -> Related {
+        let limits = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
+        Related { limits, alternatives: vec![vec![]; function.len()] }
+    }
+
+    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN.
+    fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
+        if matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+            return;
+        }
+        self.alternatives[value.index()].push(alternative);
+        self.limits[value.index()] = self.limits[value.index()].meet(&limit);
+    }
+}
+
+/// What a relation is sought in.
+pub(crate) struct Point<'a> {
+    pub function: &'a Function,
+    /// Which values are intervals.
+    pub kinds: &'a [bool],
+    /// What values can be, by what is known so far.
+    pub bounds: Vec<Bounds>,
+    /// Vectors of values that are unit vectors.
+    pub units: Vec<UnitVector>,
+}
+
+/// Finds relations in a point shader; `solve` gives static bounds under limits.
+pub fn run(
+    function: &Function,
+    kinds: &[bool],
+    axes: &[Option<Axis>],
+    relations: Relations,
+    solve: impl Fn(&[Bounds]) -> Vec<Bounds>,
+) -> Related {
+    let mut related = Related::nothing(function);
+    if relations == Relations::NONE {
+        return related;
+    }
+    let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    if relations.has(Relation::Unit) {
+        dot::find(&point, relations.has(Relation::Dot), &mut related);
+    }
+    related
+}
+
+/// Bounds of an input under the precondition.
+pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
+    match axis {
+        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        _ => bounds,
+    }
+}

@@ -1,0 +1,72 @@
+//! Which three values are a unit vector.
+//!
+//! - Inputs that are said to be ([`Axis`]): ||v|² − 1| ≤ 2⁻²¹.
+//! - Such a vector in the coordinates of the frame, v' = Qv with the rows n, t and b of Q, by dot products in floats. QQᵀ = I + E with
+//!   entries of E of at most 2⁻²¹, so its eigenvalues, which are those of QᵀQ, are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A
+//!   dot product of unit vectors in floats is off by at most 3.01 · 2⁻²⁴ times its terms' magnitudes, whose sum is at most 1 + 2⁻²⁰. So
+//!   |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
+
+use super::dot::{Term, terms};
+use super::{Axis, SLACK};
+use crate::ir::function::for_each_stmt;
+use crate::ir::{Def, Function, Stmt, Value};
+
+/// Values that are the components of a unit vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct UnitVector {
+    pub parts: [Value; 3],
+    /// Bound of ||v|² − 1|.
+    pub slack: f64,
+}
+
+/// Bound of ||v|² − 1| for a vector in the coordinates of the frame.
+const IN_FRAME: f64 = 6.0 * SLACK;
+
+/// All that are found.
+pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector> {
+    let mut units = vec![];
+    let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
+    let parts_of = |vector: usize| {
+        let part = |component: usize| {
+            let is_it = |axis: &Axis| axis.vector == vector && axis.component == component;
+            let input = axes.iter().position(|axis| axis.as_ref().is_some_and(is_it))?;
+            let position = function.values.iter().position(|data| data.def == Def::Input(input as u32))?;
+            Some(Value(position as u32))
+        };
+        Some([part(0)?, part(1)?, part(2)?])
+    };
+    let inputs: Vec<_> = (0..vectors).map(parts_of).collect();
+    units.extend(inputs.iter().flatten().map(|&parts| UnitVector { parts, slack: SLACK }));
+    units.extend(in_frame(function, axes, &inputs));
+    units
+}
+
+/// Inputs that have been turned into the frame, the components in any order.
+fn in_frame(function: &Function, axes: &[Option<Axis>], inputs: &[Option<[Value; 3]>]) -> Vec<UnitVector> {
+    let is_frame = |vector: usize| axes.iter().flatten().any(|axis| axis.vector == vector && axis.frame);
+    let (frame, others): (Vec<_>, Vec<_>) = (0..inputs.len()).filter(|&k| inputs[k].is_some()).partition(|&k| is_frame(k));
+    if frame.len() != 3 {
+        return vec![];
+    }
+    let mut found = vec![[None; 3]; inputs.len()];
+    let parts = |vector: usize| inputs[vector].expect("it was looked at");
+    for_each_stmt(&function.body, &mut |stmt| {
+        let Stmt::Op(value) = stmt else { return };
+        let Some(terms) = terms(function, *value) else { return };
+        for &vector in &others {
+            for (place, &axis) in frame.iter().enumerate() {
+                if is_dot(&terms, parts(vector), parts(axis)) {
+                    found[vector][place] = Some(*value);
+                }
+            }
+        }
+    });
+    let unit = |[a, b, c]: [Option<Value>; 3]| Some(UnitVector { parts: [a?, b?, c?], slack: IN_FRAME });
+    found.into_iter().filter_map(unit).collect()
+}
+
+/// Whether terms are those of a dot product of two vectors.
+fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
+    std::iter::zip(a, b)
+        .all(|(a, b)| terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a])))
+}

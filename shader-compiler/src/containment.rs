@@ -24,6 +24,7 @@ mod directions;
 mod exhaustive;
 mod patterns;
 mod subject;
+mod verdict;
 
 pub use boxes::{Sample, sample};
 pub use check::Checker;
@@ -203,7 +204,7 @@ fn number(ty: Type, bits: u32) -> f64 {
 }
 
 /// What the results of some members come to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Results {
     /// Least number; +∞ if there is none.
     least: f64,

@@ -17,8 +17,10 @@ pub struct Direction {
     pub name: String,
     /// The inputs that are its components.
     pub inputs: [usize; 3],
-    /// Whether it is one of three that are perpendicular to each other.
+    /// Whether it is one of three that are perpendicular to each other, of which the normal is the first.
     pub frame: bool,
+    /// Whether it is on the normal's side of the surface.
+    pub above: bool,
 }
 
 /// What a box has to meet for bounds of related code to hold for it: the precondition of [`Axis`](crate::relations::Axis), as far as it
@@ -61,6 +63,16 @@ pub enum Unmet {
         /// The least and the greatest dot product.
         dots: [f64; 2],
     },
+    /// A vector that is to be on the normal's side of the surface is not.
+    #[error("{name} is below the surface: its dot product with the normal is {}", span(.dots))]
+    Below {
+        /// The first of its components' inputs.
+        input: usize,
+        /// Its name.
+        name: String,
+        /// The least and the greatest dot product.
+        dots: [f64; 2],
+    },
 }
 
 /// A number or an interval, for readers.
@@ -72,7 +84,10 @@ impl Unmet {
     /// The input at fault, or the first one of several.
     pub fn input(&self) -> usize {
         match self {
-            Unmet::Component { input, .. } | Unmet::Length { input, .. } | Unmet::Angle { input, .. } => *input,
+            Unmet::Component { input, .. }
+            | Unmet::Length { input, .. }
+            | Unmet::Angle { input, .. }
+            | Unmet::Below { input, .. } => *input,
         }
     }
 }
@@ -86,8 +101,8 @@ pub(super) fn directions(lifted: &Lifted) -> Vec<Direction> {
             |component: usize| axes.iter().position(|a| a.is_some_and(|a| a.vector == vector && a.component == component));
         let inputs = [part(0)?, part(1)?, part(2)?];
         let name = lifted.point.inputs[inputs[0]].name.trim_end_matches(".x").to_owned();
-        let frame = axes[inputs[0]].is_some_and(|axis| axis.frame);
-        Some(Direction { name, inputs, frame })
+        let axis = axes[inputs[0]]?;
+        Some(Direction { name, inputs, frame: axis.frame, above: axis.above })
     };
     (0..vectors).filter_map(direction).collect()
 }
@@ -102,8 +117,9 @@ impl Precondition {
         &self.directions
     }
 
-    /// Checks a box of which `of` gives the ends of an input: components are within ±(1 + 2⁻²²), there is a vector v with ||v|²−1| ≤ 2⁻²¹, and
-    /// dot products of two vectors of the frame come to within ±2⁻²¹. For numbers, that is the whole precondition.
+    /// Checks a box of which `of` gives the ends of an input: components are within ±(1 + 2⁻²²), there is a vector v with ||v|²−1| ≤ 2⁻²¹,
+    /// dot products of two vectors of the frame come to within ±2⁻²¹, and those with the normal of what is above it may not be negative. For
+    /// numbers, that is the whole precondition.
     pub fn check(&self, of: impl Fn(usize) -> [f32; 2]) -> Result<(), Unmet> {
         let ends = |direction: &Direction| direction.inputs.map(&of);
         for direction in &self.directions {
@@ -118,8 +134,28 @@ impl Precondition {
                 }
             }
         }
+        for above in self.directions.iter().filter(|direction| direction.above) {
+            let normal = frame.first().map_or(UP, |normal| ends(normal));
+            let dots = dots(ends(above), normal);
+            if is_below(ends(above), normal, dots[1]) {
+                return Err(Unmet::Below { input: above.inputs[0], name: above.name.clone(), dots });
+            }
+        }
         Ok(())
     }
+}
+
+/// The normal in the shading frame.
+const UP: Ends = [[0.0; 2], [0.0; 2], [1.0; 2]];
+
+/// Whether dot products in floats of a vector with the normal are negative: for numbers as they are computed, for boxes if they are in
+/// any case, where 2⁻²² is more than they can be off by.
+fn is_below(v: Ends, normal: Ends, most: f64) -> bool {
+    if v.iter().chain(&normal).all(|[low, high]| low == high) {
+        let [x, y, z] = [0, 1, 2].map(|k| v[k][0] * normal[k][0]);
+        return x + y + z < 0.0;
+    }
+    most < -0.5 * SLACK
 }
 
 impl Direction {
@@ -299,8 +335,12 @@ mod tests {
     }
 
     fn precondition() -> Precondition {
-        let named =
-            |name: &str, first: usize, frame| Direction { name: name.into(), inputs: [first, first + 1, first + 2], frame };
+        let named = |name: &str, first: usize, frame| Direction {
+            name: name.into(),
+            inputs: [first, first + 1, first + 2],
+            frame,
+            above: !frame,
+        };
         Precondition::new(vec![named("wi", 0, false), named("n", 3, true), named("t", 6, true)])
     }
 
@@ -331,6 +371,14 @@ mod tests {
         // Where they are boxes, some of their vectors are.
         frame[8] = [-0.1, 0.7];
         assert_eq!(told(frame), Ok(()));
+        let text = "wi is below the surface: its dot product with the normal is -1..-0.9";
+        assert_eq!(told(with(2, [-1.0, -0.9])), expected(0, text));
+        assert_eq!(told(with(2, [-1.0, 1.0])), Ok(()));
+        let mut across = row;
+        across[..3].copy_from_slice(&[one, zero, [-1e-9; 2]]);
+        assert_eq!(told(across).map_err(|(input, _)| input), Err(0));
+        across[2] = [-0.0; 2];
+        assert_eq!(told(across), Ok(()));
     }
 
     #[test]

@@ -216,7 +216,7 @@ mod tests {
             return %4
         }";
         let point = parse(text).expect("the text is well formed");
-        let axis = |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false });
+        let axis = |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false, above: false });
         let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
         let inputs: Vec<_> = (0..6).map(|k| Input { interval: k < 3, bounds, axis: axis(k) }).collect();
         for (relations, expected) in [

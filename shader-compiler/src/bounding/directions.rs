@@ -44,7 +44,7 @@ pub enum Unmet {
         ends: [f64; 2],
     },
     /// There is no unit vector in the box.
-    #[error("{name} is no unit vector: the square of its length is {}", span(.squares))]
+    #[error("{name} {} no unit vector: the square of its length is {}", holds(.squares), span(.squares))]
     Length {
         /// The first of its components' inputs.
         input: usize,
@@ -78,6 +78,11 @@ pub enum Unmet {
 /// A number or an interval, for readers.
 fn span([low, high]: &[f64; 2]) -> String {
     if low == high { low.to_string() } else { format!("{low}..{high}") }
+}
+
+/// What numbers are, and intervals have.
+fn holds([low, high]: &[f64; 2]) -> &'static str {
+    if low == high { "is" } else { "holds" }
 }
 
 impl Unmet {

@@ -7,7 +7,7 @@
 //! [`Axis`](crate::relations::Axis): those whose directions are unit vectors, in naive and in optimized code, too.
 //!
 //! Sub-boxes lie within the box, and forms are no wider for narrower operands, so that nothing is gained by bounding the whole box as
-//! well. (Elementary functions are widened by the ulps that they were measured not to be monotone by, which may show in the last bits.)
+//! well. (A few functions are not quite monotone, as the sine and the arc tangent; their last bits may be wider.)
 
 use super::directions::shrunk;
 use super::{BoundingKernel, Boxes, Limits};
@@ -342,7 +342,7 @@ mod tests {
                             let ([lo, hi], [whole_lo, whole_hi]) = (limits.get(row, output), whole.get(row, output));
                             let x = values.get(row, output);
                             assert!(lo <= x && x <= hi, "{target}, {ways} ways, row {row}: {x} is not in [{lo}, {hi}]");
-                            // Powers are not quite monotone.
+                            // What relations and some functions give need not be monotone to the last bit.
                             let ulps = whole_hi.abs() * 1e-5;
                             assert!(whole_lo - ulps <= lo && hi <= whole_hi + ulps, "{target}, {ways} ways, row {row}: {hi}");
                             widths[k] += if output == 0 { f64::from(hi / whole_hi.max(1e-20)) } else { 0.0 };

@@ -75,8 +75,9 @@ pub enum Unmet {
     },
 }
 
-/// A number or an interval, for readers.
-fn span([low, high]: &[f64; 2]) -> String {
+/// A number or an interval, for readers: with the digits of floats.
+fn span(ends: &[f64; 2]) -> String {
+    let [low, high] = ends.map(|end| end as f32);
     if low == high { low.to_string() } else { format!("{low}..{high}") }
 }
 
@@ -169,7 +170,7 @@ impl Direction {
             // Written so that NaN is not within.
             if !(-UNIT <= low && low <= high && high <= UNIT) {
                 let name = format!("{}.{}", self.name, ["x", "y", "z"][k]);
-                return Err(Unmet::Component { input: self.inputs[k], name, ends: [low, high].map(decimal) });
+                return Err(Unmet::Component { input: self.inputs[k], name, ends: [low, high].map(f64::from) });
             }
         }
         let squares = ends.map(squares);
@@ -179,11 +180,6 @@ impl Direction {
         }
         Ok(())
     }
-}
-
-/// The number that the shortest text stands for that reads as the same float.
-fn decimal(x: f32) -> f64 {
-    x.to_string().parse().expect("floats print as numbers")
 }
 
 /// The least and the greatest square in an interval; exact.

@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound shader bound ward.wgsl --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1..0.2 --set alpha_x=0.1
-  lightbound shader bound phong.wgsl --mode related --split 4 --wi 0.5..0.7,0..0.1,0.7..0.9 --wo -0.6,0,0.8
+  lightbound shader bound phong.wgsl --mode related --split 4 --wi 0.5..0.7,0,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
   lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
 

@@ -178,6 +178,13 @@ pub enum Alternative {
 }
 
 impl Alternative {
+    /// The kind of relation that gives it.
+    pub fn relation(&self) -> Relation {
+        match self {
+            Alternative::Dot(dot) => dot.relation(),
+        }
+    }
+
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
@@ -257,7 +264,7 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
-    if relations.has(Relation::Unit) {
+    if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
@@ -268,10 +275,10 @@ pub fn run(
     related
 }
 
-/// Bounds of an input under the precondition.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
         _ => bounds,
     }
 }

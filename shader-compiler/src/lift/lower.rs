@@ -273,8 +273,12 @@ impl Lowering<'_> {
                 self.ends(source);
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let [lo, hi] = alternative.ends(&mut self.builder, of);
-            ends = [self.builder.op(Op::Max, &[ends[0], lo]), self.builder.op(Op::Min, &[ends[1], hi])];
+            let others = alternative.ends(&mut self.builder, of);
+            for (side, (op, none)) in [(Op::Max, f32::NEG_INFINITY), (Op::Min, f32::INFINITY)].into_iter().enumerate() {
+                if self.builder.known(others[side]) != Some(none.to_bits()) {
+                    ends[side] = self.builder.op(op, &[ends[side], others[side]]);
+                }
+            }
         }
         ends
     }

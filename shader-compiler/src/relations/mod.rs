@@ -18,11 +18,15 @@
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
 
 mod dot;
+mod quotients;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
+pub use quotients::Quotient;
 use std::fmt;
 use unit::UnitVector;
 
@@ -164,6 +168,8 @@ impl FromIterator<Relation> for Relations {
 pub enum Alternative {
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of a quotient of sums over the same terms.
+    Quotient(Quotient),
 }
 
 impl Alternative {
@@ -171,13 +177,15 @@ impl Alternative {
     pub fn sources(&self) -> Vec<Value> {
         match self {
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Quotient(quotient) => quotient.sources(),
         }
     }
 
-    /// Ends of the value; `of` gives those of the sources.
+    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
     pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
             Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Quotient(quotient) => quotient.ends(emit, of),
         }
     }
 }
@@ -234,6 +242,9 @@ pub fn run(
     let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
     if relations.has(Relation::Unit) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
+    }
+    if relations.has(Relation::Quotients) {
+        quotients::find(&point, &mut related);
     }
     related
 }

@@ -133,7 +133,12 @@ impl Integrand {
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
         let vector = input / 3;
-        (vector < vectors).then_some(Axis { vector, component: input % 3, frame: vector >= 2 })
+        (vector < vectors).then_some(Axis {
+            vector,
+            component: input % 3,
+            frame: vector >= 2,
+            above: vector == 1 && self.sides == Surface::One,
+        })
     }
 
     /// The bounding shader of s.

@@ -1,6 +1,9 @@
 //! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is at most 1, and below that by half the
 //! square of how far the boxes of a and b are apart; and it is at least −1, and above that likewise for a and −b.
 //!
+//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough; for them there are only constants, and
+//! 0 for the lower one where a vector is on the normal's side of the surface.
+//!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
 //! # Rounding
@@ -22,8 +25,8 @@ use crate::ir::{Emit, Function, Op, Stmt, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
     terms: [Term; 3],
-    /// What it is never above, its negative never below.
-    most: f32,
+    /// What it is never below and never above.
+    limits: [f32; 2],
     /// Whether it is looked at how far the vectors are apart.
     by_distance: bool,
 }
@@ -70,7 +73,8 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
             return;
         }
         let Some(dot) = terms(point.function, *value).and_then(|terms| dot(&point.units, terms, by_distance)) else { return };
-        let limit = Bounds::Float(Floats::between(-dot.most, dot.most));
+        let [least, most] = dot.limits;
+        let limit = Bounds::Float(Floats::between(least, most));
         related.add(point, *value, Alternative::Dot(dot), limit);
     });
 }
@@ -85,7 +89,12 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot>
             let has = |part: &Value| terms.iter().any(|term| term.factors[side] == *part);
             units.iter().find(|unit| unit.parts.iter().all(has))
         };
-        Some(Dot { terms, most: most(unit(0)?.slack, unit(1)?.slack), by_distance })
+        let [a, b] = [unit(0)?, unit(1)?];
+        let most = most(a.slack, b.slack);
+        let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(units));
+        let least = if is_above && terms.iter().all(|term| !term.minus) { 0.0 } else { -most };
+        let by_distance = by_distance && !a.is_frame() && !b.is_frame();
+        Some(Dot { terms, limits: [least, most], by_distance })
     })
 }
 
@@ -97,7 +106,7 @@ impl Dot {
 
     /// Ends by the distance of the vectors, or constants.
     pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
-        let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
+        let [least, most] = self.limits.map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
         }
@@ -144,4 +153,81 @@ fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 
     let gap = emit.op(Op::Max, &[after, before]);
     let zero = emit.f32(0.0);
     emit.op(Op::Max, &[gap, zero])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unit::find;
+    use super::super::{Axis, SLACK};
+    use super::*;
+    use crate::ir::op::Words;
+    use crate::ir::random::Random;
+    use crate::ir::text::parse;
+
+    /// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything between.
+    fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
+        loop {
+            let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
+            let mut part = || random.below(2_000_001) as f64 / 1e6 - 1.0;
+            let v = [part(), part(), part()];
+            let v = match close_to {
+                Some(center) => [0, 1, 2].map(|k| f64::from(center[k]) + scale * v[k]),
+                None => v,
+            };
+            let length = libm::sqrt(v.iter().map(|x| x * x).sum());
+            if length < 1e-3 {
+                continue;
+            }
+            let wanted = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
+            let v = v.map(|x| (x / length * wanted) as f32);
+            if (v.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() - 1.0).abs() <= SLACK {
+                return v;
+            }
+        }
+    }
+
+    /// A box around a vector: wide or narrow, or no wider than the vector, along each axis.
+    fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
+        v.map(|x| {
+            [-1.0, 1.0].map(|side| {
+                let far = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
+                x + side * far * (random.below(1000) as f32 / 1000.0)
+            })
+        })
+    }
+
+    #[test]
+    fn dot_products_are_within_the_ends_and_ends_are_tight() {
+        let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (r: f32) {
+            %0 = mul c, z
+            %1 = mul x, a
+            %2 = mul b, y
+            %3 = add %1, %2
+            %4 = sub %0, %3
+            return %4
+        }";
+        let function = parse(text).expect("the text is well formed");
+        let axis = |input: usize| Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false });
+        let units = find(&function, &(0..6).map(axis).collect::<Vec<_>>());
+        let sum = function.body.yields[0];
+        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors");
+        let input =
+            |value: Value| units.iter().flat_map(|unit| unit.parts).position(|part| part == value).expect("it is a part");
+        let mut random = Random::new(5);
+        let mut narrow = 0;
+        for _ in 0..200_000 {
+            let a = nearly_unit(&mut random, None);
+            let mirrored = [-a[0], -a[1], a[2]];
+            let opposite = mirrored.map(|x| -x);
+            let near = *random.pick(&[None, Some(mirrored), Some(opposite)]);
+            let b = nearly_unit(&mut random, near);
+            let boxes = [around(&mut random, a), if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) }];
+            let product = a[2] * b[2] - (b[0] * a[0] + a[1] * b[1]);
+            let of = |value: Value| boxes[input(value) / 3][input(value) % 3].map(f32::to_bits);
+            let [lo, hi] = found.ends(&mut Words::default(), of).map(f32::from_bits);
+            assert!(lo <= product && product <= hi, "{product} of {a:?} and {b:?} is not in [{lo}, {hi}]");
+            narrow += usize::from(hi - lo < 1e-3);
+        }
+        assert!(narrow > 10_000, "{narrow}");
+    }
 }

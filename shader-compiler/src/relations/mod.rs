@@ -29,15 +29,18 @@ use unit::UnitVector;
 /// An input that is a component of a unit vector.
 ///
 /// That is the precondition of related bounds: they hold for all members v of the box with ||v|² − 1| ≤ 2⁻²¹, components
-/// within ±(1 + 2⁻²²), and for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two.
+/// within ±(1 + 2⁻²²), for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two, and for one that is [above](Axis::above),
+/// no negative dot product, in floats, with the normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Which vector.
     pub vector: usize,
     /// Which component: 0, 1 or 2.
     pub component: usize,
-    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set.
+    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set: the normal comes first.
     pub frame: bool,
+    /// Whether the vector is on the normal's side of the surface.
+    pub above: bool,
 }
 
 /// Bound of ||v|² − 1| for vectors that are inputs, and of |u·v| for those of a frame.

@@ -297,6 +297,12 @@ impl Limits {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
+
+    /// Whether an output that is a truth value may be true: so its upper bound says, which must have been asked for.
+    pub fn may_be_true(&self, row: usize, output: usize) -> bool {
+        let [_, hi] = self.ports[output];
+        self.batch.bits(row, hi.expect("upper bounds were asked for")) != 0
+    }
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@
 //! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
 
 pub mod scalar;
+mod structure;
 
 use crate::ir::function::for_each_stmt;
-use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Type, Value};
+use crate::ir::{Block, Def, Function, Op, Port, Stmt, Type, Value};
 use crate::target::Target;
 use rustc_hash::FxHashSet;
-use std::fmt::Write;
+use structure::{Spelling, Writer};
 
 /// C source of one function, `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a lowered
 /// function.
@@ -22,10 +23,7 @@ use std::fmt::Write;
 /// instruction set and lanes; the interpreter's stands for SSE4.1. Tables are laid out as [`Table`](crate::ir::Table) is.
 pub fn emit(function: &Function, target: Target) -> String {
     debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
-    let mut writer = Writer::new(function, target);
-    writer.header();
-    writer.function();
-    writer.text
+    Vectors::new(function, target).text()
 }
 
 /// How the function of this name is called in C.
@@ -83,10 +81,6 @@ impl Dialect {
         template.replace('@', self.prefix).replace('#', self.integers)
     }
 
-    fn ty(&self, ty: Type) -> &'static str {
-        self.types[usize::from(ty == Type::I32)]
-    }
-
     fn constant(&self, ty: Type, bits: u32) -> String {
         let float = f32::from_bits(bits);
         self.fill(&match ty {
@@ -137,29 +131,28 @@ static inline __m256i words_at(const struct table *table, __m256i index) {
 
 ";
 
-struct Writer<'a> {
+/// A function whose values are vectors.
+struct Vectors<'a> {
     function: &'a Function,
     dialect: Dialect,
     /// Names of values that are not constants.
     names: Vec<String>,
     /// Values that something written uses.
     used: Vec<bool>,
-    text: String,
-    indent: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(function: &'a Function, target: Target) -> Writer<'a> {
+impl<'a> Vectors<'a> {
+    fn new(function: &'a Function, target: Target) -> Vectors<'a> {
         let dialect = match target {
             Target::Interpreter | Target::Sse => SSE,
             Target::Avx => AVX,
             Target::Avx2 => AVX2,
         };
         let used = vec![false; function.len()];
-        let mut writer = Writer { function, dialect, names: vec![], used, text: String::new(), indent: 1 };
-        writer.find_used(&function.body);
-        writer.names = names(function, &writer.used);
-        writer
+        let mut vectors = Vectors { function, dialect, names: vec![], used };
+        vectors.find_used(&function.body);
+        vectors.names = names(function, &vectors.used);
+        vectors
     }
 
     // What is written at all.
@@ -171,7 +164,7 @@ impl<'a> Writer<'a> {
             match stmt {
                 Stmt::Op(value) => {
                     if self.used[value.index()] {
-                        let (_, operands) = self.expression(*value);
+                        let (_, operands) = self.operation(*value);
                         self.mark(&operands);
                     }
                 }
@@ -218,7 +211,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn expression(&self, value: Value) -> Expression {
+    fn operation(&self, value: Value) -> Expression {
         let (op, args) = self.function.operation(value).expect("statements define operations");
         let wide = self.dialect.lanes == 8;
         let template = match op {
@@ -323,7 +316,78 @@ impl<'a> Writer<'a> {
         (template[usize::from(integers)], masked)
     }
 
-    /// A value where it is used.
+    // The text.
+
+    fn header(&self) -> String {
+        let Dialect { lanes, header, flag, .. } = self.dialect;
+        let name = identifier(&self.function.name);
+        let list = |ports: &[Port]| {
+            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
+        };
+        let (inputs, outputs) = (list(&self.function.inputs), list(&self.function.outputs));
+        let tables = match (self.is_reading(), lanes) {
+            (false, _) => "struct table;\n\n".to_owned(),
+            (true, 4) => [TABLES, WORDS_BY_FOUR].concat(),
+            (true, _) => [TABLES, WORDS_BY_EIGHT].concat(),
+        };
+        format!(
+            "// {name}: {lanes} evaluations. Word p of lane l is at p * {lanes} + l, aligned to {} bytes.\n\
+             //   in: {inputs}\n\
+             //   out:{outputs}\n\
+             // cc -O2 {flag} -ffp-contract=off -fno-math-errno -c {name}.c\n\
+             #include <limits.h>\n\
+             #include <{header}>\n\n\
+             {tables}",
+            lanes * 4
+        )
+    }
+
+    fn text(&self) -> String {
+        let name = identifier(&self.function.name);
+        let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
+        let mut writer = Writer::new(self, format!("{}void {name}({arguments}) {{\n", self.header()), 1);
+        if !self.is_reading() {
+            writer.line("(void)tables;");
+        }
+        let lanes = self.dialect.lanes;
+        for index in 0..self.function.len() as u32 {
+            let value = Value(index);
+            if let Def::Input(input) = self.function.def(value)
+                && self.is_used(value)
+            {
+                let load = match self.function.ty(value) {
+                    Type::I32 => format!("@load_#((const {} *)(in + {}))", self.type_of(Type::I32), input as usize * lanes),
+                    Type::F32 | Type::Bool => format!("@load_ps(in + {})", input as usize * lanes),
+                };
+                writer.constant(&self.name(value), value, &self.dialect.fill(&load));
+            }
+        }
+        writer.stmts(&self.function.body);
+        for (index, &value) in self.function.body.yields.iter().enumerate() {
+            let name = self.name(value);
+            let store = match self.function.ty(value) {
+                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.type_of(Type::I32), index * lanes),
+                Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
+            };
+            writer.line(&self.dialect.fill(&store));
+        }
+        writer.text + "}\n"
+    }
+}
+
+impl Spelling for Vectors<'_> {
+    fn function(&self) -> &Function {
+        self.function
+    }
+
+    fn is_used(&self, value: Value) -> bool {
+        self.used[value.index()]
+    }
+
+    fn type_of(&self, ty: Type) -> &'static str {
+        self.dialect.types[usize::from(ty == Type::I32)]
+    }
+
     fn name(&self, value: Value) -> String {
         match self.function.def(value) {
             Def::Const(bits) => self.dialect.constant(self.function.ty(value), bits),
@@ -331,8 +395,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn text_of(&self, value: Value) -> String {
-        let (template, operands) = self.expression(value);
+    fn expression(&self, value: Value) -> String {
+        let (template, operands) = self.operation(value);
         let op = self.function.operation(value).map(|(op, _)| op);
         let mut text = self.dialect.fill(template);
         for (k, &operand) in operands.iter().enumerate() {
@@ -346,167 +410,8 @@ impl<'a> Writer<'a> {
         text
     }
 
-    // Statements.
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:1$}{line}", "", self.indent * 4);
-    }
-
-    fn header(&mut self) {
-        let Dialect { lanes, header, flag, .. } = self.dialect;
-        let name = identifier(&self.function.name);
-        let list = |ports: &[Port]| {
-            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
-        };
-        let (inputs, outputs) = (list(&self.function.inputs), list(&self.function.outputs));
-        let _ = write!(
-            self.text,
-            "// {name}: {lanes} evaluations. Word p of lane l is at p * {lanes} + l, aligned to {} bytes.\n\
-             //   in: {inputs}\n\
-             //   out:{outputs}\n\
-             // cc -O2 {flag} -ffp-contract=off -fno-math-errno -c {name}.c\n\
-             #include <limits.h>\n\
-             #include <{header}>\n\n",
-            lanes * 4
-        );
-        if !self.is_reading() {
-            self.text.push_str("struct table;\n\n");
-            return;
-        }
-        self.text.push_str(TABLES);
-        self.text.push_str(if lanes == 4 { WORDS_BY_FOUR } else { WORDS_BY_EIGHT });
-    }
-
-    fn function(&mut self) {
-        let name = identifier(&self.function.name);
-        let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
-        let _ = writeln!(self.text, "void {name}({arguments}) {{");
-        if !self.is_reading() {
-            self.line("(void)tables;");
-        }
-        let lanes = self.dialect.lanes;
-        for index in 0..self.function.len() as u32 {
-            let value = Value(index);
-            if let Def::Input(input) = self.function.def(value)
-                && self.used[value.index()]
-            {
-                let ty = self.dialect.ty(self.function.ty(value));
-                let load = match self.function.ty(value) {
-                    Type::I32 => format!("@load_#((const {ty} *)(in + {}))", input as usize * lanes),
-                    Type::F32 | Type::Bool => format!("@load_ps(in + {})", input as usize * lanes),
-                };
-                let line = format!("const {ty} {} = {};", self.name(value), self.dialect.fill(&load));
-                self.line(&line);
-            }
-        }
-        let function = self.function;
-        self.stmts(&function.body);
-        for (index, &value) in function.body.yields.iter().enumerate() {
-            let (name, ty) = (self.name(value), function.ty(value));
-            let store = match ty {
-                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.dialect.ty(ty), index * lanes),
-                Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
-            };
-            let line = self.dialect.fill(&store);
-            self.line(&line);
-        }
-        self.text.push_str("}\n");
-    }
-
-    fn stmts(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Op(value) => {
-                    if self.used[value.index()] {
-                        let ty = self.dialect.ty(self.function.ty(*value));
-                        let line = format!("const {ty} {} = {};", self.name(*value), self.text_of(*value));
-                        self.line(&line);
-                    }
-                }
-                Stmt::If(i) => self.if_(i),
-                Stmt::Loop(l) => self.loop_(l),
-            }
-        }
-    }
-
-    fn declare(&mut self, values: &[Value]) {
-        for &value in values {
-            let line = format!("{} {};", self.dialect.ty(self.function.ty(value)), self.name(value));
-            self.line(&line);
-        }
-    }
-
-    fn assign(&mut self, to: &[Value], from: &[Value]) {
-        for (&to, &from) in std::iter::zip(to, from) {
-            if to != from {
-                let line = format!("{} = {};", self.name(to), self.name(from));
-                self.line(&line);
-            }
-        }
-    }
-
     fn condition(&self, cond: Value) -> String {
         self.dialect.fill(&format!("@movemask_ps({})", self.name(self.mask(cond))))
-    }
-
-    fn if_(&mut self, i: &If) {
-        self.declare(&i.results);
-        let line = format!("if ({}) {{", self.condition(i.cond));
-        self.line(&line);
-        self.indent += 1;
-        self.stmts(&i.then);
-        self.assign(&i.results, &i.then.yields);
-        self.indent -= 1;
-        if !i.otherwise.stmts.is_empty() || !i.results.is_empty() {
-            self.line("} else {");
-            self.indent += 1;
-            self.stmts(&i.otherwise);
-            self.assign(&i.results, &i.otherwise.yields);
-            self.indent -= 1;
-        }
-        self.line("}");
-    }
-
-    fn loop_(&mut self, l: &Loop) {
-        for (&param, &init) in std::iter::zip(&l.params, &l.init) {
-            let line = format!("{} {} = {};", self.dialect.ty(self.function.ty(param)), self.name(param), self.name(init));
-            self.line(&line);
-        }
-        self.declare(&l.results);
-        self.line("for (;;) {");
-        self.indent += 1;
-        self.stmts(&l.head);
-        let line = format!("if (!{}) {{", self.condition(l.cond));
-        self.line(&line);
-        self.indent += 1;
-        self.assign(&l.results, &l.head.yields);
-        self.line("break;");
-        self.indent -= 1;
-        self.line("}");
-        self.stmts(&l.body);
-        self.next(l);
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    /// All parameters change at once: those that become other ones are read before any is written.
-    fn next(&mut self, l: &Loop) {
-        let moved = |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
-        for (k, &param) in l.params.iter().enumerate() {
-            if moved(k) {
-                let ty = self.dialect.ty(self.function.ty(param));
-                let line = format!("const {ty} next_{} = {};", self.name(param), self.name(l.body.yields[k]));
-                self.line(&line);
-            }
-        }
-        for (k, (&param, &next)) in std::iter::zip(&l.params, &l.body.yields).enumerate() {
-            if moved(k) {
-                let line = format!("{0} = next_{0};", self.name(param));
-                self.line(&line);
-            } else {
-                self.assign(&[param], &[next]);
-            }
-        }
     }
 }
 

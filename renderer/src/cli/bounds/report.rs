@@ -1,7 +1,7 @@
 //! Records as tables for readers, the paper's figures beside ours.
 
 use super::Args;
-use super::figure::{self, Panel};
+use super::figure::{self, Figure};
 use super::paper::{self, Pair};
 use super::study::{Figures, Record, Study, Variant};
 use super::table::Table;
@@ -57,8 +57,8 @@ impl Quantity {
     }
 }
 
-/// All tables, and the bars of the figure for the first setup.
-pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: bool) -> String {
+/// All tables, and the bars of the figure.
+pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bool) -> String {
     let mut text = String::new();
     for study in studies {
         text += &heading(study, args.nan, markdown);
@@ -78,7 +78,7 @@ pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: b
         let time = study.compile_time.as_secs_f64() * 1e6;
         text += &format!("Compile time of an optimized bounding shader: {time:.0} µs (median, from its point shader)\n\n");
     }
-    text + &figure::text(panels, studies[0].setup, markdown)
+    text + &figure::text(figure, markdown)
 }
 
 /// Whether the paper's figures were measured likewise.

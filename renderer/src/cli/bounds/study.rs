@@ -110,12 +110,19 @@ const TIME: Duration = Duration::from_secs(10);
 const COMPILE_RUNS: usize = 9;
 
 impl Study {
-    /// Measures shaders.
-    pub fn run(shaders: &[(String, Shader)], setup: Setup, variants: &[Variant], rounds: usize) -> Result<Study, Error> {
+    /// Measures shaders; `progress` is told the fraction that is done.
+    pub fn run(
+        shaders: &[(String, Shader)],
+        setup: Setup,
+        variants: &[Variant],
+        rounds: usize,
+        progress: &dyn Fn(f64),
+    ) -> Result<Study, Error> {
         let (mut records, mut times) = (vec![], vec![]);
-        for (name, shader) in shaders {
+        for (k, (name, shader)) in shaders.iter().enumerate() {
+            let progress = |fraction: f64| progress((k as f64 + fraction) / shaders.len() as f64);
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
-            records.extend(compare(name, shader, &integrand, setup, variants, rounds)?);
+            records.extend(compare(name, shader, &integrand, setup, variants, rounds, &progress)?);
             times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant)));
         }
         times.sort();
@@ -140,7 +147,10 @@ fn compare(
     setup: Setup,
     variants: &[Variant],
     rounds: usize,
+    progress: &dyn Fn(f64),
 ) -> Result<Vec<Record>, Error> {
+    /// The part of the time that goes into the check, where code runs long.
+    const CHECK: f64 = 0.1;
     let textures: Vec<Texture> = (0..shader.textures().len()).map(|k| noise(k as u32)).collect();
     let textures: Vec<&Texture> = textures.iter().collect();
     let mut candidates = vec![];
@@ -159,8 +169,11 @@ fn compare(
         let [.., naive, optimized] = &mut candidates[..] else { unreachable!("two were added") };
         let told = told(integrand, setup, variant, &rows, &textures)?;
         agree(naive.run(&textures), optimized.run(&textures), &told).map_err(|row| fault(name, variant, row))?;
+        progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
-    let costs: Vec<Figures> = measure(&mut candidates, &textures, rounds, TIME).into_iter().map(Figures::from).collect();
+    let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
+    let costs = measure(&mut candidates, &textures, rounds, TIME, &measuring);
+    let costs: Vec<Figures> = costs.into_iter().map(Figures::from).collect();
     let records = variants.iter().zip(costs[1..].chunks(2)).map(|(variant, pair)| Record {
         shader: name.to_owned(),
         inputs: variant.inputs,

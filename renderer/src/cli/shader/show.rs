@@ -20,8 +20,9 @@ Examples:
   lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
-From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered, asm. Comments say what is known of
-values, and for which operation of s each of the bounding shader is there.";
+From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered,
+asm. Comments say what is known of values, and for which operation of s each of the bounding shader
+is there.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]

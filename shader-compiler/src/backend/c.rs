@@ -14,7 +14,7 @@ use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Function, Op, Port, Stmt, Type, Value};
 use crate::target::Target;
 use rustc_hash::FxHashSet;
-use structure::{Spelling, Writer};
+use structure::{Scope, Spelling, Writer};
 
 /// C source of one function, `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a lowered
 /// function.
@@ -133,12 +133,8 @@ static inline __m256i words_at(const struct table *table, __m256i index) {
 
 /// A function whose values are vectors.
 struct Vectors<'a> {
-    function: &'a Function,
+    scope: Scope<'a>,
     dialect: Dialect,
-    /// Names of values that are not constants.
-    names: Vec<String>,
-    /// Values that something written uses.
-    used: Vec<bool>,
 }
 
 impl<'a> Vectors<'a> {
@@ -149,9 +145,9 @@ impl<'a> Vectors<'a> {
             Target::Avx2 => AVX2,
         };
         let used = vec![false; function.len()];
-        let mut vectors = Vectors { function, dialect, names: vec![], used };
+        let mut vectors = Vectors { scope: Scope { function, names: vec![], used }, dialect };
         vectors.find_used(&function.body);
-        vectors.names = names(function, &vectors.used);
+        vectors.scope.names = names(function, &vectors.scope.used);
         vectors
     }
 
@@ -163,7 +159,7 @@ impl<'a> Vectors<'a> {
         for stmt in block.stmts.iter().rev() {
             match stmt {
                 Stmt::Op(value) => {
-                    if self.used[value.index()] {
+                    if self.scope.used[value.index()] {
                         let (_, operands) = self.operation(*value);
                         self.mark(&operands);
                     }
@@ -185,17 +181,17 @@ impl<'a> Vectors<'a> {
 
     fn mark(&mut self, values: &[Value]) {
         for value in values {
-            self.used[value.index()] = true;
+            self.scope.used[value.index()] = true;
         }
     }
 
     /// Whether what is written reads tables.
     fn is_reading(&self) -> bool {
         let mut reading = false;
-        for_each_stmt(&self.function.body, &mut |stmt| {
+        for_each_stmt(&self.scope.function.body, &mut |stmt| {
             if let Stmt::Op(value) = stmt {
-                let (op, _) = self.function.operation(*value).expect("statements define operations");
-                reading |= self.used[value.index()] && op.is_reading();
+                let (op, _) = self.scope.function.operation(*value).expect("statements define operations");
+                reading |= self.scope.used[value.index()] && op.is_reading();
             }
         });
         reading
@@ -205,14 +201,14 @@ impl<'a> Vectors<'a> {
 
     /// The mask that a condition, which is a result of `any`, is made of.
     fn mask(&self, cond: Value) -> Value {
-        match self.function.operation(cond) {
+        match self.scope.function.operation(cond) {
             Some((Op::Any, args)) => args[0],
             _ => unreachable!("conditions of lowered functions are results of `any`"),
         }
     }
 
     fn operation(&self, value: Value) -> Expression {
-        let (op, args) = self.function.operation(value).expect("statements define operations");
+        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
         let wide = self.dialect.lanes == 8;
         let template = match op {
             Op::Add => "@add_ps($0, $1)",
@@ -271,7 +267,7 @@ impl<'a> Vectors<'a> {
 
     fn negated(&self, value: Value) -> Expression {
         let wide = self.dialect.lanes == 8;
-        match self.function.operation(value) {
+        match self.scope.function.operation(value) {
             Some((op @ (Op::Lt | Op::Le | Op::Eq | Op::ULt), args)) => {
                 let template = match op {
                     Op::Lt if wide => "@cmp_ps($0, $1, _CMP_NLT_US)",
@@ -290,7 +286,7 @@ impl<'a> Vectors<'a> {
 
     /// Whether a value is the negation of another by an exclusive or.
     fn is_inverted(&self, value: Value) -> Option<Value> {
-        match self.function.operation(value) {
+        match self.scope.function.operation(value) {
             Some((Op::BNot, args)) if self.negated(args[0]).1 == [args[0]] => Some(args[0]),
             _ => None,
         }
@@ -305,8 +301,8 @@ impl<'a> Vectors<'a> {
     }
 
     fn select(&self, cond: Value, then: Value, otherwise: Value) -> Expression {
-        let integers = self.function.ty(then) == Type::I32;
-        let is = |value: Value, bits: u32| self.function.constant(value) == Some(bits);
+        let integers = self.scope.function.ty(then) == Type::I32;
+        let is = |value: Value, bits: u32| self.scope.function.constant(value) == Some(bits);
         let (masked, template) = match integers {
             _ if is(otherwise, 0) => (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"]),
             _ if is(then, 0) => (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"]),
@@ -320,11 +316,11 @@ impl<'a> Vectors<'a> {
 
     fn header(&self) -> String {
         let Dialect { lanes, header, flag, .. } = self.dialect;
-        let name = identifier(&self.function.name);
+        let name = identifier(&self.scope.function.name);
         let list = |ports: &[Port]| {
             ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
         };
-        let (inputs, outputs) = (list(&self.function.inputs), list(&self.function.outputs));
+        let (inputs, outputs) = (list(&self.scope.function.inputs), list(&self.scope.function.outputs));
         let tables = match (self.is_reading(), lanes) {
             (false, _) => "struct table;\n\n".to_owned(),
             (true, 4) => [TABLES, WORDS_BY_FOUR].concat(),
@@ -343,29 +339,24 @@ impl<'a> Vectors<'a> {
     }
 
     fn text(&self) -> String {
-        let name = identifier(&self.function.name);
+        let name = identifier(&self.scope.function.name);
         let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
         let mut writer = Writer::new(self, format!("{}void {name}({arguments}) {{\n", self.header()), 1);
         if !self.is_reading() {
             writer.line("(void)tables;");
         }
         let lanes = self.dialect.lanes;
-        for index in 0..self.function.len() as u32 {
-            let value = Value(index);
-            if let Def::Input(input) = self.function.def(value)
-                && self.is_used(value)
-            {
-                let load = match self.function.ty(value) {
-                    Type::I32 => format!("@load_#((const {} *)(in + {}))", self.type_of(Type::I32), input as usize * lanes),
-                    Type::F32 | Type::Bool => format!("@load_ps(in + {})", input as usize * lanes),
-                };
-                writer.constant(&self.name(value), value, &self.dialect.fill(&load));
-            }
+        for (value, input) in self.scope.inputs() {
+            let load = match self.scope.function.ty(value) {
+                Type::I32 => format!("@load_#((const {} *)(in + {}))", self.type_of(Type::I32), input * lanes),
+                Type::F32 | Type::Bool => format!("@load_ps(in + {})", input * lanes),
+            };
+            writer.constant(&self.name(value), value, &self.dialect.fill(&load));
         }
-        writer.stmts(&self.function.body);
-        for (index, &value) in self.function.body.yields.iter().enumerate() {
+        writer.stmts(&self.scope.function.body);
+        for (index, &value) in self.scope.function.body.yields.iter().enumerate() {
             let name = self.name(value);
-            let store = match self.function.ty(value) {
+            let store = match self.scope.function.ty(value) {
                 Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.type_of(Type::I32), index * lanes),
                 Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
             };
@@ -376,31 +367,24 @@ impl<'a> Vectors<'a> {
 }
 
 impl Spelling for Vectors<'_> {
-    fn function(&self) -> &Function {
-        self.function
-    }
-
-    fn is_used(&self, value: Value) -> bool {
-        self.used[value.index()]
+    fn scope(&self) -> &Scope<'_> {
+        &self.scope
     }
 
     fn type_of(&self, ty: Type) -> &'static str {
         self.dialect.types[usize::from(ty == Type::I32)]
     }
 
-    fn name(&self, value: Value) -> String {
-        match self.function.def(value) {
-            Def::Const(bits) => self.dialect.constant(self.function.ty(value), bits),
-            _ => self.names[value.index()].clone(),
-        }
+    fn constant(&self, ty: Type, bits: u32) -> String {
+        self.dialect.constant(ty, bits)
     }
 
     fn expression(&self, value: Value) -> String {
         let (template, operands) = self.operation(value);
-        let op = self.function.operation(value).map(|(op, _)| op);
+        let op = self.scope.function.operation(value).map(|(op, _)| op);
         let mut text = self.dialect.fill(template);
         for (k, &operand) in operands.iter().enumerate() {
-            let name = match self.function.constant(operand) {
+            let name = match self.scope.function.constant(operand) {
                 Some(bits) if k == 1 && matches!(op, Some(Op::Shl | Op::LShr | Op::AShr)) => format!("{}", bits & 31),
                 Some(bits) if k == 0 && op == Some(Op::Load) => format!("{bits}"),
                 _ => self.name(operand),

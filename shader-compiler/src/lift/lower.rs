@@ -273,8 +273,12 @@ impl Lowering<'_> {
                 self.ends(source);
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let [lo, hi] = alternative.ends(&mut self.builder, of);
-            ends = [self.builder.op(Op::Max, &[ends[0], lo]), self.builder.op(Op::Min, &[ends[1], hi])];
+            let others = alternative.ends(&mut self.builder, of);
+            for (side, (end, other)) in std::iter::zip(&mut ends, others).enumerate() {
+                let Some(other) = other else { continue };
+                let tighter = [Op::Max, Op::Min][side];
+                *end = if alternative.is_exact() { other } else { self.builder.op(tighter, &[*end, other]) };
+            }
         }
         ends
     }

@@ -18,11 +18,13 @@
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
 
 mod dot;
+mod powers;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
+pub use powers::Power;
 use std::fmt;
 use unit::UnitVector;
 
@@ -65,6 +67,8 @@ pub enum Relation {
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
+    /// Odd powers, by products of one value.
+    Powers,
     /// Products of x and c − x.
     Products,
     /// Values that grow with one that they use several times.
@@ -80,6 +84,7 @@ impl Relation {
         Relation::Half,
         Relation::Order,
         Relation::Quotients,
+        Relation::Powers,
         Relation::Products,
         Relation::Monotone,
     ];
@@ -93,6 +98,7 @@ impl Relation {
             Relation::Half => "half",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
+            Relation::Powers => "powers",
             Relation::Products => "products",
             Relation::Monotone => "monotone",
         }
@@ -107,6 +113,7 @@ impl Relation {
             Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
             Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
+            Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
             Relation::Products => "Products x (c - x)",
             Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
         }
@@ -162,23 +169,36 @@ impl FromIterator<Relation> for Relations {
 /// Other ends of a value, beside those of its interval form.
 #[derive(Clone, Debug)]
 pub enum Alternative {
+    /// A lower end.
+    AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of an odd power.
+    Power(Power),
 }
 
 impl Alternative {
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
+            Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Power(power) => power.sources(),
         }
     }
 
     /// Ends of the value; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [Option<E::Value>; 2] {
         match self {
-            Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::AtLeast(least) => [Some(emit.f32(*least)), None],
+            Alternative::Dot(dot) => dot.ends(emit, of).map(Some),
+            Alternative::Power(power) => power.ends(emit, of).map(Some),
         }
+    }
+
+    /// Whether no ends are tighter, so that there is no need for others.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Alternative::Power(_))
     }
 }
 
@@ -204,7 +224,12 @@ impl Related {
             return;
         }
         self.alternatives[value.index()].push(alternative);
-        self.limits[value.index()] = self.limits[value.index()].meet(&limit);
+        self.limit(value, &limit);
+    }
+
+    /// Adds a limit that the ends of a value keep by themselves.
+    fn limit(&mut self, value: Value, limit: &Bounds) {
+        self.limits[value.index()] = self.limits[value.index()].meet(limit);
     }
 }
 
@@ -231,9 +256,14 @@ pub fn run(
     if relations == Relations::NONE {
         return related;
     }
-    let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
     if relations.has(Relation::Unit) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
+        // What follows needs to know ranges.
+        point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Powers) {
+        powers::find(&point, &mut related);
     }
     related
 }

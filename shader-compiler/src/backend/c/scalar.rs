@@ -4,10 +4,10 @@
 //! Truth values are integers, 0 and 1; other integers are unsigned, which wrap, and are cast where they count as signed. `chop` is C's
 //! conversion, which is not defined for what does not fit: compiled for x86 it is the instruction that the operation stands for.
 
-use super::structure::{Spelling, Writer};
+use super::structure::{Scope, Spelling, Writer};
 use super::{TABLES, identifier, integer, names};
 use crate::ir::rewrite::{liveness, sweep};
-use crate::ir::{Def, Function, Op, Type, Value};
+use crate::ir::{Function, Op, Type, Value};
 
 /// C source of one function with the interface of [`c::emit`](super::emit), for groups of so many lanes.
 pub fn emit(function: &Function, lanes: usize) -> String {
@@ -16,7 +16,7 @@ pub fn emit(function: &Function, lanes: usize) -> String {
     let mut function = function.clone();
     sweep(&mut function);
     let (function, used) = (&function, liveness(&function));
-    let text = Numbers { function, names: names(function, &used), used }.text(lanes);
+    let text = Numbers { scope: Scope { function, names: names(function, &used), used } }.text(lanes);
     let tables = if text.contains("word_at(") { [TABLES, WORD].concat() } else { "struct table;\n\n".to_owned() };
     format!("// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{text}", identifier(&function.name))
 }
@@ -51,19 +51,7 @@ static inline unsigned word_at(const struct table *table, unsigned index) {
 
 /// A function whose values are numbers.
 struct Numbers<'a> {
-    function: &'a Function,
-    names: Vec<String>,
-    used: Vec<bool>,
-}
-
-fn constant(ty: Type, bits: u32) -> String {
-    let float = f32::from_bits(bits);
-    match ty {
-        Type::F32 if float.is_finite() => format!("{float:?}f"),
-        Type::F32 => format!("float_of({bits:#x}u)"),
-        Type::I32 => format!("(unsigned){}", integer(bits)),
-        Type::Bool => u8::from(bits != 0).to_string(),
-    }
+    scope: Scope<'a>,
 }
 
 /// What an operation is in C, with `$0`, `$1`, `$2` for its arguments.
@@ -113,27 +101,22 @@ impl Numbers<'_> {
         let head = format!(
             "void {}(const float *restrict in, float *restrict out, const struct table *tables) {{\n    (void)in;\n    \
              (void)tables;\n    for (int lane = 0; lane < {lanes}; lane++) {{\n",
-            identifier(&self.function.name)
+            identifier(&self.scope.function.name)
         );
         let mut writer = Writer::new(self, head, 2);
-        for index in 0..self.function.len() as u32 {
-            let value = Value(index);
-            if let Def::Input(input) = self.function.def(value)
-                && self.is_used(value)
-            {
-                let word = format!("in[{} + lane]", input as usize * lanes);
-                let word = match self.function.ty(value) {
-                    Type::F32 => word,
-                    Type::I32 => format!("bits_of({word})"),
-                    Type::Bool => format!("bits_of({word}) != 0"),
-                };
-                writer.constant(&self.name(value), value, &word);
-            }
+        for (value, input) in self.scope.inputs() {
+            let word = format!("in[{} + lane]", input * lanes);
+            let word = match self.scope.function.ty(value) {
+                Type::F32 => word,
+                Type::I32 => format!("bits_of({word})"),
+                Type::Bool => format!("bits_of({word}) != 0"),
+            };
+            writer.constant(&self.name(value), value, &word);
         }
-        writer.stmts(&self.function.body);
-        for (index, &value) in self.function.body.yields.iter().enumerate() {
+        writer.stmts(&self.scope.function.body);
+        for (index, &value) in self.scope.function.body.yields.iter().enumerate() {
             let name = self.name(value);
-            let word = match self.function.ty(value) {
+            let word = match self.scope.function.ty(value) {
                 Type::F32 => name,
                 Type::I32 => format!("float_of({name})"),
                 Type::Bool => format!("float_of(-(unsigned)({name}))"),
@@ -145,12 +128,8 @@ impl Numbers<'_> {
 }
 
 impl Spelling for Numbers<'_> {
-    fn function(&self) -> &Function {
-        self.function
-    }
-
-    fn is_used(&self, value: Value) -> bool {
-        self.used[value.index()]
+    fn scope(&self) -> &Scope<'_> {
+        &self.scope
     }
 
     fn type_of(&self, ty: Type) -> &'static str {
@@ -161,15 +140,18 @@ impl Spelling for Numbers<'_> {
         }
     }
 
-    fn name(&self, value: Value) -> String {
-        match self.function.def(value) {
-            Def::Const(bits) => constant(self.function.ty(value), bits),
-            _ => self.names[value.index()].clone(),
+    fn constant(&self, ty: Type, bits: u32) -> String {
+        let float = f32::from_bits(bits);
+        match ty {
+            Type::F32 if float.is_finite() => format!("{float:?}f"),
+            Type::F32 => format!("float_of({bits:#x}u)"),
+            Type::I32 => format!("(unsigned){}", integer(bits)),
+            Type::Bool => u8::from(bits != 0).to_string(),
         }
     }
 
     fn expression(&self, value: Value) -> String {
-        let (op, args) = self.function.operation(value).expect("statements define operations");
+        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
         let fill = |text: String, (k, &arg): (usize, &Value)| text.replace(&format!("${k}"), &self.name(arg));
         args.iter().enumerate().fold(template(op).to_owned(), fill)
     }

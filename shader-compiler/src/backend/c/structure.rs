@@ -1,28 +1,51 @@
 //! The structure of a function as C: operations in their order, ifs and loops. It is the same however values are written, which a
 //! [`Spelling`] says.
 
-use crate::ir::{Block, Function, If, Loop, Stmt, Type, Value};
+use crate::ir::{Block, Def, Function, If, Loop, Stmt, Type, Value};
 use std::fmt::Write;
+
+/// A function, with what is written of it.
+pub struct Scope<'a> {
+    pub function: &'a Function,
+    /// Names of values that are not constants.
+    pub names: Vec<String>,
+    /// Values that something written uses.
+    pub used: Vec<bool>,
+}
+
+impl Scope<'_> {
+    /// Inputs that are used, with their numbers.
+    pub fn inputs(&self) -> impl Iterator<Item = (Value, usize)> {
+        let values = (0..self.function.len() as u32).map(Value).filter(|value| self.used[value.index()]);
+        values.filter_map(|value| match self.function.def(value) {
+            Def::Input(input) => Some((value, input as usize)),
+            _ => None,
+        })
+    }
+}
 
 /// How values of a function are written.
 pub trait Spelling {
     /// The function.
-    fn function(&self) -> &Function;
-
-    /// Whether an operation is written, since something written uses its result.
-    fn is_used(&self, value: Value) -> bool;
+    fn scope(&self) -> &Scope<'_>;
 
     /// The C type of values.
     fn type_of(&self, ty: Type) -> &'static str;
 
-    /// A value where it is used.
-    fn name(&self, value: Value) -> String;
+    /// A constant where it is used.
+    fn constant(&self, ty: Type, bits: u32) -> String;
 
     /// What an operation is in C.
     fn expression(&self, value: Value) -> String;
 
     /// What C tests for a condition; `!` may stand before it.
     fn condition(&self, cond: Value) -> String;
+
+    /// A value where it is used.
+    fn name(&self, value: Value) -> String {
+        let Scope { function, names, .. } = self.scope();
+        function.constant(value).map_or_else(|| names[value.index()].clone(), |bits| self.constant(function.ty(value), bits))
+    }
 }
 
 /// Text that grows line by line.
@@ -48,7 +71,7 @@ impl<'a, S: Spelling> Writer<'a, S> {
     pub fn stmts(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Op(value) if !self.spelling.is_used(*value) => {}
+                Stmt::Op(value) if !self.spelling.scope().used[value.index()] => {}
                 Stmt::Op(value) => {
                     let expression = self.spelling.expression(*value);
                     self.constant(&self.spelling.name(*value), *value, &expression);
@@ -65,7 +88,7 @@ impl<'a, S: Spelling> Writer<'a, S> {
     }
 
     fn type_of(&self, value: Value) -> &'static str {
-        self.spelling.type_of(self.spelling.function().ty(value))
+        self.spelling.type_of(self.spelling.scope().function.ty(value))
     }
 
     fn declare(&mut self, values: &[Value]) {

@@ -29,7 +29,7 @@ pub(super) struct TightnessArgs {
     pub tightness: bool,
 
     /// Cases for each material and half-angle: view directions, and boxes of light directions
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "tightness", value_parser = whole(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "tightness", value_parser = whole(1..=100_000_u32))]
     cases: u32,
 
     /// Seed of the cases

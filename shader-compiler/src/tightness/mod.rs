@@ -244,6 +244,7 @@ mod tests {
     use super::*;
     use crate::bounding::Frame;
     use crate::frontend::Settings;
+    use crate::ir::random::Random;
 
     #[test]
     fn quartiles_are_values_of_the_sample() {
@@ -289,6 +290,23 @@ mod tests {
         for (name, spread) in cell.spreads {
             let [_, median, third] = spread.expect("some cases are bright").quartiles;
             assert!(median < 1.0001 && third < 1.001, "{name}: {median} {third}");
+        }
+    }
+
+    #[test]
+    fn searches_agree_on_the_maximum() {
+        for material in list::LIST {
+            let subject = subject(material);
+            for (index, half_angle) in [5.0, 5.0, 5.0, 45.0, 45.0, 45.0].into_iter().enumerate() {
+                let placement = Placement::new(6, half_angle, index);
+                let fixed = subject.fixed(&placement);
+                let [a, b] = [1, 2].map(|seed| {
+                    let mut search = Search::new(&subject.point, &fixed, Random::new(seed));
+                    search.maximum(&placement.patch, &[mirror(placement.wo)]).map_or(0.0, |point| point.value)
+                });
+                // Where exponents are thousands, the last bit of a cosine is seen.
+                assert!((a - b).abs() <= 2e-3 * a.max(b), "{}, {half_angle}°, case {index}: {a} {b}", material.title());
+            }
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) fn draw(rows: &[Row]) -> String {
     let decades = decades(rows);
     let mut svg = open(width, height);
     text(&mut svg, [MARGIN, 30.0], "start", 16, "Upper bounds over true maxima, in boxes around cones");
-    text(&mut svg, [MARGIN, 48.0], "start", 12, "medians and quartiles; above the scale where a line leaves it");
+    text(&mut svg, [MARGIN, 48.0], "start", 12, "medians, and bands between quartiles; ↑ no median is on the scale");
     legend(&mut svg, rows);
     for (k, row) in rows.iter().enumerate() {
         let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (WIDTH + MARGIN);
@@ -40,6 +40,7 @@ pub(super) fn draw(rows: &[Row]) -> String {
         let panel = Panel { left, base, decades };
         panel.axes(&mut svg, k % COLUMNS == 0);
         panel.curves(&mut svg, k, row);
+        panel.absent(&mut svg, row);
         text(&mut svg, [left + WIDTH / 2.0, base - HEIGHT - 10.0], "middle", 12, &row.material.title());
     }
     svg + "</svg>\n"
@@ -152,6 +153,20 @@ impl Panel {
         }
         svg.push_str("</g>\n");
     }
+
+    /// Names of what lies above the panel altogether.
+    fn absent(&self, svg: &mut String, row: &Row) {
+        let top = libm::pow(10.0, self.decades);
+        let is_absent = |kind: usize| {
+            let mut medians = row.cells.iter().filter_map(|cell| Some(cell.spreads[kind].1?.quartiles[1])).peekable();
+            medians.peek().is_some() && medians.all(|median| median > top)
+        };
+        let names = row.cells[0].spreads.iter().enumerate().filter(|&(kind, _)| is_absent(kind)).map(|(_, &(name, _))| name);
+        let names: Vec<_> = names.collect();
+        if !names.is_empty() {
+            text(svg, [self.left + 4.0, self.base - HEIGHT + 13.0], "start", 10, &format!("↑ {}", names.join(", ")));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -183,5 +198,6 @@ mod tests {
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"));
         assert_eq!((svg.matches(">diffuse<").count(), svg.matches("<polyline").count()), (2, 4));
         assert!(svg.contains(">hand<"));
+        assert_eq!(svg.matches(">↑ naive<").count(), 1);
     }
 }

@@ -31,7 +31,7 @@ pub struct Args {
     /// Only code for these: all that this machine runs, unless given
     #[arg(long)]
     target: Vec<Target>,
-    /// Operations of one argument, with all boxes of one word and of two neighbours, and many of more; `--checks` does not count
+    /// Operations of one argument, with with all boxes of one word and of two neighbours, and some of more; `--checks` does not count
     #[arg(long)]
     exhaustive: bool,
     /// With `--exhaustive`: only one block of 65536 words in so many
@@ -235,10 +235,11 @@ fn sessions(
     table.into_inner().expect("no thread panics").into_iter().map(|(name, (tally, _))| (name, tally)).collect()
 }
 
-/// Sizes of windows, as powers of two: neighbours in all blocks, more in some.
-fn longest(block: usize) -> u32 {
-    if block.is_multiple_of(32) { 16 } else { 1 }
-}
+/// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with those of 1 and 2.
+const LONG: usize = 1024;
+
+/// Sizes of such windows, as powers of two.
+const LONGEST: u32 = 16;
 
 fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
     let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
@@ -257,7 +258,11 @@ fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
 fn over_all(op: Op, sparse: u64) -> Tally {
     let (mut windows, mut tally) = (Windows::new(op), Tally::default());
     let taken = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
-    let blocks: Vec<_> = taken.map(|block| windows.block(block, longest(block), &mut tally)).collect();
+    let mut results = |block: usize| match block.is_multiple_of(LONG) {
+        true => windows.block(block, LONGEST, &mut tally),
+        false => windows.sweep_block(block, &mut tally),
+    };
+    let blocks: Vec<_> = taken.map(&mut results).collect();
     if sparse == 1 {
         windows.far(&blocks, &mut tally);
     }

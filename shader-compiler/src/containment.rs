@@ -18,6 +18,7 @@ mod boxes;
 mod check;
 mod exhaustive;
 mod subject;
+mod verdict;
 
 pub use boxes::{Sample, sample};
 pub use check::Checker;
@@ -187,7 +188,7 @@ fn number(ty: Type, bits: u32) -> f64 {
 }
 
 /// What the results of some members come to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Results {
     /// Least number; +∞ if there is none.
     least: f64,

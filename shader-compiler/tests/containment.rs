@@ -52,6 +52,7 @@ fn operations_of_one_argument() {
         let (mut windows, mut tally) = (Windows::new(op), Tally::default());
         for place in 0..30 {
             windows.run(windows.words() / 30 * place, 400, 4, &mut tally);
+            windows.sweep_block(windows.blocks() / 30 * place, &mut tally);
         }
         sound(op.name(), &tally, |_| String::new());
         assert!(tally.checks > 0, "{}", op.name());

@@ -188,7 +188,7 @@ impl Alternative {
     pub fn relation(&self) -> Relation {
         match self {
             Alternative::AtLeast(_) => Relation::Unit,
-            Alternative::Dot(_) => Relation::Dot,
+            Alternative::Dot(dot) => dot.relation(),
             Alternative::Power(_) => Relation::Powers,
             Alternative::Quotient(_) => Relation::Quotients,
         }

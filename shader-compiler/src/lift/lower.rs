@@ -273,8 +273,15 @@ impl Lowering<'_> {
                 self.ends(source);
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let [lo, hi] = alternative.ends(&mut self.builder, of);
-            ends = [self.builder.op(Op::Max, &[ends[0], lo]), self.builder.op(Op::Min, &[ends[1], hi])];
+            let others = alternative.ends(&mut self.builder, of);
+            let tighter = [(Op::Max, f32::NEG_INFINITY), (Op::Min, f32::INFINITY)];
+            for (side, (tighter, none)) in tighter.into_iter().enumerate() {
+                if alternative.is_exact() {
+                    ends[side] = others[side];
+                } else if self.builder.known(others[side]) != Some(none.to_bits()) {
+                    ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
+                }
+            }
         }
         ends
     }

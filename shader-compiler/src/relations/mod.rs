@@ -21,15 +21,21 @@
 
 mod dot;
 mod half;
-mod squares;
 #[cfg(test)]
 mod materials;
+mod powers;
+mod quotients;
+mod squares;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
 pub use half::{Half, Length, Part};
+pub use powers::Power;
+pub use quotients::Quotient;
 pub use squares::Squares;
 use std::fmt;
 use unit::UnitVector;
@@ -73,6 +79,8 @@ pub enum Relation {
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
+    /// Odd powers, by products of one value.
+    Powers,
     /// Products of x and c − x.
     Products,
     /// Values that grow with one that they use several times.
@@ -88,6 +96,7 @@ impl Relation {
         Relation::Half,
         Relation::Order,
         Relation::Quotients,
+        Relation::Powers,
         Relation::Products,
         Relation::Monotone,
     ];
@@ -101,6 +110,7 @@ impl Relation {
             Relation::Half => "half",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
+            Relation::Powers => "powers",
             Relation::Products => "products",
             Relation::Monotone => "monotone",
         }
@@ -115,6 +125,7 @@ impl Relation {
             Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
             Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
+            Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
             Relation::Products => "Products x (c - x)",
             Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
         }
@@ -170,6 +181,8 @@ impl FromIterator<Relation> for Relations {
 /// Other ends of a value, beside those of its interval form.
 #[derive(Clone, Debug)]
 pub enum Alternative {
+    /// A lower end.
+    AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
     /// Of sums of squares of a unit vector's components.
@@ -180,28 +193,50 @@ pub enum Alternative {
     Part(Part),
     /// Of the dot product of a half vector and what it is between.
     Half(Half),
+    /// Of an odd power.
+    Power(Power),
+    /// Of a quotient of sums over the same terms.
+    Quotient(Quotient),
 }
 
 impl Alternative {
+    /// The kind of relation that gives it.
+    pub fn relation(&self) -> Relation {
+        match self {
+            Alternative::AtLeast(_) => Relation::Unit,
+            Alternative::Dot(dot) => dot.relation(),
+            Alternative::Power(_) => Relation::Powers,
+            Alternative::Quotient(_) => Relation::Quotients,
+            Alternative::Squares(_) => Relation::Squares,
+            Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
+        }
+    }
+
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
+            Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
             Alternative::Squares(squares) => squares.sources(),
             Alternative::Length(length) => length.sources(),
             Alternative::Part(part) => part.sources(),
             Alternative::Half(half) => half.sources(),
+            Alternative::Power(power) => power.sources(),
+            Alternative::Quotient(quotient) => quotient.sources(),
         }
     }
 
-    /// Ends of the value; `of` gives those of the sources.
+    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
     pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
+            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
             Alternative::Dot(dot) => dot.ends(emit, of),
             Alternative::Squares(squares) => squares.ends(emit, of),
             Alternative::Length(length) => length.ends(emit, of),
             Alternative::Part(part) => part.ends(emit, of),
             Alternative::Half(half) => half.ends(emit, of),
+            Alternative::Power(power) => power.ends(emit, of),
+            Alternative::Quotient(quotient) => quotient.ends(emit, of),
         }
     }
 
@@ -212,8 +247,13 @@ impl Alternative {
             Alternative::Squares(squares) => squares.is_guarded(),
             Alternative::Part(part) => part.is_guarded(),
             Alternative::Half(_) => true,
-            Alternative::Length(_) => false,
+            _ => false,
         }
+    }
+
+    /// Whether no ends are tighter, so that there is no need for others.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Alternative::Power(_))
     }
 }
 
@@ -256,7 +296,12 @@ impl Related {
             return;
         }
         self.alternatives[value.index()].push(alternative);
-        self.limits[value.index()] = self.limits[value.index()].meet(&limit);
+        self.limit(value, &limit);
+    }
+
+    /// Adds a limit that the ends of a value keep by themselves.
+    fn limit(&mut self, value: Value, limit: &Bounds) {
+        self.limits[value.index()] = self.limits[value.index()].meet(limit);
     }
 }
 
@@ -326,22 +371,30 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
-    if relations.has(Relation::Unit) {
-        if relations.has(Relation::Half) {
-            half::find(&mut point, &mut related);
-        }
+    if relations.has(Relation::Half) {
+        half::find(&mut point, &mut related);
+    }
+    if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
-        if relations.has(Relation::Squares) {
-            squares::find(&point, &mut related);
-        }
+        // What follows needs to know ranges.
+        point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Squares) {
+        squares::find(&point, &mut related);
+    }
+    if relations.has(Relation::Powers) {
+        powers::find(&point, &mut related);
+    }
+    if relations.has(Relation::Quotients) {
+        quotients::find(&point, &mut related);
     }
     related
 }
 
-/// Bounds of an input under the precondition.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
         _ => bounds,
     }
 }

@@ -10,9 +10,10 @@
 //! themselves, in all by less than uM, and each sum by u times itself, whose size is at most M (1 + 4u): together by at most 4.02 uM, where
 //! what squares lose below the least normal number, 2⁻¹⁴⁸, has its place. (1 − z)(1 + z) is off by 3.01u times itself, of which the
 //! size is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The ends are those of C − Σ rⱼ² or C + Σ rⱼ², of at most two squares of ends
-//! of intervals, which relations keep within ±(1 + 2⁻¹⁹): squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for
+//! of intervals within ±(1 + 2⁻¹⁹): squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for
 //! C = c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, ends are not within what the value is.
-//! That is less than α + u (5.1 |c| + 11.3).
+//! That is less than α + u (5.1 |c| + 11.3). Ends further out make for squares of which the sum is far more than 1, and are off by less than
+//! that is.
 
 use super::unit::UnitVector;
 use super::{Alternative, Guard, Point, Related};

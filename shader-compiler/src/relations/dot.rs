@@ -17,7 +17,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related};
+use super::{Alternative, Point, Related, Relation};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -113,6 +113,10 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot
 }
 
 impl Dot {
+    pub(super) fn relation(&self) -> Relation {
+        if self.by_distance { Relation::Dot } else { Relation::Unit }
+    }
+
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         self.terms.iter().flat_map(|term| term.factors).collect()

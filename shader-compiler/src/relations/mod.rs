@@ -181,7 +181,9 @@ impl Alternative {
     /// The kind of relation that gives it.
     pub fn relation(&self) -> Relation {
         match self {
+            Alternative::AtLeast(_) => Relation::Unit,
             Alternative::Dot(dot) => dot.relation(),
+            Alternative::Power(_) => Relation::Powers,
         }
     }
 

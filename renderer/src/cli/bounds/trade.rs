@@ -156,7 +156,14 @@ mod tests {
         };
         let text = text(&[trade.clone(), Trade { shader: "b".into(), ..trade }], setup, false);
         let rows: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        for row in ["relation a b average", "optimized 100 100", "unit -3 -3 -3.0 %", "dot +40 +40 +40.0 %", "related 130 130", "dot +20 +20 +20.0 %"] {
+        for row in [
+            "relation a b average",
+            "optimized 100 100",
+            "unit -3 -3 -3.0 %",
+            "dot +40 +40 +40.0 %",
+            "related 130 130",
+            "dot +20 +20 +20.0 %",
+        ] {
             assert!(rows.iter().any(|found| found == row), "{row} is missing in\n{text}");
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
 //! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
-//! of its length if that is a number. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
 //!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
@@ -17,7 +17,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related};
+use super::{Alternative, Point, Related, Relation};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -77,7 +77,7 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.limit(*value, &limit(dot.most));
-        } else if a.is_frame() || b.is_frame() {
+        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
             let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
             let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {
@@ -113,6 +113,10 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot
 }
 
 impl Dot {
+    pub(super) fn relation(&self) -> Relation {
+        if self.by_distance { Relation::Dot } else { Relation::Unit }
+    }
+
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         self.terms.iter().flat_map(|term| term.factors).collect()

@@ -19,12 +19,16 @@
 
 mod dot;
 mod powers;
+mod quotients;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
 pub use powers::Power;
+pub use quotients::Quotient;
 use std::fmt;
 use unit::UnitVector;
 
@@ -175,24 +179,38 @@ pub enum Alternative {
     Dot(Dot),
     /// Of an odd power.
     Power(Power),
+    /// Of a quotient of sums over the same terms.
+    Quotient(Quotient),
 }
 
 impl Alternative {
+    /// The kind of relation that gives it.
+    pub fn relation(&self) -> Relation {
+        match self {
+            Alternative::AtLeast(_) => Relation::Unit,
+            Alternative::Dot(dot) => dot.relation(),
+            Alternative::Power(_) => Relation::Powers,
+            Alternative::Quotient(_) => Relation::Quotients,
+        }
+    }
+
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
             Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
             Alternative::Power(power) => power.sources(),
+            Alternative::Quotient(quotient) => quotient.sources(),
         }
     }
 
-    /// Ends of the value; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [Option<E::Value>; 2] {
+    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
+    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
-            Alternative::AtLeast(least) => [Some(emit.f32(*least)), None],
-            Alternative::Dot(dot) => dot.ends(emit, of).map(Some),
-            Alternative::Power(power) => power.ends(emit, of).map(Some),
+            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Power(power) => power.ends(emit, of),
+            Alternative::Quotient(quotient) => quotient.ends(emit, of),
         }
     }
 
@@ -257,7 +275,7 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
-    if relations.has(Relation::Unit) {
+    if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
@@ -265,13 +283,16 @@ pub fn run(
     if relations.has(Relation::Powers) {
         powers::find(&point, &mut related);
     }
+    if relations.has(Relation::Quotients) {
+        quotients::find(&point, &mut related);
+    }
     related
 }
 
-/// Bounds of an input under the precondition.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
         _ => bounds,
     }
 }

@@ -1,8 +1,8 @@
-//! `lightbound bounds`: what bounding shaders cost beside the point shaders that they bound, naive and optimized, and what the
-//! optimizations add; beside it the figures of Clarberg et al. 2010, §6.1.
+//! `lightbound bounds`: what bounding shaders cost beside the point shaders that they bound, naive, optimized and related, and what
+//! the optimizations and the relations add; beside it the figures of Clarberg et al. 2010, §6.1.
 //!
 //! For each shader there is one point shader, and for each of the inputs that are intervals (light directions ω̂, or all, x̂ and ω̂)
-//! and each choice of sides a naive and an optimized bounding shader. All of them are compiled for one target and run in turn, in one
+//! and each choice of sides a naive, an optimized and a related bounding shader. All of them are compiled for one target and run in turn, in one
 //! process, over the same [boxes](lightbound_shader::cost::boxes), the point shader over members of them, after a check that naive and
 //! optimized code give the same bounds. Ratios are to the point shader; averages over shaders are arithmetic means of ratios, and of
 //! what each shader saves, as in the paper.
@@ -15,18 +15,21 @@ mod study;
 mod svg;
 mod table;
 mod tightness;
+mod trade;
 
 use super::console::Console;
 use super::numbers::whole;
 use super::output::{Output, to_stdout};
 use super::shader::{is_stdin, machine_name, parse, unavailable};
-use super::variant::{Frame, Inputs, NanMode, Ranges, Sides};
-use super::{Error, Exit};
+use super::variant::{Frame, Inputs, NanMode, Ranges, Sides, relations, relations_help};
+use super::{Error, Exit, variant};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use figure::Figure;
 use lightbound::image::write::save;
+use lightbound_shader::relations::Relations;
 use lightbound_shader::{Shader, Target};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use study::{Setup, Study, Variant};
@@ -38,6 +41,7 @@ Examples:
   lightbound bounds --shader ward --shader mine.wgsl --frame local --ranges declared
   lightbound bounds --nan propagate --target avx2 --format json > bounds.json
   lightbound bounds --svg figure.svg
+  lightbound bounds --by-relation --format markdown
   lightbound bounds --tightness --svg tightness.svg
 
 Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that
@@ -45,6 +49,8 @@ are executed on average, and ticks of the time-stamp counter, which are proporti
 Tables have the costs of bounding shaders as multiples of the point shader's; JSON has them as they
 are. Naive code takes the general case of each operation, optimized code the cheapest that is right
 for what is known of values. That both give the same bounds is checked before they are measured.
+Related code knows relations between values as well (--relations), and gives bounds that are tighter
+for boxes of unit vectors; that they lie within the others is checked.
 
 s(x, ω̂) bounds over light directions (--inputs light), s(x̂, ω̂) over all inputs (--inputs all).
 Boxes of inputs are drawn at random, the same ones each time; textures are smooth noise.
@@ -93,6 +99,14 @@ pub struct Args {
     #[arg(long, value_name = "TARGET", value_parser = machine_name(), default_value = "sse")]
     target: Target,
 
+    #[arg(long, value_name = "LIST", value_parser = relations, allow_hyphen_values = true)]
+    #[arg(help = variant::RELATIONS, long_help = relations_help())]
+    relations: Option<Relations>,
+
+    /// Print what each relation adds to the instructions of upper bounds, alone and beside the others, in place of all else
+    #[arg(long, conflicts_with = "svg")]
+    by_relation: bool,
+
     /// How results are printed
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -140,6 +154,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     let svg = args.picture()?;
     let shaders = named(&args.shader)?;
+    if args.by_relation {
+        to_stdout(args.trades(&shaders)?.as_bytes())?;
+        return Ok(Exit::Done);
+    }
     let studies = args.measure(&shaders)?;
     let drawn = args.format != Format::Json || svg.is_some();
     let is_drawn = |name: &str| drawn && (!args.shader.is_empty() || DISSECTED.contains(&name));
@@ -149,14 +167,15 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         output.write(|path| save(path, svg::draw(&figure).as_bytes()))?;
     }
     let text = match args.format {
-        Format::Json => {
-            let records: Vec<_> = studies.iter().flat_map(|study| &study.records).collect();
-            serde_json::to_string_pretty(&records).expect("records are plain data") + "\n"
-        }
+        Format::Json => json(&studies.iter().flat_map(|study| &study.records).collect::<Vec<_>>()),
         format => report::text(&studies, &figure, args, format == Format::Markdown),
     };
     to_stdout(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+fn json<T: Serialize>(records: &[T]) -> String {
+    serde_json::to_string_pretty(records).expect("records are plain data") + "\n"
 }
 
 /// Shaders under their names: those that are given, each once, or those of the paper.
@@ -231,6 +250,24 @@ impl Args {
         self.inputs().into_iter().map(|inputs| Variant { inputs, sides, nan }).collect()
     }
 
+    fn relations(&self) -> Relations {
+        self.relations.unwrap_or_else(Relations::all)
+    }
+
+    /// What each relation costs, as text or JSON.
+    fn trades(&self, shaders: &[(String, Shader)]) -> Result<String, Error> {
+        let (mut trades, mut text) = (vec![], String::new());
+        let (sides, nan) = (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Ignore));
+        for setup in self.setups() {
+            for inputs in self.inputs() {
+                let here = trade::trades(shaders, setup, Variant { inputs, sides, nan }, self.relations())?;
+                text += &trade::text(&here, setup, self.format == Format::Markdown);
+                trades.extend(here);
+            }
+        }
+        Ok(if self.format == Format::Json { json(&trades) } else { text })
+    }
+
     fn measure(&self, shaders: &[(String, Shader)]) -> Result<Vec<Study>, Error> {
         /// Steps of a table.
         const STEPS: u64 = 10_000;
@@ -238,7 +275,7 @@ impl Args {
         let progress = Console::new(self.quiet).measuring(setups.len() as u64 * STEPS);
         let studies = (0..).zip(setups).map(|(k, setup)| {
             let reach = |fraction: f64| progress.reach(k * STEPS + (fraction * STEPS as f64) as u64);
-            Study::run(shaders, setup, &self.variants(), self.rounds as usize, &reach)
+            Study::run(shaders, setup, &self.variants(), self.relations(), self.rounds as usize, &reach)
         });
         let studies = studies.collect();
         progress.finish();

@@ -8,10 +8,11 @@ use super::evaluator::DIRECTIONS;
 use super::inputs::{Asked, InputArgs, Job, Run, stream};
 use super::remarks::Remarks;
 use super::values::{Span, Wrong};
-use crate::cli::variant::VariantArgs;
+use crate::cli::variant::{HEADING, VariantArgs};
 use crate::cli::{Error, Exit};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::columns;
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet};
 use lightbound_shader::lift::{Input, Options, Sides};
 use lightbound_shader::{Arena, Scalar, Texture};
 
@@ -23,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound shader bound ward.wgsl --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1..0.2 --set alpha_x=0.1
+  lightbound shader bound phong.wgsl --mode related --split 4 --wi 0.5..0.7,0,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
   lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
 
@@ -31,7 +33,11 @@ A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, lies between them for all inputs in the box,
 with no tolerance. NaN says that there is no bound. What the shader takes from the surface point is
-set like parameters; unless it is, the point is at the origin.";
+set like parameters; unless it is, the point is at the origin.
+
+Directions are unit vectors. --mode related and --split make use of it: bounds then hold for those
+vectors of a box whose squared length is 1 within 2^-21, which a number is if it has seven digits or
+more; else for all vectors of the box.";
 
 /// Options of `shader bound`.
 #[derive(Debug, clap::Args)]
@@ -42,6 +48,15 @@ pub struct Args {
 
     #[command(flatten)]
     variant: VariantArgs,
+
+    /// Cut boxes in so many parts along their widest directions, for tighter bounds
+    #[arg(long, value_name = "PARTS", value_parser = parts(), help_heading = HEADING)]
+    split: Option<usize>,
+}
+
+/// Parses the number of parts.
+fn parts() -> impl TypedValueParser<Value = usize> {
+    PossibleValuesParser::new(["2", "4"]).map(|parts| parts.parse().expect("possible values are numbers"))
 }
 
 /// Runs the command.
@@ -83,12 +98,14 @@ struct Bounder {
     ranges: Ranges,
     surface: lightbound_shader::Sides,
     textures: Vec<Texture>,
+    /// In how many parts boxes are cut.
+    parts: Option<usize>,
     remarks: Remarks,
 }
 
 impl Bounder {
     fn new(args: &Args, job: &Job<'_>, intervals: &[bool], textures: Vec<Texture>) -> Result<Bounder, Error> {
-        let (options, ranges) = (args.variant.options(), args.variant.ranges());
+        let (options, ranges) = (args.variant.options()?, args.variant.ranges());
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(Spans::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
@@ -114,6 +131,7 @@ impl Bounder {
             ranges,
             surface: job.shader.sides(),
             textures,
+            parts: args.split,
             remarks: Remarks::new(Kind::Intervals),
         })
     }
@@ -141,15 +159,30 @@ impl Bounder {
 
     /// Runs code for boxes.
     fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<Span>]) -> Limits {
+        /// Stands in for directions of which no bound is asked.
+        const UP: [f32; 3] = [0.0, 0.0, 1.0];
         let mut boxes = Boxes::new(kernel, rows.len());
         let mut limits = Limits::new(kernel, rows.len());
         for (row, spans) in rows.iter().enumerate() {
             for (word, span) in spans.iter().enumerate() {
                 boxes.set_bits(row, word, self.ends(word, span.ends));
             }
+            if !self.is_asked(spans) {
+                UP.iter().zip(WO_X..).for_each(|(&x, word)| boxes.set(row, word, [x; 2]));
+            }
         }
-        kernel.run(&self.textures.iter().collect::<Vec<_>>(), &boxes, &mut limits);
+        let textures: Vec<_> = self.textures.iter().collect();
+        match self.parts {
+            Some(parts) => Split::new(kernel, parts).run(&textures, &boxes, &mut limits),
+            None => kernel.run(&textures, &boxes, &mut limits),
+        }
         limits
+    }
+
+    /// Whether the shader is to bound a row that was checked: not where bounds hold for unit vectors, and none is in front.
+    fn is_asked(&self, spans: &[Span]) -> bool {
+        let front = |word: usize| self.ends(word, spans[word].ends).map(f32::from_bits);
+        self.kernel.precondition().is_none_or(|precondition| precondition.check(front).is_ok())
     }
 
     /// Bounds of each output, for rows that were checked.
@@ -158,9 +191,10 @@ impl Bounder {
         let capped = self.capped.as_ref().map(|kernel| self.limits(kernel, rows));
         let bounds = rows.iter().enumerate().map(|(row, spans)| {
             let wo_z = spans[WO_Z].ends.map(f32::from_bits);
-            let all = (0..self.outputs.len()).map(|k| self.with_back(limits.get(row, k), wo_z));
+            let asked = self.is_asked(spans);
+            let all = (0..self.outputs.len()).map(|k| if asked { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] });
             let all: Vec<_> = all.collect();
-            let covered = self.remarks.note(spans, self.surface);
+            let covered = self.remarks.note(spans, self.surface) && asked;
             self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
             let unknown = |ends: &[f32; 2]| self.wanted(*ends).iter().all(|end| !end.is_finite());
             self.remarks.unknown += usize::from(all.iter().any(unknown));
@@ -225,6 +259,7 @@ impl Bounder {
 
 /// Words of a row.
 const WI_Z: usize = 2;
+const WO_X: usize = 3;
 const WO_Z: usize = 5;
 
 impl Run for Bounder {
@@ -245,11 +280,30 @@ impl Run for Bounder {
                 return Err((word, self.outside(word, *scalar, span.ends)));
             }
         }
-        Ok(())
+        self.kernel.precondition().map_or(Ok(()), |precondition| directions_are_unit(precondition, row))
     }
 
     fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>> {
         let bounds = self.bounds(rows);
         bounds.iter().map(|bounds| bounds.iter().flat_map(|ends| self.wanted(*ends)).collect()).collect()
     }
+}
+
+/// Whether related bounds hold for a row; what lies behind a one-sided material is known without them.
+fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), (usize, Wrong)> {
+    const ELSE: &str = "--mode optimized bounds s for vectors of any length";
+    let of = |word: usize| row[word].ends.map(f32::from_bits);
+    let Err(unmet) = precondition.check(of) else { return Ok(()) };
+    let help = match &unmet {
+        Unmet::Below { .. } => return Ok(()),
+        Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
+            let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
+            let [x, y, z] = unit.map(|x| format!("{x:?}"));
+            format!("--mode related takes unit vectors with all their digits, as in {x},{y},{z}; {ELSE}")
+        }
+        Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
+            format!("--mode related takes boxes that hold unit vectors; {ELSE}")
+        }
+    };
+    Err((unmet.input(), Wrong { message: unmet.to_string(), help }))
 }

@@ -61,7 +61,7 @@ fn style(kind: &str) -> (&'static str, f64, &'static str) {
         "optimized" => ("#e08a2e", 1.5, "none"),
         "related" => ("#2b5c8a", 1.5, "none"),
         "hand" => ("#222", 1.5, "4 3"),
-        _ => ("#3f8f5b", 1.5, "none"),
+        _ => ("#3f8f5b", 1.5, "6 2"),
     }
 }
 

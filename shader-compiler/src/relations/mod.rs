@@ -18,6 +18,8 @@
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
 
 mod dot;
+pub(crate) mod order;
+mod products;
 mod quotients;
 #[cfg(test)]
 mod testing;
@@ -26,6 +28,8 @@ mod unit;
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
+pub use order::Order;
+pub use products::Product;
 pub use quotients::Quotient;
 use std::fmt;
 use unit::UnitVector;
@@ -168,8 +172,12 @@ impl FromIterator<Relation> for Relations {
 pub enum Alternative {
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of what the order of two values says something of.
+    Order(Order),
     /// Of a quotient of sums over the same terms.
     Quotient(Quotient),
+    /// Of a product x (c − x).
+    Product(Product),
 }
 
 impl Alternative {
@@ -177,7 +185,9 @@ impl Alternative {
     pub fn sources(&self) -> Vec<Value> {
         match self {
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Order(order) => order.sources(),
             Alternative::Quotient(quotient) => quotient.sources(),
+            Alternative::Product(product) => product.sources(),
         }
     }
 
@@ -185,7 +195,9 @@ impl Alternative {
     pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
             Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Order(order) => order.ends(emit, of),
             Alternative::Quotient(quotient) => quotient.ends(emit, of),
+            Alternative::Product(product) => product.ends(emit, of),
         }
     }
 }
@@ -227,6 +239,21 @@ pub(crate) struct Point<'a> {
     pub units: Vec<UnitVector>,
 }
 
+impl Point<'_> {
+    /// Least and greatest number of what a value can be, if it can be no NaN.
+    fn hull(&self, value: Value) -> Option<[f32; 2]> {
+        match &self.bounds[value.index()] {
+            Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
+            _ => None,
+        }
+    }
+
+    /// Whether a value can be no NaN and is not negative.
+    fn is_positive(&self, value: Value) -> bool {
+        self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
+    }
+}
+
 /// Finds relations in a point shader; `solve` gives static bounds under limits.
 pub fn run(
     function: &Function,
@@ -243,8 +270,14 @@ pub fn run(
     if relations.has(Relation::Unit) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
     }
+    if relations.has(Relation::Order) {
+        order::find(&point, &mut related);
+    }
     if relations.has(Relation::Quotients) {
         quotients::find(&point, &mut related);
+    }
+    if relations.has(Relation::Products) {
+        products::find(&point, &mut related);
     }
     related
 }

@@ -286,13 +286,15 @@ impl Lowering<'_> {
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
             let others = alternative.ends(&mut self.builder, of);
-            let cuts = match self.point.ty(value) {
+            let tighter = match self.point.ty(value) {
                 Type::Bool => [(Op::BOr, None), (Op::BAnd, None)],
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
-            for (side, (op, none)) in cuts.into_iter().enumerate() {
-                if none.is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits())) {
-                    ends[side] = self.builder.op(op, &[ends[side], others[side]]);
+            for (side, (tighter, none)) in tighter.into_iter().enumerate() {
+                if alternative.is_exact() {
+                    ends[side] = others[side];
+                } else if none.is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits())) {
+                    ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
                 }
             }
         }
@@ -364,7 +366,10 @@ impl Lowering<'_> {
         if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
             return;
         }
-        for [low, high] in order::told(self.point, cond, truth) {
+        let mut told = order::told(self.point, cond, truth);
+        // What is in order with most comes first.
+        told.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
+        for [low, high] in told {
             let [low_ends, high_ends] = [low, high].map(|value| {
                 let first = self.cuts.iter().find(|cut| cut.value == value).map(|cut| cut.outer);
                 first.unwrap_or_else(|| self.ends(value))

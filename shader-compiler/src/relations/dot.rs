@@ -1,8 +1,9 @@
 //! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is at most 1, and below that by half the
 //! square of how far the boxes of a and b are apart; and it is at least −1, and above that likewise for a and −b.
 //!
-//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough; for them there are only constants, and
-//! 0 for the lower one where a vector is on the normal's side of the surface.
+//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
+//! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
+//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
 //!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
@@ -16,7 +17,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related};
+use super::{Alternative, Point, Related, Relation};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -25,8 +26,8 @@ use crate::ir::{Emit, Function, Op, Stmt, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
     terms: [Term; 3],
-    /// What it is never below and never above.
-    limits: [f32; 2],
+    /// What it is never above, its negative never below.
+    most: f32,
     /// Whether it is looked at how far the vectors are apart.
     by_distance: bool,
 }
@@ -65,22 +66,39 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     found.try_into().ok()
 }
 
-/// Finds dot products of which at least one vector is an interval.
+/// Finds dot products of unit vectors.
 pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) {
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
+        let Some(terms) = terms(point.function, *value) else { return };
+        let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
+        let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
+        let is_above = is_above && terms.iter().all(|term| !term.minus);
+        let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
-            return;
+            related.limit(*value, &limit(dot.most));
+        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
+            let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
+            let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
+            if is_above {
+                related.add(point, *value, Alternative::AtLeast(0.0), most);
+            } else {
+                related.limit(*value, &most);
+            }
+        } else {
+            related.add(point, *value, Alternative::Dot(dot), limit(dot.most));
         }
-        let Some(dot) = terms(point.function, *value).and_then(|terms| dot(&point.units, terms, by_distance)) else { return };
-        let [least, most] = dot.limits;
-        let limit = Bounds::Float(Floats::between(least, most));
-        related.add(point, *value, Alternative::Dot(dot), limit);
     });
 }
 
-/// The dot product that terms are, if they are one: the factors of either side are the components of a unit vector.
-fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot> {
+/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), and what comes of rounding.
+const ROOT_3: f32 = 1.7321;
+
+/// More than a product of components is above 1, and the sums of three round.
+const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
+
+/// The dot product that terms are, if they are one, and of what: the factors of either side are the components of a unit vector.
+fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot, [&UnitVector; 2])> {
     // Either factor of each product may be the one of the first vector.
     (0..4).find_map(|swapped: usize| {
         let mut terms = terms;
@@ -90,15 +108,15 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot>
             units.iter().find(|unit| unit.parts.iter().all(has))
         };
         let [a, b] = [unit(0)?, unit(1)?];
-        let most = most(a.slack, b.slack);
-        let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(units));
-        let least = if is_above && terms.iter().all(|term| !term.minus) { 0.0 } else { -most };
-        let by_distance = by_distance && !a.is_frame() && !b.is_frame();
-        Some(Dot { terms, limits: [least, most], by_distance })
+        Some((Dot { terms, most: most(a.slack, b.slack), by_distance }, [a, b]))
     })
 }
 
 impl Dot {
+    pub(super) fn relation(&self) -> Relation {
+        if self.by_distance { Relation::Dot } else { Relation::Unit }
+    }
+
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         self.terms.iter().flat_map(|term| term.factors).collect()
@@ -106,7 +124,7 @@ impl Dot {
 
     /// Ends by the distance of the vectors, or constants.
     pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
-        let [least, most] = self.limits.map(|end| emit.f32(end));
+        let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
         }
@@ -210,7 +228,7 @@ mod tests {
         let axis = |input: usize| Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false });
         let units = find(&function, &(0..6).map(axis).collect::<Vec<_>>());
         let sum = function.body.yields[0];
-        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors");
+        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors").0;
         let input =
             |value: Value| units.iter().flat_map(|unit| unit.parts).position(|part| part == value).expect("it is a part");
         let mut random = Random::new(5);

@@ -19,6 +19,7 @@
 
 mod dot;
 pub(crate) mod order;
+mod powers;
 mod products;
 mod quotients;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::ir::{Emit, Function, Value};
 pub use dot::Dot;
 pub use order::Order;
+pub use powers::Power;
 pub use products::Product;
 pub use quotients::Quotient;
 use std::fmt;
@@ -73,6 +75,8 @@ pub enum Relation {
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
+    /// Odd powers, by products of one value.
+    Powers,
     /// Products of x and c − x.
     Products,
     /// Values that grow with one that they use several times.
@@ -88,6 +92,7 @@ impl Relation {
         Relation::Half,
         Relation::Order,
         Relation::Quotients,
+        Relation::Powers,
         Relation::Products,
         Relation::Monotone,
     ];
@@ -101,6 +106,7 @@ impl Relation {
             Relation::Half => "half",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
+            Relation::Powers => "powers",
             Relation::Products => "products",
             Relation::Monotone => "monotone",
         }
@@ -115,6 +121,7 @@ impl Relation {
             Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
             Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
+            Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
             Relation::Products => "Products x (c - x)",
             Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
         }
@@ -170,10 +177,14 @@ impl FromIterator<Relation> for Relations {
 /// Other ends of a value, beside those of its interval form.
 #[derive(Clone, Debug)]
 pub enum Alternative {
+    /// A lower end.
+    AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
     /// Of what the order of two values says something of.
     Order(Order),
+    /// Of an odd power.
+    Power(Power),
     /// Of a quotient of sums over the same terms.
     Quotient(Quotient),
     /// Of a product x (c − x).
@@ -181,11 +192,25 @@ pub enum Alternative {
 }
 
 impl Alternative {
+    /// The kind of relation that gives it.
+    pub fn relation(&self) -> Relation {
+        match self {
+            Alternative::AtLeast(_) => Relation::Unit,
+            Alternative::Dot(dot) => dot.relation(),
+            Alternative::Power(_) => Relation::Powers,
+            Alternative::Order(_) => Relation::Order,
+            Alternative::Quotient(_) => Relation::Quotients,
+            Alternative::Product(_) => Relation::Products,
+        }
+    }
+
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
+            Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
             Alternative::Order(order) => order.sources(),
+            Alternative::Power(power) => power.sources(),
             Alternative::Quotient(quotient) => quotient.sources(),
             Alternative::Product(product) => product.sources(),
         }
@@ -194,11 +219,18 @@ impl Alternative {
     /// Ends of the value, infinite where there is none; `of` gives those of the sources.
     pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
+            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
             Alternative::Dot(dot) => dot.ends(emit, of),
             Alternative::Order(order) => order.ends(emit, of),
+            Alternative::Power(power) => power.ends(emit, of),
             Alternative::Quotient(quotient) => quotient.ends(emit, of),
             Alternative::Product(product) => product.ends(emit, of),
         }
+    }
+
+    /// Whether no ends are tighter, so that there is no need for others.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Alternative::Power(_))
     }
 }
 
@@ -224,7 +256,12 @@ impl Related {
             return;
         }
         self.alternatives[value.index()].push(alternative);
-        self.limits[value.index()] = self.limits[value.index()].meet(&limit);
+        self.limit(value, &limit);
+    }
+
+    /// Adds a limit that the ends of a value keep by themselves.
+    fn limit(&mut self, value: Value, limit: &Bounds) {
+        self.limits[value.index()] = self.limits[value.index()].meet(limit);
     }
 }
 
@@ -266,9 +303,14 @@ pub fn run(
     if relations == Relations::NONE {
         return related;
     }
-    let point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
-    if relations.has(Relation::Unit) {
+    let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
+        // What follows needs to know ranges.
+        point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Powers) {
+        powers::find(&point, &mut related);
     }
     if relations.has(Relation::Order) {
         order::find(&point, &mut related);
@@ -282,10 +324,10 @@ pub fn run(
     related
 }
 
-/// Bounds of an input under the precondition.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
         _ => bounds,
     }
 }

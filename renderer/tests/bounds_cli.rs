@@ -57,7 +57,7 @@ fn records_have_what_is_promised() {
             assert!(values.iter().any(|&value| record[key] == value), "{key} in {record}");
         }
         let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
-        for which in ["point", "naive", "optimized"] {
+        for which in ["point", "naive", "optimized", "related"] {
             // There are no branches.
             assert_eq!(figure(which, "instructions"), figure(which, "executed"), "{record}");
             assert!(figure(which, "cycles") > 0.0, "{record}");
@@ -79,12 +79,41 @@ fn options_choose_what_is_measured() {
 }
 
 #[test]
+fn relations_are_chosen_and_their_costs_are_told() {
+    let folder = TempDir::new().unwrap();
+    let chosen = ["--shader", "phong", "--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "world"];
+    let run = |args: &[&str]| records(folder.path(), &[&chosen[..], args].concat());
+    let instructions = |record: &Value, which: &str| record[which]["instructions"].as_u64().unwrap();
+    let [all, unit] = [&[][..], &["--relations", "unit"]].map(|args| run(args).remove(0));
+    assert_eq!(instructions(&all, "optimized"), instructions(&unit, "optimized"));
+    assert_ne!(instructions(&all, "related"), instructions(&unit, "related"));
+    // What is said of each relation is what code with such a list has.
+    let trade = run(&["--by-relation"]).remove(0);
+    assert_eq!(trade["optimized"], all["optimized"]["instructions"]);
+    assert_eq!(trade["related"], all["related"]["instructions"]);
+    let parts = trade["relations"].as_array().unwrap();
+    let part = |name: &str| parts.iter().find(|part| part["relation"] == name).unwrap();
+    assert_eq!(part("unit")["alone"], unit["related"]["instructions"]);
+    let without_dot = run(&["--relations=all,-dot"]).remove(0);
+    assert_eq!(part("dot")["without"], without_dot["related"]["instructions"]);
+    let text = stdout(bounds(folder.path(), &[&chosen[..], &["--by-relation", "--relations", "dot,unit"]].concat()));
+    let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
+    assert_eq!([lines("unit "), lines("dot "), lines("squares ")], [2, 2, 0], "{text}");
+}
+
+#[test]
 fn tables_hold_ours_beside_the_papers() {
     let folder = TempDir::new().unwrap();
     let text = stdout(bounds(folder.path(), &["--shader", "diffuse"]));
-    for part in
-        ["5.8× → 3.2×", "point: cost of 4 evaluations", "Compile time", "both bounds, NaN ignored", "+ bounds analysis", "█"]
-    {
+    for part in [
+        "5.8× → 3.2×",
+        "point: cost of 4 evaluations",
+        "Compile time",
+        "both bounds, NaN ignored",
+        "optimized → related",
+        "+ bounds analysis",
+        "█",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     // There is no average of one.
@@ -208,6 +237,8 @@ fn what_cannot_be_measured_is_said() {
     assert!(!folder.path().join("z.png").exists());
     fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
     fails(&["--rounds", "0"]).stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
+    fails(&["--relations", "unit,dots"]).stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
+    fails(&["--relations", "angles"]).stderr(contains("`angles`").and(contains("expected all, unit, dot,")));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
     fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
     fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"]).stderr(contains("--svg would overwrite `broken.wgsl`"));

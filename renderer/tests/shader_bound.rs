@@ -156,6 +156,98 @@ fn modes_targets_and_sides_give_the_same_bounds() {
     }
 }
 
+/// Boxes around unit vectors, seen from near the mirror direction, and members that are unit vectors; as the tables of `bound` and `eval`.
+fn boxes_of_directions(count: usize, members: usize) -> (String, String) {
+    let mut random = Random { state: 7 };
+    let unit = |v: [f32; 3]| v.map(|x| x / v.iter().map(|x| x * x).sum::<f32>().sqrt());
+    let mut boxes = "wi.x.lo,wi.x.hi,wi.y.lo,wi.y.hi,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z\n".to_owned();
+    let mut points = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n".to_owned();
+    for _ in 0..count {
+        let wi = unit([random.between(-1.0, 1.0), random.between(-1.0, 1.0), random.between(0.1, 1.0)]);
+        let off = [0.0; 3].map(|x: f32| x + random.between(-0.1, 0.1));
+        let wo = unit([off[0] - wi[0], off[1] - wi[1], (off[2] + wi[2]).max(0.05)]);
+        let width = random.between(0.02, 0.3);
+        let ends = wi.map(|x| [(x - random.between(0.0, width)).max(-1.0), (x + random.between(0.0, width)).min(1.0)]);
+        let seen = wo.map(|x| format!("{x:?}")).join(",");
+        boxes += &format!("{},{seen}\n", ends.map(|[low, high]| format!("{low:?},{high:?}")).join(","));
+        for _ in 0..members {
+            let near = unit([0, 1, 2].map(|k| random.between(ends[k][0], ends[k][1])));
+            let inside = ends.iter().zip(near).all(|([low, high], x)| *low <= x && x <= *high);
+            points += &format!("{},{seen}\n", if inside { near } else { wi }.map(|x| format!("{x:?}")).join(","));
+        }
+    }
+    (boxes, points)
+}
+
+#[test]
+fn related_bounds_and_those_by_parts_are_tighter_and_hold() {
+    const MEMBERS: usize = 10;
+    let place = Place::new(&lobe());
+    let (boxes, points) = boxes_of_directions(120, MEMBERS);
+    let set = ["--set", "ks=10"];
+    let bounds = |args: &[&str]| place.table("bound", &boxes, &[&set[..], args].concat()).rows;
+    let values = place.table("eval", &points, &set).rows;
+    let related = ["--mode", "related"];
+    let kinds: [&[&str]; 5] =
+        [&[], &["--split", "4"], &related, &["--mode", "related", "--split", "2"], &["--mode", "related", "--split", "4"]];
+    let all = kinds.map(bounds);
+    // Which one is within which other one.
+    for (inner, outer) in [(1, 0), (2, 0), (3, 2), (4, 2)] {
+        let mut narrower = 0;
+        for (row, (a, b)) in all[inner].iter().zip(&all[outer]).enumerate() {
+            assert!(b[0] <= a[0] && a[1] <= b[1], "row {row}: {a:?} of {:?}, {b:?} of {:?}", kinds[inner], kinds[outer]);
+            narrower += usize::from(a[1] - a[0] < 0.9 * (b[1] - b[0]));
+        }
+        assert!(narrower > 40, "{:?} is narrower than {:?} for {narrower} of 120", kinds[inner], kinds[outer]);
+    }
+    for (bounds, kind) in all.iter().zip(kinds) {
+        for (bound, values) in bounds.iter().zip(values.chunks(MEMBERS)) {
+            assert!(values.iter().all(|value| bound[0] <= value[3] && value[3] <= bound[1]), "{kind:?}: {bound:?}, {values:?}");
+        }
+    }
+    let no_relation = "--relations=-unit,-dot,-squares,-half,-order,-quotients,-products,-monotone,-powers";
+    assert_eq!(bounds(&[&related[..], &[no_relation]].concat()), all[0]);
+    assert_ne!(bounds(&[&related[..], &["--relations", "unit"]].concat()), all[2]);
+}
+
+#[test]
+fn related_bounds_are_of_unit_vectors() {
+    let place = Place::new(&lobe());
+    let bound = |wi: &str, wo: &str, args: &[&str]| {
+        place.shader("bound", &[&["--mode", "related", "--wi", wi, "--wo", wo, "--set", "shift=1"], args].concat()).assert()
+    };
+    let wrong = |wi: &str, wo: &str, args: &[&str], said: &[&str]| {
+        let failed = bound(wi, wo, args).code(2).stdout("");
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+    };
+    wrong(
+        "0,0,1",
+        "0.1,0.2,0.97",
+        &[],
+        &["wo is no unit vector", "0.9909", "0.10045813,0.20091626,0.97444385", "--mode optimized"],
+    );
+    bound("0,0,1", "0.10045813,0.20091626,0.97444385", &[]).success();
+    wrong("0..0.5,0..0.5,0..0.5", "0,0,1", &[], &["wi holds no unit vector", "0..0.75", "--mode optimized"]);
+    wrong("0,0,0.5..1.5", "0,0,1", &["--ranges", "paper"], &["wi.z is 0.5..1.5", "from -1 to 1"]);
+    // What is behind is black, and is not asked for, even where no direction is in front.
+    for wo in ["0,0,-1", "0,0,-1..-0.5", "0.8..0.9,0,-0.6..0.1"] {
+        let output = bound("0,0,1", wo, &[]).success().get_output().stdout.clone();
+        assert_eq!(String::from_utf8(output).unwrap().matches("0.0 .. 0.0").count(), 3, "{wo}");
+    }
+    // Tables tell the line.
+    place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0,1,0,0,1\n0,0.6,0.7,0,0,1\n");
+    let args = ["--mode", "related", "--csv", "in.csv", "-o", "out.csv"];
+    let failed = place.shader("bound", &args).assert().code(2);
+    failed.stderr(contains("in.csv:3:").and(contains("wi is no unit vector")));
+    assert!(!place.path("out.csv").exists());
+    // Relations are those of this mode.
+    let unknown = |args: &[&str]| place.shader("bound", &[&["--wi", "0,0,1", "--wo", "0,0,1"], args].concat()).assert().code(2);
+    unknown(&["--mode", "related", "--relations", "unit,dots"])
+        .stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
+    unknown(&["--relations", "unit"]).stderr(contains("--mode related"));
+    unknown(&["--split", "3"]).stderr(contains("[possible values: 2, 4]"));
+}
+
 #[test]
 fn a_box_without_width_is_a_point() {
     let place = Place::new(&lobe());
@@ -381,6 +473,9 @@ fn show_prints_how_a_bounding_shader_comes_about() {
     assert_eq!(without(&bounds), without(&interval));
     assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);
     assert_ne!(show(&["--stage", "bounds", "--mode", "naive"]), bounds);
+    let related = |args: &[&str]| show(&[&["--stage", "bounds", "--mode", "related"], args].concat());
+    assert!(related(&[]).contains(", tightened by dot)\n") && !bounds.contains("tightened"));
+    assert!(!related(&["--relations=-unit,-dot"]).contains("tightened by dot"));
     let ir = show(&["--stage", "ir", "--of", "bound"]);
     assert!(ir.contains("wi.x.lo: f32, wi.x.hi: f32") && ir.contains("-> (s.r.lo: f32, s.r.hi: f32"), "{ir}");
     assert!(show(&["--stage", "ir", "--of", "bound", "--sides", "upper"]).contains("-> (s.r.hi: f32, s.g.hi"));

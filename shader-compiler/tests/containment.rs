@@ -78,7 +78,7 @@ fn patterns_of_relations() {
 }
 
 /// Relations of which something is found in patterns.
-const MET: [Relation; 3] = [Relation::Unit, Relation::Dot, Relation::Powers];
+const MET: [Relation; 4] = [Relation::Unit, Relation::Dot, Relation::Powers, Relation::Quotients];
 
 #[test]
 fn relations_are_met() {

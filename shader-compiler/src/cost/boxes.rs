@@ -86,6 +86,7 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     (low * libm::pow(high / low, uniform(random))).to_radians()
 }
 
+/// The unit vector with this z, and its azimuth φ.
 pub(crate) fn polar(z: f64, phi: f64) -> [f64; 3] {
     let r = (1.0 - z * z).max(0.0).sqrt();
     [r * libm::cos(phi), r * libm::sin(phi), z]
@@ -120,6 +121,7 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// A vector given by its components along two tangents and a normal.
 pub(crate) fn to_world([t, b, n]: [[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| v[0] * t[k] + v[1] * b[k] + v[2] * n[k])
 }

@@ -15,24 +15,32 @@
 //!   stands with the relation.
 //! - A limit contains the alternatives' ends, because ends of intervals have to be within what is known at compile time. So there is no
 //!   limit without an alternative, unless the form's own ends are within it.
-//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
+//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
+//!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
+//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
+mod half;
+#[cfg(test)]
+mod materials;
 pub(crate) mod order;
 mod powers;
 mod products;
 mod quotients;
+mod squares;
 #[cfg(test)]
 mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
-use crate::ir::{Emit, Function, Value};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
+pub use half::{Half, Length, Part};
 pub use order::Order;
 pub use powers::Power;
 pub use products::Product;
 pub use quotients::Quotient;
+pub use squares::Squares;
 use std::fmt;
 use unit::UnitVector;
 
@@ -183,6 +191,14 @@ pub enum Alternative {
     Dot(Dot),
     /// Of what the order of two values says something of.
     Order(Order),
+    /// Of sums of squares of a unit vector's components.
+    Squares(Squares),
+    /// Of the square of the length of a sum of unit vectors.
+    Length(Length),
+    /// Of a component of a vector that was divided by its length.
+    Part(Part),
+    /// Of the dot product of a half vector and what it is between.
+    Half(Half),
     /// Of an odd power.
     Power(Power),
     /// Of a quotient of sums over the same terms.
@@ -201,6 +217,8 @@ impl Alternative {
             Alternative::Order(_) => Relation::Order,
             Alternative::Quotient(_) => Relation::Quotients,
             Alternative::Product(_) => Relation::Products,
+            Alternative::Squares(_) => Relation::Squares,
+            Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
         }
     }
 
@@ -210,6 +228,10 @@ impl Alternative {
             Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
             Alternative::Order(order) => order.sources(),
+            Alternative::Squares(squares) => squares.sources(),
+            Alternative::Length(length) => length.sources(),
+            Alternative::Part(part) => part.sources(),
+            Alternative::Half(half) => half.sources(),
             Alternative::Power(power) => power.sources(),
             Alternative::Quotient(quotient) => quotient.sources(),
             Alternative::Product(product) => product.sources(),
@@ -222,15 +244,47 @@ impl Alternative {
             Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
             Alternative::Dot(dot) => dot.ends(emit, of),
             Alternative::Order(order) => order.ends(emit, of),
+            Alternative::Squares(squares) => squares.ends(emit, of),
+            Alternative::Length(length) => length.ends(emit, of),
+            Alternative::Part(part) => part.ends(emit, of),
+            Alternative::Half(half) => half.ends(emit, of),
             Alternative::Power(power) => power.ends(emit, of),
             Alternative::Quotient(quotient) => quotient.ends(emit, of),
             Alternative::Product(product) => product.ends(emit, of),
         }
     }
 
+    /// Whether it is infinite for boxes of which some member may make the value NaN.
+    fn is_guarded(&self) -> bool {
+        match self {
+            Alternative::Dot(dot) => dot.is_guarded(),
+            Alternative::Squares(squares) => squares.is_guarded(),
+            Alternative::Part(part) => part.is_guarded(),
+            Alternative::Half(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether no ends are tighter, so that there is no need for others.
     pub fn is_exact(&self) -> bool {
         matches!(self, Alternative::Power(_))
+    }
+}
+
+/// A condition on a box: the lower end of a value is not below a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guard {
+    value: Value,
+    least: f32,
+}
+
+impl Guard {
+    /// The ends where the condition holds, infinite ones elsewhere.
+    fn guarded<E: Emit>(self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2], ends: [E::Value; 2]) -> [E::Value; 2] {
+        let least = emit.f32(self.least);
+        let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
+        let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
+        [0, 1].map(|side| emit.op(Op::Select, &[holds, ends[side], infinite[side]]))
     }
 }
 
@@ -250,9 +304,9 @@ impl Related {
         Related { limits, alternatives: vec![vec![]; function.len()] }
     }
 
-    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN.
+    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN and there is no guard.
     fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
-        if matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+        if !alternative.is_guarded() && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
             return;
         }
         self.alternatives[value.index()].push(alternative);
@@ -289,6 +343,46 @@ impl Point<'_> {
     fn is_positive(&self, value: Value) -> bool {
         self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
     }
+
+    /// Looks at all operations on intervals, in order, with which values are in scope there.
+    fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
+        let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
+        let mut scope: Vec<_> = self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
+        self.walk(&self.function.body, &mut scope, &mut look);
+    }
+
+    fn walk(&self, block: &Block, scope: &mut [bool], look: &mut impl FnMut(Value, &[bool])) {
+        let mut defined = vec![];
+        for stmt in &block.stmts {
+            let new = match stmt {
+                Stmt::Op(value) => {
+                    if self.kinds[value.index()] {
+                        look(*value, scope);
+                    }
+                    std::slice::from_ref(value)
+                }
+                Stmt::If(node) => {
+                    self.walk(&node.then, scope, look);
+                    self.walk(&node.otherwise, scope, look);
+                    &node.results
+                }
+                Stmt::Loop(node) => {
+                    for inner in [&node.head, &node.body] {
+                        self.walk(inner, scope, look);
+                    }
+                    &node.results
+                }
+            };
+            new.iter().for_each(|value| scope[value.index()] = true);
+            defined.extend_from_slice(new);
+        }
+        defined.iter().for_each(|value| scope[value.index()] = false);
+    }
+
+    /// What is known of a float.
+    fn floats(&self, value: Value) -> &Floats {
+        self.bounds[value.index()].floats()
+    }
 }
 
 /// Finds relations in a point shader; `solve` gives static bounds under limits.
@@ -304,10 +398,16 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    if relations.has(Relation::Half) {
+        half::find(&mut point, &mut related);
+    }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Squares) {
+        squares::find(&point, &mut related);
     }
     if relations.has(Relation::Powers) {
         powers::find(&point, &mut related);

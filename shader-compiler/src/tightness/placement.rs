@@ -30,7 +30,7 @@ impl Placement {
         let random = &mut generator(seed, half_angle, index);
         let wo = hemisphere(random).map(|x| x as f32);
         let angle = half_angle.to_radians();
-        let axis = if index % 2 == 0 {
+        let axis = if index.is_multiple_of(2) {
             hemisphere(random)
         } else {
             let mirror = mirror(wo);

@@ -23,7 +23,9 @@ mod dot;
 mod half;
 #[cfg(test)]
 mod materials;
+pub(crate) mod order;
 mod powers;
+mod products;
 mod quotients;
 mod squares;
 #[cfg(test)]
@@ -34,7 +36,9 @@ use crate::analysis::{Bounds, Floats};
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
 pub use half::{Half, Length, Part};
+pub use order::Order;
 pub use powers::Power;
+pub use products::Product;
 pub use quotients::Quotient;
 pub use squares::Squares;
 use std::fmt;
@@ -185,6 +189,8 @@ pub enum Alternative {
     AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of what the order of two values says something of.
+    Order(Order),
     /// Of sums of squares of a unit vector's components.
     Squares(Squares),
     /// Of the square of the length of a sum of unit vectors.
@@ -197,6 +203,8 @@ pub enum Alternative {
     Power(Power),
     /// Of a quotient of sums over the same terms.
     Quotient(Quotient),
+    /// Of a product x (c − x).
+    Product(Product),
 }
 
 impl Alternative {
@@ -206,7 +214,9 @@ impl Alternative {
             Alternative::AtLeast(_) => Relation::Unit,
             Alternative::Dot(dot) => dot.relation(),
             Alternative::Power(_) => Relation::Powers,
+            Alternative::Order(_) => Relation::Order,
             Alternative::Quotient(_) => Relation::Quotients,
+            Alternative::Product(_) => Relation::Products,
             Alternative::Squares(_) => Relation::Squares,
             Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
         }
@@ -217,12 +227,14 @@ impl Alternative {
         match self {
             Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Order(order) => order.sources(),
             Alternative::Squares(squares) => squares.sources(),
             Alternative::Length(length) => length.sources(),
             Alternative::Part(part) => part.sources(),
             Alternative::Half(half) => half.sources(),
             Alternative::Power(power) => power.sources(),
             Alternative::Quotient(quotient) => quotient.sources(),
+            Alternative::Product(product) => product.sources(),
         }
     }
 
@@ -231,12 +243,14 @@ impl Alternative {
         match self {
             Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
             Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Order(order) => order.ends(emit, of),
             Alternative::Squares(squares) => squares.ends(emit, of),
             Alternative::Length(length) => length.ends(emit, of),
             Alternative::Part(part) => part.ends(emit, of),
             Alternative::Half(half) => half.ends(emit, of),
             Alternative::Power(power) => power.ends(emit, of),
             Alternative::Quotient(quotient) => quotient.ends(emit, of),
+            Alternative::Product(product) => product.ends(emit, of),
         }
     }
 
@@ -317,6 +331,19 @@ pub(crate) struct Point<'a> {
 }
 
 impl Point<'_> {
+    /// Least and greatest number of what a value can be, if it can be no NaN.
+    fn hull(&self, value: Value) -> Option<[f32; 2]> {
+        match &self.bounds[value.index()] {
+            Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
+            _ => None,
+        }
+    }
+
+    /// Whether a value can be no NaN and is not negative.
+    fn is_positive(&self, value: Value) -> bool {
+        self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
+    }
+
     /// Looks at all operations on intervals, in order, with which values are in scope there.
     fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
         let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
@@ -385,8 +412,14 @@ pub fn run(
     if relations.has(Relation::Powers) {
         powers::find(&point, &mut related);
     }
+    if relations.has(Relation::Order) {
+        order::find(&point, &mut related);
+    }
     if relations.has(Relation::Quotients) {
         quotients::find(&point, &mut related);
+    }
+    if relations.has(Relation::Products) {
+        products::find(&point, &mut related);
     }
     related
 }

@@ -161,18 +161,6 @@ struct Shared {
 }
 
 impl Point<'_> {
-    /// Least and greatest number of what a value can be, if it can be no NaN.
-    fn hull(&self, value: Value) -> Option<[f32; 2]> {
-        match &self.bounds[value.index()] {
-            Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
-            _ => None,
-        }
-    }
-
-    fn is_positive(&self, value: Value) -> bool {
-        self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
-    }
-
     fn quotient(&self, dividend: Value, divisor: Value) -> Option<Quotient> {
         let sums = maximum_of(self.function, divisor);
         (0..sums.len()).find_map(|k| {

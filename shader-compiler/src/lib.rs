@@ -157,6 +157,7 @@ pub mod relations;
 pub mod scattering;
 pub mod target;
 pub mod texture;
+pub mod tightness;
 pub mod versions;
 
 pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};

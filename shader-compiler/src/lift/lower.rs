@@ -274,10 +274,13 @@ impl Lowering<'_> {
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
             let others = alternative.ends(&mut self.builder, of);
-            for (side, (end, other)) in std::iter::zip(&mut ends, others).enumerate() {
-                let Some(other) = other else { continue };
-                let tighter = [Op::Max, Op::Min][side];
-                *end = if alternative.is_exact() { other } else { self.builder.op(tighter, &[*end, other]) };
+            let tighter = [(Op::Max, f32::NEG_INFINITY), (Op::Min, f32::INFINITY)];
+            for (side, (tighter, none)) in tighter.into_iter().enumerate() {
+                if alternative.is_exact() {
+                    ends[side] = others[side];
+                } else if self.builder.known(others[side]) != Some(none.to_bits()) {
+                    ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
+                }
             }
         }
         ends

@@ -3,7 +3,10 @@
 //!
 //! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
 //! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
-//! of its length if that is a number. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//!
+//! The product of a vector with itself has constants, too, and what is known of products of half vectors with what they are between is
+//! better. Where a vector is shorter than a unit one, both claims hold all the more.
 //!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
@@ -17,7 +20,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related, Relation};
+use super::{Alternative, Guard, Point, Related, Relation};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -30,6 +33,8 @@ pub struct Dot {
     most: f32,
     /// Whether it is looked at how far the vectors are apart.
     by_distance: bool,
+    /// For which boxes the vectors are unit ones.
+    guards: [Option<Guard>; 2],
 }
 
 /// A product with a sign.
@@ -72,12 +77,18 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(point.function, *value) else { return };
         let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
+        if related.alternatives[value.index()].iter().any(|known| matches!(known, Alternative::Half(_))) {
+            return;
+        }
+        if dot.is_guarded() {
+            return related.add(point, *value, Alternative::Dot(dot), Bounds::Float(Floats::all()));
+        }
         let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
         let is_above = is_above && terms.iter().all(|term| !term.minus);
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.limit(*value, &limit(dot.most));
-        } else if a.is_frame() || b.is_frame() {
+        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
             let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
             let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {
@@ -108,7 +119,8 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot
             units.iter().find(|unit| unit.parts.iter().all(has))
         };
         let [a, b] = [unit(0)?, unit(1)?];
-        Some((Dot { terms, most: most(a.slack, b.slack), by_distance }, [a, b]))
+        let by_distance = by_distance && a != b;
+        Some((Dot { terms, most: most(a.slack, b.slack), by_distance, guards: [a.guard, b.guard] }, [a, b]))
     })
 }
 
@@ -119,11 +131,21 @@ impl Dot {
 
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
-        self.terms.iter().flat_map(|term| term.factors).collect()
+        let guards = self.guards.iter().flatten().map(|guard| guard.value);
+        self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
+    }
+
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guards.iter().any(Option::is_some)
     }
 
     /// Ends by the distance of the vectors, or constants.
     pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        let ends = self.unguarded(emit, &of);
+        self.guards.iter().flatten().fold(ends, |ends, guard| guard.guarded(emit, &of, ends))
+    }
+
+    fn unguarded<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
@@ -152,7 +174,7 @@ impl Dot {
 }
 
 /// How far two intervals are apart, the second one negated if so; where one is a number, with a sign.
-fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
+pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
     let apart = if minus { Op::Add } else { Op::Sub };
     for ([lo, hi], [number, other]) in [(a, b), (b, a)] {
         if number == other {

@@ -15,16 +15,28 @@
 //!   stands with the relation.
 //! - A limit contains the alternatives' ends, because ends of intervals have to be within what is known at compile time. So there is no
 //!   limit without an alternative, unless the form's own ends are within it.
-//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
+//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
+//!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
+//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
+mod half;
+#[cfg(test)]
+mod materials;
 mod powers;
+mod quotients;
+mod squares;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
-use crate::ir::{Emit, Function, Value};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
+pub use half::{Half, Length, Part};
 pub use powers::Power;
+pub use quotients::Quotient;
+pub use squares::Squares;
 use std::fmt;
 use unit::UnitVector;
 
@@ -173,8 +185,18 @@ pub enum Alternative {
     AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
+    /// Of sums of squares of a unit vector's components.
+    Squares(Squares),
+    /// Of the square of the length of a sum of unit vectors.
+    Length(Length),
+    /// Of a component of a vector that was divided by its length.
+    Part(Part),
+    /// Of the dot product of a half vector and what it is between.
+    Half(Half),
     /// Of an odd power.
     Power(Power),
+    /// Of a quotient of sums over the same terms.
+    Quotient(Quotient),
 }
 
 impl Alternative {
@@ -184,6 +206,9 @@ impl Alternative {
             Alternative::AtLeast(_) => Relation::Unit,
             Alternative::Dot(dot) => dot.relation(),
             Alternative::Power(_) => Relation::Powers,
+            Alternative::Quotient(_) => Relation::Quotients,
+            Alternative::Squares(_) => Relation::Squares,
+            Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
         }
     }
 
@@ -192,22 +217,60 @@ impl Alternative {
         match self {
             Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Squares(squares) => squares.sources(),
+            Alternative::Length(length) => length.sources(),
+            Alternative::Part(part) => part.sources(),
+            Alternative::Half(half) => half.sources(),
             Alternative::Power(power) => power.sources(),
+            Alternative::Quotient(quotient) => quotient.sources(),
         }
     }
 
-    /// Ends of the value; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [Option<E::Value>; 2] {
+    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
+    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         match self {
-            Alternative::AtLeast(least) => [Some(emit.f32(*least)), None],
-            Alternative::Dot(dot) => dot.ends(emit, of).map(Some),
-            Alternative::Power(power) => power.ends(emit, of).map(Some),
+            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Squares(squares) => squares.ends(emit, of),
+            Alternative::Length(length) => length.ends(emit, of),
+            Alternative::Part(part) => part.ends(emit, of),
+            Alternative::Half(half) => half.ends(emit, of),
+            Alternative::Power(power) => power.ends(emit, of),
+            Alternative::Quotient(quotient) => quotient.ends(emit, of),
+        }
+    }
+
+    /// Whether it is infinite for boxes of which some member may make the value NaN.
+    fn is_guarded(&self) -> bool {
+        match self {
+            Alternative::Dot(dot) => dot.is_guarded(),
+            Alternative::Squares(squares) => squares.is_guarded(),
+            Alternative::Part(part) => part.is_guarded(),
+            Alternative::Half(_) => true,
+            _ => false,
         }
     }
 
     /// Whether no ends are tighter, so that there is no need for others.
     pub fn is_exact(&self) -> bool {
         matches!(self, Alternative::Power(_))
+    }
+}
+
+/// A condition on a box: the lower end of a value is not below a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guard {
+    value: Value,
+    least: f32,
+}
+
+impl Guard {
+    /// The ends where the condition holds, infinite ones elsewhere.
+    fn guarded<E: Emit>(self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2], ends: [E::Value; 2]) -> [E::Value; 2] {
+        let least = emit.f32(self.least);
+        let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
+        let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
+        [0, 1].map(|side| emit.op(Op::Select, &[holds, ends[side], infinite[side]]))
     }
 }
 
@@ -227,9 +290,9 @@ impl Related {
         Related { limits, alternatives: vec![vec![]; function.len()] }
     }
 
-    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN.
+    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN and there is no guard.
     fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
-        if matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+        if !alternative.is_guarded() && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
             return;
         }
         self.alternatives[value.index()].push(alternative);
@@ -253,6 +316,48 @@ pub(crate) struct Point<'a> {
     pub units: Vec<UnitVector>,
 }
 
+impl Point<'_> {
+    /// Looks at all operations on intervals, in order, with which values are in scope there.
+    fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
+        let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
+        let mut scope: Vec<_> = self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
+        self.walk(&self.function.body, &mut scope, &mut look);
+    }
+
+    fn walk(&self, block: &Block, scope: &mut [bool], look: &mut impl FnMut(Value, &[bool])) {
+        let mut defined = vec![];
+        for stmt in &block.stmts {
+            let new = match stmt {
+                Stmt::Op(value) => {
+                    if self.kinds[value.index()] {
+                        look(*value, scope);
+                    }
+                    std::slice::from_ref(value)
+                }
+                Stmt::If(node) => {
+                    self.walk(&node.then, scope, look);
+                    self.walk(&node.otherwise, scope, look);
+                    &node.results
+                }
+                Stmt::Loop(node) => {
+                    for inner in [&node.head, &node.body] {
+                        self.walk(inner, scope, look);
+                    }
+                    &node.results
+                }
+            };
+            new.iter().for_each(|value| scope[value.index()] = true);
+            defined.extend_from_slice(new);
+        }
+        defined.iter().for_each(|value| scope[value.index()] = false);
+    }
+
+    /// What is known of a float.
+    fn floats(&self, value: Value) -> &Floats {
+        self.bounds[value.index()].floats()
+    }
+}
+
 /// Finds relations in a point shader; `solve` gives static bounds under limits.
 pub fn run(
     function: &Function,
@@ -266,13 +371,22 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    if relations.has(Relation::Half) {
+        half::find(&mut point, &mut related);
+    }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
     }
+    if relations.has(Relation::Squares) {
+        squares::find(&point, &mut related);
+    }
     if relations.has(Relation::Powers) {
         powers::find(&point, &mut related);
+    }
+    if relations.has(Relation::Quotients) {
+        quotients::find(&point, &mut related);
     }
     related
 }

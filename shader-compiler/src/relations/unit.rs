@@ -7,7 +7,7 @@
 //!   |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
 
 use super::dot::{Term, terms};
-use super::{Axis, SLACK};
+use super::{Axis, Guard, SLACK};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 
@@ -19,9 +19,18 @@ pub(crate) struct UnitVector {
     pub slack: f64,
     /// The input that it is.
     pub axis: Option<Axis>,
+    /// Whether it may be shorter than that, as what is divided by no less than its length.
+    pub short: bool,
+    /// For which boxes it is one.
+    pub guard: Option<Guard>,
 }
 
 impl UnitVector {
+    /// One that is no input.
+    pub(crate) fn new(parts: [Value; 3], slack: f64) -> UnitVector {
+        UnitVector { parts, slack, axis: None, short: false, guard: None }
+    }
+
     /// Whether it is one of the frame.
     pub(crate) fn is_frame(&self) -> bool {
         self.axis.is_some_and(|axis| axis.frame)
@@ -53,7 +62,7 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
             Some((Value(position as u32), axes[input]))
         };
         let [(x, axis), (y, _), (z, _)] = [part(0)?, part(1)?, part(2)?];
-        Some(UnitVector { parts: [x, y, z], slack: SLACK, axis })
+        Some(UnitVector { axis, ..UnitVector::new([x, y, z], SLACK) })
     };
     units.extend((0..vectors).filter_map(unit));
     units.extend(in_frame(function, &units));
@@ -78,7 +87,7 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
             }
         }
     });
-    let unit = |[a, b, c]: [Option<Value>; 3]| Some(UnitVector { parts: [a?, b?, c?], slack: IN_FRAME, axis: None });
+    let unit = |[a, b, c]: [Option<Value>; 3]| Some(UnitVector::new([a?, b?, c?], IN_FRAME));
     found.into_iter().filter_map(unit).collect()
 }
 

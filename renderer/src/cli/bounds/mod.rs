@@ -9,10 +9,12 @@
 
 mod figure;
 mod paper;
+mod plot;
 mod report;
 mod study;
 mod svg;
 mod table;
+mod tightness;
 mod trade;
 
 use super::console::Console;
@@ -31,6 +33,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use study::{Setup, Study, Variant};
+use tightness::TightnessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +42,7 @@ Examples:
   lightbound bounds --nan propagate --target avx2 --format json > bounds.json
   lightbound bounds --svg figure.svg
   lightbound bounds --by-relation --format markdown
+  lightbound bounds --tightness --svg tightness.svg
 
 Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that
 are executed on average, and ticks of the time-stamp counter, which are proportional to cycles.
@@ -107,7 +111,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
-    /// Picture to write, .svg: the bars of what each optimization saves
+    /// Picture to write, .svg: the bars of what each optimization saves, or how much bounds over-estimate
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
@@ -118,6 +122,9 @@ pub struct Args {
     /// Print nothing but results and errors
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    tightness: TightnessArgs,
 }
 
 /// How results are printed.
@@ -139,6 +146,9 @@ fn papers_sides() -> impl TypedValueParser<Value = Sides> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
+    if args.tightness.tightness {
+        return tightness::run(args);
+    }
     if !args.target.is_available() {
         return Err(unavailable(args.target));
     }

@@ -35,12 +35,10 @@ pub(super) fn draw(figure: &Figure) -> String {
     let most = figure.longest();
     let step = step(most);
     let scale = Scale { most: most.div_ceil(step).max(1) * step, step };
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
-         <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    let mut svg = open(width, height);
+    svg.push_str(
+        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+         <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n",
     );
     text(&mut svg, [MARGIN, 30.0], "start", 16, &format!("Instructions of {}", figure.subject()));
     text(&mut svg, [MARGIN, 48.0], "start", 12, &figure.setup.title());
@@ -52,6 +50,15 @@ pub(super) fn draw(figure: &Figure) -> String {
         draw_panel(&mut svg, panel, left, base, &scale);
     }
     svg + "</svg>\n"
+}
+
+/// The beginning of a picture of this size.
+pub(super) fn open(width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    )
 }
 
 /// The common scale of all panels.
@@ -130,7 +137,8 @@ fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Sca
     }
 }
 
-fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
+/// Adds text; the anchor tells which part of it is at the place.
+pub(super) fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{text}</text>");
 }

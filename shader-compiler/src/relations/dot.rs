@@ -53,7 +53,7 @@ fn most(a: f64, b: f64) -> f32 {
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three, by additions and subtractions in any order.
+/// The three products of a sum of three, by additions and subtractions in any order, with signs of sums, products and factors.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
@@ -61,7 +61,14 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
         match function.operation(value)? {
             (Op::Add, &[a, b]) => work.extend([(b, minus), (a, minus)]),
             (Op::Sub, &[a, b]) => work.extend([(b, !minus), (a, minus)]),
-            (Op::Mul, &[a, b]) => found.push(Term { factors: [a, b], minus }),
+            (Op::Neg, &[a]) => work.push((a, !minus)),
+            (Op::Mul, &[a, b]) => {
+                let [a, b] = [a, b].map(|factor| match function.operation(factor) {
+                    Some((Op::Neg, &[of])) => (of, true),
+                    _ => (factor, false),
+                });
+                found.push(Term { factors: [a.0, b.0], minus: minus ^ a.1 ^ b.1 });
+            }
             _ => return None,
         }
         if work.len() + found.len() > 3 {

@@ -1,7 +1,8 @@
-//! Bounding shaders against point shaders: does each bound contain, and are optimized bounds the naive ones?
+//! Bounding shaders against point shaders: does each bound contain, are optimized bounds the naive ones, and related ones nowhere wider?
 //!
 //! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes of operations, of all shaders that
-//! there are, and of random functions; with it, operations of one argument, over all words.
+//! there are, of random functions, and of random functions made of what relations look for; with it, operations of one argument, over all
+//! words.
 
 use crate::report::{print_head, print_row};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
@@ -31,7 +32,7 @@ pub struct Args {
     /// Only code for these: all that this machine runs, unless given
     #[arg(long)]
     target: Vec<Target>,
-    /// Operations of one argument, with all boxes of one word and of two neighbours, and many of more; `--checks` does not count
+    /// Operations of one argument, with with all boxes of one word and of two neighbours, and some of more; `--checks` does not count
     #[arg(long)]
     exhaustive: bool,
     /// With `--exhaustive`: only one block of 65536 words in so many
@@ -49,7 +50,7 @@ pub fn run(args: &Args) -> ExitCode {
     // Panics are faults, and told as such.
     std::panic::set_hook(Box::new(|_| {}));
     let table = if args.exhaustive { exhaustive(args) } else { random(args) };
-    print_head(&["subject", "checks", "exempt", "violations", "differ", "unforeseen", "panics"].map(String::from));
+    print_head(&TITLES.map(String::from));
     let mut total = Tally::default();
     for (name, tally) in table {
         print_tally(&name, &tally);
@@ -59,9 +60,12 @@ pub fn run(args: &Args) -> ExitCode {
     if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+/// Columns of the table; `related` are checks of related bounds, which are among the checks.
+const TITLES: [&str; 9] = ["subject", "checks", "related", "exempt", "violations", "differ", "wider", "unforeseen", "panics"];
+
 fn print_tally(name: &str, tally: &Tally) {
-    let Tally { checks, exempt, violations, differ, unforeseen, panics, .. } = tally;
-    let figures = [checks, exempt, violations, differ, unforeseen, panics].map(u64::to_string);
+    let Tally { checks, related, exempt, violations, differ, wider, unforeseen, panics, .. } = tally;
+    let figures = [checks, related, exempt, violations, differ, wider, unforeseen, panics].map(u64::to_string);
     print_row(std::iter::once(name.to_owned()).chain(figures));
 }
 
@@ -70,6 +74,7 @@ enum Job {
     Op(Op),
     Shader(String, Box<[Integrand; 2]>),
     Random,
+    Patterns,
 }
 
 impl Job {
@@ -78,6 +83,7 @@ impl Job {
             Job::Op(op) => op.name(),
             Job::Shader(name, _) => name,
             Job::Random => "random functions",
+            Job::Patterns => "patterns",
         }
     }
 
@@ -89,6 +95,10 @@ impl Job {
             Job::Random => {
                 let subject = Subject::random(seed);
                 if random.once_in(3) { (subject.deep(), 16) } else { (subject, 48) }
+            }
+            Job::Patterns => {
+                let subject = Subject::patterns(seed);
+                if random.once_in(3) { (subject.deep(), 32) } else { (subject, 96) }
             }
             Job::Shader(name, integrands) => {
                 let spans = *random.pick(&[Spans::Light, Spans::All]);
@@ -102,14 +112,14 @@ impl Job {
     }
 }
 
-/// All operations, all shaders, and random functions several times.
+/// All operations, all shaders, and random functions of both kinds several times.
 fn jobs(args: &Args) -> Vec<Job> {
     // `any` makes sense only within lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
     let shaders = folders.iter().flat_map(|folder| shaders(&root.join(folder)));
-    let all = ops.chain(shaders).chain((0..100).map(|_| Job::Random));
+    let all = ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns]));
     all.filter(|job| args.only.as_ref().is_none_or(|only| job.name().contains(only))).collect()
 }
 
@@ -175,7 +185,7 @@ const EXPLAINED: usize = 30;
 fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     match job {
         Job::Op(_) => fault.note.push_str(&subject.point.to_string()),
-        Job::Random | Job::Shader(..) => {
+        Job::Random | Job::Patterns | Job::Shader(..) => {
             let (subject, found) = Checker::reduced(subject, fault, loop_cap(seed), seed);
             let (bounds, point) = (subject.inputs, subject.point);
             let found = found.map(|found| found.to_string()).unwrap_or_default();
@@ -235,10 +245,11 @@ fn sessions(
     table.into_inner().expect("no thread panics").into_iter().map(|(name, (tally, _))| (name, tally)).collect()
 }
 
-/// Sizes of windows, as powers of two: neighbours in all blocks, more in some.
-fn longest(block: usize) -> u32 {
-    if block.is_multiple_of(32) { 16 } else { 1 }
-}
+/// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with those of 1 and 2.
+const LONG: usize = 1024;
+
+/// Sizes of such windows, as powers of two.
+const LONGEST: u32 = 16;
 
 fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
     let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
@@ -257,7 +268,11 @@ fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
 fn over_all(op: Op, sparse: u64) -> Tally {
     let (mut windows, mut tally) = (Windows::new(op), Tally::default());
     let taken = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
-    let blocks: Vec<_> = taken.map(|block| windows.block(block, longest(block), &mut tally)).collect();
+    let mut results = |block: usize| match block.is_multiple_of(LONG) {
+        true => windows.block(block, LONGEST, &mut tally),
+        false => windows.sweep_block(block, &mut tally),
+    };
+    let blocks: Vec<_> = taken.map(&mut results).collect();
     if sparse == 1 {
         windows.far(&blocks, &mut tally);
     }

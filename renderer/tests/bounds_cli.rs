@@ -57,7 +57,7 @@ fn records_have_what_is_promised() {
             assert!(values.iter().any(|&value| record[key] == value), "{key} in {record}");
         }
         let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
-        for which in ["point", "naive", "optimized"] {
+        for which in ["point", "naive", "optimized", "related"] {
             // There are no branches.
             assert_eq!(figure(which, "instructions"), figure(which, "executed"), "{record}");
             assert!(figure(which, "cycles") > 0.0, "{record}");
@@ -79,12 +79,41 @@ fn options_choose_what_is_measured() {
 }
 
 #[test]
+fn relations_are_chosen_and_their_costs_are_told() {
+    let folder = TempDir::new().unwrap();
+    let chosen = ["--shader", "phong", "--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "world"];
+    let run = |args: &[&str]| records(folder.path(), &[&chosen[..], args].concat());
+    let instructions = |record: &Value, which: &str| record[which]["instructions"].as_u64().unwrap();
+    let [all, unit] = [&[][..], &["--relations", "unit"]].map(|args| run(args).remove(0));
+    assert_eq!(instructions(&all, "optimized"), instructions(&unit, "optimized"));
+    assert_ne!(instructions(&all, "related"), instructions(&unit, "related"));
+    // What is said of each relation is what code with such a list has.
+    let trade = run(&["--by-relation"]).remove(0);
+    assert_eq!(trade["optimized"], all["optimized"]["instructions"]);
+    assert_eq!(trade["related"], all["related"]["instructions"]);
+    let parts = trade["relations"].as_array().unwrap();
+    let part = |name: &str| parts.iter().find(|part| part["relation"] == name).unwrap();
+    assert_eq!(part("unit")["alone"], unit["related"]["instructions"]);
+    let without_dot = run(&["--relations=all,-dot"]).remove(0);
+    assert_eq!(part("dot")["without"], without_dot["related"]["instructions"]);
+    let text = stdout(bounds(folder.path(), &[&chosen[..], &["--by-relation", "--relations", "dot,unit"]].concat()));
+    let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
+    assert_eq!([lines("unit "), lines("dot "), lines("squares ")], [2, 2, 0], "{text}");
+}
+
+#[test]
 fn tables_hold_ours_beside_the_papers() {
     let folder = TempDir::new().unwrap();
     let text = stdout(bounds(folder.path(), &["--shader", "diffuse"]));
-    for part in
-        ["5.8× → 3.2×", "point: cost of 4 evaluations", "Compile time", "both bounds, NaN ignored", "+ bounds analysis", "█"]
-    {
+    for part in [
+        "5.8× → 3.2×",
+        "point: cost of 4 evaluations",
+        "Compile time",
+        "both bounds, NaN ignored",
+        "optimized → related",
+        "+ bounds analysis",
+        "█",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     // There is no average of one.
@@ -107,7 +136,59 @@ fn any_shader_can_be_measured() {
     let text = stdout(bounds(folder.path(), &args));
     assert!(text.contains("\n  mine ") && text.contains("\n  diffuse "), "{text}");
     let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
-    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x̂, ω̂)<"));
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x, ω̂)<"));
+}
+
+/// The figure of a text: what it is of, and the names of its panels.
+fn figure(text: &str) -> (String, Vec<&str>) {
+    let (_, figure) = text.split_once("instructions with one optimization after another: ").unwrap();
+    let (subject, rest) = figure.split_once('\n').unwrap();
+    (subject.to_owned(), rest.lines().filter(|line| line.starts_with("diffuse ")).collect())
+}
+
+#[test]
+fn the_figure_shows_what_is_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let (light, all) = ("diffuse s(x, ω̂)", "diffuse s(x̂, ω̂)");
+    let cases: [(&[&str], &str, &[&str]); 5] = [
+        (&[], "upper bounds, NaN propagated", &[light, all]),
+        (&["--nan", "suppress"], "upper bounds, NaN suppressed", &[light, all]),
+        (&["--sides", "both"], "both bounds, NaN propagated", &[light, all]),
+        (&["--inputs", "all", "--nan", "ignore"], "upper bounds, NaN ignored", &[all]),
+        (&["--inputs", "light", "--frame", "local", "--target", "avx2"], "upper bounds, NaN propagated", &[light]),
+    ];
+    let mut bars = vec![];
+    for (args, subject, panels) in cases {
+        let text = stdout(bounds(folder.path(), &[&["--shader", "diffuse", "--svg", "a.SVG"], args].concat()));
+        assert_eq!(figure(&text), (subject.to_owned(), panels.to_vec()), "{args:?}");
+        let svg = std::fs::read_to_string(folder.path().join("a.SVG")).unwrap();
+        assert!(svg.contains(&format!(">Instructions of {subject}<")), "{args:?}");
+        let handling = !args.contains(&"ignore");
+        assert_eq!((text.contains("░ NaN handling"), svg.contains(">NaN handling<")), (handling, handling), "{args:?}");
+        for name in [light, all] {
+            assert_eq!(svg.contains(&format!(">{}<", name.replace(' ', ": ").replace(",: ", ", "))), panels.contains(&name));
+        }
+        let naive = |line: &str| line.split_whitespace().nth(1).and_then(|total| total.parse::<u32>().ok());
+        bars.push(
+            text.lines().filter(|line| line.starts_with("  naive ")).map(|line| naive(line).unwrap()).collect::<Vec<_>>(),
+        );
+    }
+    // Suppressing takes more instructions than propagating, both sides more than one, and all inputs more than light.
+    assert!(bars[1][1] != bars[0][1] && bars[2][0] > bars[0][0] && bars[0][1] > bars[0][0], "{bars:?}");
+    assert!(bars[3][0] < bars[0][1], "{bars:?}");
+}
+
+/// Takes ten seconds, the most that a shader is measured.
+#[test]
+fn slow_shaders_are_waited_for_with_news() {
+    let folder = TempDir::new().unwrap();
+    let text =
+        "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = min(wi.x, -0.5); while x < 1.0 { x *= 1.5; } return vec3f(x); }";
+    std::fs::write(folder.path().join("endless.wgsl"), text).unwrap();
+    let args = ["--shader", "endless.wgsl", "--frame", "local", "--inputs", "light", "--sides", "upper", "--nan", "ignore"];
+    let news = contains("measuring ").and(contains(" left\n"));
+    bounds(folder.path(), &args).args(["--rounds", "100000"]).assert().success().stderr(news);
+    bounds(folder.path(), &args).arg("--quiet").assert().success().stderr("");
 }
 
 /// Neither file shows the other's figures, and NaN outside of the domain of acos, where it is ignored, is no fault.
@@ -150,9 +231,14 @@ fn what_cannot_be_measured_is_said() {
     let folder = TempDir::new().unwrap();
     let fails = |args: &[&str]| bounds(folder.path(), args).assert().code(2).stdout("");
     fails(&["--shader", "wrad.wgsl"]).stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
-    fails(&["--target", "interpreter"]).stderr(contains("no machine code"));
+    fails(&["--target", "interpreter"]).stderr(contains("interpreter").and(contains("[possible values: sse, avx, avx2]")));
+    assert!(!stdout(bounds(folder.path(), &["--help"])).contains("interpreter"));
+    fails(&["--shader", "diffuse", "--svg", "z.png"]).stderr(contains("`z.png`").and(contains("--svg z.svg")));
+    assert!(!folder.path().join("z.png").exists());
     fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
-    fails(&["--rounds", "0"]).stderr(contains("--rounds"));
+    fails(&["--rounds", "0"]).stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
+    fails(&["--relations", "unit,dots"]).stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
+    fails(&["--relations", "angles"]).stderr(contains("`angles`").and(contains("expected all, unit, dot,")));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
     fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
     fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"]).stderr(contains("--svg would overwrite `broken.wgsl`"));

@@ -1,106 +1,16 @@
 //! `lightbound shader bound` and the stages of bounding shaders, as a user calls them.
 
-use assert_cmd::Command;
-use lightbound_shader::Target;
+mod common;
+
+use common::place::{ENDLESS, LOBE, Place, targets};
+use lightbound_shader::relations::Relation;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::Path;
-use std::time::Duration;
-use tempfile::TempDir;
 
-/// Every type of parameter, a branch, a loop, and a result that differs between the colours.
-const SHADER: &str = "\
-/// Sharpness, squared so often.
-override squarings: u32 = 2;
-
-struct Material {
-    /// Diffuse albedo. range: [0, 1], default: 0.5
-    kd: vec3f,
-    /// Strength of the lobe. range: [0, 10], default: 0.5
-    ks: f32,
-    /// Rounds of darkening. range: [0, 8], default: 1
-    rounds: u32,
-    /// Added to the tint. range: [-2, 2], default: 0
-    shift: i32,
-    /// Whether there is a lobe. default: true
-    lobe: bool,
-}
-
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    var tint = m.kd / 3.14159265 + f32(m.shift);
-    for (var i = 0u; i < min(m.rounds, 8u); i++) {
-        tint *= 0.75;
-    }
-    if !m.lobe {
-        return tint;
-    }
-    var c = max(dot(wi, vec3f(-wo.xy, wo.z)), 0.0);
-    for (var i = 0u; i < squarings; i++) {
-        c *= c;
-    }
-    return tint + m.ks * c;
-}
-";
-
-/// A folder with a shader in it.
-struct Place {
-    folder: TempDir,
-}
-
-impl Place {
-    fn new(shader: &str) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.write("a.wgsl", shader);
-        place
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
-    }
-
-    /// `lightbound shader WHAT a.wgsl ARGS`, in the folder.
-    fn shader(&self, what: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
-        command.args(["shader", what, "a.wgsl"]).args(args).current_dir(self.folder.path()).timeout(Duration::from_secs(60));
-        command
-    }
-
-    fn stdout(&self, what: &str, args: &[&str]) -> String {
-        let output = self.shader(what, args).assert().success().get_output().stdout.clone();
-        String::from_utf8(output).unwrap()
-    }
-
-    /// What `bound` prints, as names with both ends.
-    fn bound(&self, args: &[&str]) -> Vec<(String, [f32; 2])> {
-        let text = self.stdout("bound", args);
-        let line = |line: &str| {
-            let parts: Vec<&str> = line.split_whitespace().collect();
-            let [name, low, "..", high] = parts[..] else { panic!("{line}") };
-            (name.to_owned(), [low, high].map(|x| x.parse().expect(line)))
-        };
-        text.lines().map(line).collect()
-    }
-
-    /// The rows that a command gives for a table.
-    fn table(&self, what: &str, csv: &str, args: &[&str]) -> Table {
-        self.write("in.csv", csv);
-        self.shader(what, args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
-        let text = self.read("out.csv");
-        let mut lines = text.lines();
-        let columns = lines.next().unwrap().split(',').map(str::to_owned).collect();
-        Table { columns, rows: lines.map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect() }
-    }
-}
-
-/// A table of floats.
-#[derive(Debug, PartialEq)]
-struct Table {
-    columns: Vec<String>,
-    rows: Vec<Vec<f32>>,
+/// The lobe, with a default for each parameter.
+fn lobe() -> String {
+    LOBE.replace("albedo. range: [0, 1]", "albedo. range: [0, 1], default: 0.5")
 }
 
 /// Random numbers by a fixed sequence.
@@ -174,15 +84,10 @@ fn boxes(count: usize, members: usize) -> (String, String) {
     (boxes, points)
 }
 
-/// Targets that this machine runs.
-fn targets() -> impl Iterator<Item = &'static str> {
-    Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
-}
-
 #[test]
 fn values_lie_between_bounds() {
     const MEMBERS: usize = 20;
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let (boxes, points) = boxes(150, MEMBERS);
     let values = place.table("eval", &points, &[]);
     for nan in ["suppress", "propagate", "ignore"] {
@@ -232,7 +137,7 @@ fn materials_of_the_library_lie_between_their_bounds() {
 
 #[test]
 fn modes_targets_and_sides_give_the_same_bounds() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let (boxes, _) = boxes(150, 1);
     for nan in ["suppress", "propagate", "ignore"] {
         let bounds = |args: &[&str]| place.table("bound", &boxes, &[args, &["--nan", nan]].concat());
@@ -252,9 +157,106 @@ fn modes_targets_and_sides_give_the_same_bounds() {
     }
 }
 
+/// The lobe, its cosine written as a difference of products.
+fn mirror() -> String {
+    lobe().replace("dot(wi, vec3f(-wo.xy, wo.z))", "wi.z * wo.z - wi.x * wo.x - wi.y * wo.y")
+}
+
+/// Boxes around unit vectors, seen from near the mirror direction, and members that are unit vectors; as the tables of `bound` and `eval`.
+fn boxes_of_directions(count: usize, members: usize) -> (String, String) {
+    let mut random = Random { state: 7 };
+    let unit = |v: [f32; 3]| v.map(|x| x / v.iter().map(|x| x * x).sum::<f32>().sqrt());
+    let mut boxes = "wi.x.lo,wi.x.hi,wi.y.lo,wi.y.hi,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z\n".to_owned();
+    let mut points = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n".to_owned();
+    for _ in 0..count {
+        let wi = unit([random.between(-1.0, 1.0), random.between(-1.0, 1.0), random.between(0.1, 1.0)]);
+        let off = [0.0; 3].map(|x: f32| x + random.between(-0.1, 0.1));
+        let wo = unit([off[0] - wi[0], off[1] - wi[1], (off[2] + wi[2]).max(0.05)]);
+        let width = random.between(0.02, 0.3);
+        let ends = wi.map(|x| [(x - random.between(0.0, width)).max(-1.0), (x + random.between(0.0, width)).min(1.0)]);
+        let seen = wo.map(|x| format!("{x:?}")).join(",");
+        boxes += &format!("{},{seen}\n", ends.map(|[low, high]| format!("{low:?},{high:?}")).join(","));
+        for _ in 0..members {
+            let near = unit([0, 1, 2].map(|k| random.between(ends[k][0], ends[k][1])));
+            let inside = ends.iter().zip(near).all(|([low, high], x)| *low <= x && x <= *high);
+            points += &format!("{},{seen}\n", if inside { near } else { wi }.map(|x| format!("{x:?}")).join(","));
+        }
+    }
+    (boxes, points)
+}
+
+#[test]
+fn related_bounds_and_those_by_parts_are_tighter_and_hold() {
+    const MEMBERS: usize = 10;
+    let place = Place::new(&mirror());
+    let (boxes, points) = boxes_of_directions(120, MEMBERS);
+    let set = ["--set", "ks=10", "--set", "squarings=4"];
+    let bounds = |args: &[&str]| place.table("bound", &boxes, &[&set[..], args].concat()).rows;
+    let values = place.table("eval", &points, &set).rows;
+    let related = ["--mode", "related"];
+    let kinds: [&[&str]; 5] =
+        [&[], &["--split", "4"], &related, &["--mode", "related", "--split", "2"], &["--mode", "related", "--split", "4"]];
+    let all = kinds.map(bounds);
+    // Which one is within which other one.
+    for (inner, outer) in [(1, 0), (2, 0), (3, 2), (4, 2)] {
+        let mut narrower = 0;
+        for (row, (a, b)) in all[inner].iter().zip(&all[outer]).enumerate() {
+            assert!(b[0] <= a[0] && a[1] <= b[1], "row {row}: {a:?} of {:?}, {b:?} of {:?}", kinds[inner], kinds[outer]);
+            narrower += usize::from(a[1] - a[0] < 0.9 * (b[1] - b[0]));
+        }
+        assert!(narrower > 40, "{:?} is narrower than {:?} for {narrower} of 120", kinds[inner], kinds[outer]);
+    }
+    for (bounds, kind) in all.iter().zip(kinds) {
+        for (bound, values) in bounds.iter().zip(values.chunks(MEMBERS)) {
+            assert!(values.iter().all(|value| bound[0] <= value[3] && value[3] <= bound[1]), "{kind:?}: {bound:?}, {values:?}");
+        }
+    }
+    let none: Vec<_> = Relation::ALL.iter().map(|relation| format!("-{relation}")).collect();
+    assert_eq!(bounds(&[&related[..], &["--relations", &none.join(",")]].concat()), all[0]);
+    assert_ne!(bounds(&[&related[..], &["--relations", "unit"]].concat()), all[2]);
+}
+
+#[test]
+fn related_bounds_are_of_unit_vectors() {
+    let place = Place::new(&lobe());
+    let bound = |wi: &str, wo: &str, args: &[&str]| {
+        place.shader("bound", &[&["--mode", "related", "--wi", wi, "--wo", wo, "--set", "shift=1"], args].concat()).assert()
+    };
+    let wrong = |wi: &str, wo: &str, args: &[&str], said: &[&str]| {
+        let failed = bound(wi, wo, args).code(2).stdout("");
+        said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
+    };
+    wrong(
+        "0,0,1",
+        "0.1,0.2,0.97",
+        &[],
+        &["wo is no unit vector", "0.9909", "0.10045813,0.20091626,0.97444385", "--mode optimized"],
+    );
+    bound("0,0,1", "0.10045813,0.20091626,0.97444385", &[]).success();
+    wrong("0..0.5,0..0.5,0..0.5", "0,0,1", &[], &["wi holds no unit vector", "0..0.75", "--mode optimized"]);
+    wrong("0,0,0.5..1.5", "0,0,1", &["--ranges", "paper"], &["wi.z is 0.5..1.5", "from -1 to 1"]);
+    // What is behind is black, and is not asked for, even where no direction is in front.
+    for wo in ["0,0,-1", "0,0,-1..-0.5", "0.8..0.9,0,-0.6..0.1"] {
+        let output = bound("0,0,1", wo, &[]).success().get_output().stdout.clone();
+        assert_eq!(String::from_utf8(output).unwrap().matches("0.0 .. 0.0").count(), 3, "{wo}");
+    }
+    // Tables tell the line.
+    place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0,1,0,0,1\n0,0.6,0.7,0,0,1\n");
+    let args = ["--mode", "related", "--csv", "in.csv", "-o", "out.csv"];
+    let failed = place.shader("bound", &args).assert().code(2);
+    failed.stderr(contains("in.csv:3:").and(contains("wi is no unit vector")));
+    assert!(!place.path("out.csv").exists());
+    // Relations are those of this mode.
+    let unknown = |args: &[&str]| place.shader("bound", &[&["--wi", "0,0,1", "--wo", "0,0,1"], args].concat()).assert().code(2);
+    unknown(&["--mode", "related", "--relations", "unit,dots"])
+        .stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
+    unknown(&["--relations", "unit"]).stderr(contains("--mode related"));
+    unknown(&["--split", "3"]).stderr(contains("[possible values: 2, 4]"));
+}
+
 #[test]
 fn a_box_without_width_is_a_point() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let at = ["--wi", "0,0.6,0.8", "--wo", "0,-0.6,0.8", "--set", "kd=0.1,0.2,0.3"];
     let text = place.stdout("eval", &at);
     let s = text.lines().find(|line| line.starts_with("s ")).unwrap();
@@ -268,7 +270,7 @@ fn a_box_without_width_is_a_point() {
 
 #[test]
 fn intervals_are_given_in_many_ways() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let bound = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         place.bound(&["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
@@ -287,7 +289,7 @@ fn intervals_are_given_in_many_ways() {
 
 #[test]
 fn luminance_is_one_bound() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let at = ["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1", "--luminance"];
     let [(name, [low, high])] = &place.bound(&at)[..] else { panic!("there is one line") };
     assert_eq!(name, "s.luminance");
@@ -300,7 +302,7 @@ fn luminance_is_one_bound() {
 
 #[test]
 fn one_sided_materials_are_black_from_behind() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let at = |wo: &'static str| ["--wi", "0,0,1", "--wo", wo, "--set", "shift=1"];
     for wo in ["0,0,-1", "0,0,-1..-0.5", "0,0,-1..0"] {
         assert!(place.bound(&at(wo)).iter().all(|(_, ends)| *ends == [0.0, 0.0]), "{wo}");
@@ -310,18 +312,42 @@ fn one_sided_materials_are_black_from_behind() {
     let whole = place.bound(&at("0,0,-1..1"))[0].1;
     let front = place.bound(&at("0,0,0.5..1"))[0].1;
     assert!(whole[0] == 0.0 && front[0] > 0.5 && front[1] <= whole[1], "{whole:?} {front:?}");
-    let both = Place::new(&format!("//! sides: both\n{SHADER}"));
+    let both = Place::new(&format!("//! sides: both\n{}", lobe()));
     assert!(both.bound(&at("0,0,-1..-0.5"))[0].1[0] > 0.5);
 }
 
 #[test]
 fn boxes_off_the_sphere_are_told_of() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let bound = |wi: &str| place.shader("bound", &["--wi", wi, "--wo", "0,0,1"]).assert().success();
     bound("0..1,0..1,0..1").stderr("");
     bound("0..0.5,0..0.5,0..0.5").stderr(contains("no unit vector"));
     bound("0.9..1,0.9..1,0").stderr(contains("no unit vector"));
     bound("-0.1..0.1,-0.1..0.1,0.99..1").stderr("");
+}
+
+#[test]
+fn loops_without_end_are_reported() {
+    let place = Place::new(ENDLESS);
+    let bound = |a: &str, args: &[&str]| {
+        let at = ["--wi", "0,0,0.5..1", "--wo", "0,0,1", "--set", a];
+        place.shader("bound", &[&at[..], args].concat()).assert().success()
+    };
+    for nan in ["suppress", "propagate", "ignore"] {
+        for args in
+            [&["--nan", nan][..], &["--nan", nan, "--mode", "naive"], &["--nan", nan, "--sides", "lower", "--luminance"]]
+        {
+            bound("a=0", args).stderr(contains("cut off here"));
+            bound("a=0..0.5", args).stderr(contains("cut off here"));
+            bound("a=0.25..0.5", args).stderr("");
+        }
+    }
+    // What is black is not run.
+    let behind = ["--wi", "0,0,1", "--wo", "0,0,-1", "--set", "a=0"];
+    place.shader("bound", &behind).assert().success().stderr(contains("one-sided").and(contains("cut off").not()));
+    let header = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi";
+    place.write("in.csv", &format!("{header}\n0,0,1,0,0,1,0,1\n0,0,1,0,0,1,1,2\n0,0,1,0,0,1,0,0\n"));
+    place.shader("bound", &["--csv", "in.csv"]).assert().success().stderr(contains("cut off in 2 of 3 rows"));
 }
 
 /// A shader whose value is not a number where `a` is negative, and has a pole at 0.
@@ -355,7 +381,7 @@ fn what_is_not_known_is_told() {
 
 #[test]
 fn tables_give_what_single_boxes_give() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let csv = "# boxes\n\nkd.lo, kd.hi,wi.x,wi.y.lo,wi.y.hi,wi.z,wo.x,wo.y,\"wo.z.lo\",wo.z.hi,shift.lo,shift.hi\n\
                0,0.5,0,0.5,0.7,0.8,0,0,0.5,1,-1,1\n0.25,0.25,-0.1,-0.7,0.7,0.8,0,0,1,1,0,0\n";
     let table = place.table("bound", csv, &["--set", "ks=1..2", "--set", "kd=1"]);
@@ -377,8 +403,13 @@ fn tables_give_what_single_boxes_give() {
 
 #[test]
 fn wrong_boxes_name_the_remedy() {
-    let place = Place::new(SHADER);
-    let cases: [(&str, &[&str], &[&str]); 14] = [
+    let place = Place::new(&lobe());
+    let cases: [(&str, &[&str], &[&str]); 19] = [
+        ("0,0,1e60", &[], &["`z`: `1e60` is too large for a float"]),
+        ("0,0,0..1e60", &["--ranges", "paper"], &["`z`: `1e60` is too large for a float"]),
+        ("0,0,1", &["--set", "ks=0..1e60"], &["`ks`: `1e60` is too large for a float"]),
+        ("0,0,0.1..0.2..0.3", &[], &["`z`: `0.1..0.2..0.3` has more than two ends", "0.2..0.4"]),
+        ("0,0,1", &["--set", "ks=0..1..2"], &["`ks`: `0..1..2` has more than two ends"]),
         ("0,0,0.9..0.8", &[], &["0.9 is above", "0.8", "comes first"]),
         ("0,0,0.9..", &[], &["lacks an end", "0.2..0.4"]),
         ("0,0,x..1", &[], &["`z`: `x` is not a number"]),
@@ -404,7 +435,7 @@ fn wrong_boxes_name_the_remedy() {
 
 #[test]
 fn wrong_tables_name_line_column_and_remedy() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let header = "wi.x,wi.y,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z";
     let cases: [(String, &[&str]); 10] = [
         ("wi.x,wi.y,wi.z.lo,wo.x,wo.y,wo.z\n".into(), &["in.csv:1:", "`wi.z.lo`", "no column `wi.z.hi`", "`wi.z` alone"]),
@@ -431,7 +462,7 @@ fn wrong_tables_name_line_column_and_remedy() {
 
 #[test]
 fn show_prints_how_a_bounding_shader_comes_about() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let show = |args: &[&str]| place.stdout("show", args);
     let interval = show(&["--stage", "interval"]);
     assert!(interval.starts_with("fn shaded([wi.x]: f32,") && interval.contains(" wo.x: f32,"), "{interval}");
@@ -448,6 +479,10 @@ fn show_prints_how_a_bounding_shader_comes_about() {
     assert_eq!(without(&bounds), without(&interval));
     assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);
     assert_ne!(show(&["--stage", "bounds", "--mode", "naive"]), bounds);
+    let mirror = Place::new(&mirror());
+    let related = |args: &[&str]| mirror.stdout("show", &[&["--stage", "bounds", "--mode", "related"], args].concat());
+    assert!(related(&[]).contains(", tightened by dot)\n") && !bounds.contains("tightened"));
+    assert!(!related(&["--relations=-unit,-dot"]).contains("tightened by dot"));
     let ir = show(&["--stage", "ir", "--of", "bound"]);
     assert!(ir.contains("wi.x.lo: f32, wi.x.hi: f32") && ir.contains("-> (s.r.lo: f32, s.r.hi: f32"), "{ir}");
     assert!(show(&["--stage", "ir", "--of", "bound", "--sides", "upper"]).contains("-> (s.r.hi: f32, s.g.hi"));
@@ -460,7 +495,7 @@ fn show_prints_how_a_bounding_shader_comes_about() {
 
 #[test]
 fn show_says_which_options_do_not_go_together() {
-    let place = Place::new(SHADER);
+    let place = Place::new(&lobe());
     let wrong = |args: &[&str]| place.shader("show", args).assert().code(2).stdout("");
     wrong(&["--stage", "interval", "--of", "point"]).stderr(contains("--of point").and(contains("--stage ir")));
     for option in [["--spans", "all"], ["--frame", "world"], ["--mode", "naive"], ["--nan", "ignore"], ["--sides", "upper"]] {

@@ -1,115 +1,18 @@
 //! `lightbound shader` as a user calls it: the program is started, and judged by exit code, messages and files.
 
-use assert_cmd::Command;
-use lightbound_shader::{Entry, Parameter, Settings, Shader, Target, interpreter, passes};
+mod common;
+
+use common::place::{ENDLESS, LOBE, Place, Table, lightbound, targets};
+use lightbound_shader::{Entry, Parameter, Settings, Shader, interpreter, passes};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use tempfile::TempDir;
 
-/// Every type of parameter, a loop, a branch, and a result that differs between the colours.
-const SHADER: &str = "\
-//! A lobe over a tint, for tests.
-
-/// Sharpness, squared so often.
-override squarings: u32 = 2;
-
-struct Material {
-    /// Diffuse albedo. range: [0, 1]
-    kd: vec3f,
-    /// Strength of the lobe. range: [0, 10], default: 0.5
-    ks: f32,
-    /// Rounds of darkening. range: [0, 8], default: 1
-    rounds: u32,
-    /// Added to the tint. default: 0
-    shift: i32,
-    /// Whether there is a lobe. default: true
-    lobe: bool,
-}
-
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    var tint = m.kd / 3.14159265 + f32(m.shift);
-    for (var i = 0u; i < min(m.rounds, 8u); i++) {
-        tint *= 0.75;
-    }
-    if !m.lobe {
-        return tint;
-    }
-    var c = max(dot(wi, vec3f(-wo.xy, wo.z)), 0.0);
-    for (var i = 0u; i < squarings; i++) {
-        c *= c;
-    }
-    return tint + m.ks * c;
-}
-";
-
-/// A folder with the shader in it.
-struct Place {
-    folder: TempDir,
-}
-
-impl Place {
-    fn new() -> Place {
-        Place::with(SHADER)
-    }
-
-    fn with(shader: &str) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.write("a.wgsl", shader);
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.path(name), text).unwrap();
-    }
-
-    /// `lightbound shader WHAT a.wgsl ARGS`, in the folder.
-    fn shader(&self, what: &str, args: &[&str]) -> Command {
-        let mut command = lightbound(&["shader", what, "a.wgsl"]);
-        command.args(args).current_dir(self.folder.path());
-        command
-    }
-
-    /// The six numbers that `eval` prints, by their bits.
-    fn eval(&self, args: &[&str]) -> Vec<u32> {
-        let output = self.shader("eval", args).assert().success().get_output().stdout.clone();
-        let text = String::from_utf8(output).unwrap();
-        let numbers = |name: &str| -> Vec<u32> {
-            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).expect(&text);
-            line.split_whitespace().skip(1).take(3).map(|x| x.parse::<f32>().expect(line).to_bits()).collect()
-        };
-        [numbers("brdf"), numbers("s")].concat()
-    }
-
-    /// The rows that `eval --csv` gives for a table.
-    fn table(&self, csv: &str, args: &[&str]) -> Vec<Vec<u32>> {
-        self.write("in.csv", csv);
-        self.shader("eval", args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
-        rows(&std::fs::read_to_string(self.path("out.csv")).unwrap())
-    }
-}
-
-fn lightbound(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
-    command.args(args).timeout(Duration::from_secs(60));
-    command
-}
-
-/// The bits of a result of `eval --csv`.
-fn rows(csv: &str) -> Vec<Vec<u32>> {
-    let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("brdf.r,brdf.g,brdf.b,s.r,s.g,s.b"));
-    lines.map(|line| line.split(',').map(|x| x.parse::<f32>().unwrap().to_bits()).collect()).collect()
-}
-
-/// Targets that this machine runs.
-fn targets() -> impl Iterator<Item = &'static str> {
-    Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
+/// The rows that `eval --csv` gives for a table, by their bits.
+fn values_of(place: &Place, csv: &str, args: &[&str]) -> Vec<Vec<u32>> {
+    let Table { columns, rows } = place.table("eval", csv, args);
+    assert_eq!(columns.join(","), "brdf.r,brdf.g,brdf.b,s.r,s.g,s.b");
+    rows.into_iter().map(|row| row.into_iter().map(f32::to_bits).collect()).collect()
 }
 
 const DIRECTIONS: &str = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z";
@@ -152,12 +55,14 @@ fn help_tells_all() {
             assert!(help.contains(option), "{option} is missing in:\n{help}");
         }
     }
+    lightbound(&["shader", "--help"]).assert().success().stdout(contains("evaluate, bound and preview"));
+    lightbound(&["--help"]).assert().success().stdout(contains("--strict"));
     lightbound(&["shader"]).assert().code(2);
 }
 
 #[test]
 fn check_tells_what_there_is() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let said = [
         "A lobe over a tint",
         "Diffuse albedo",
@@ -193,7 +98,7 @@ fn check_looks_at_values_and_samplers() {
             fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ return {pdf}; }}"
         )
     };
-    let check = |shader: &str| Place::with(shader).shader("check", &[]).assert().success();
+    let check = |shader: &str| Place::new(shader).shader("check", &[]).assert().success();
     let cosine = "max(wi.z, 0.0) / 3.14159265";
     let sound = check(&shader("m.kd", cosine)).stderr("");
     sound.stdout(contains("sampler    agrees with pdf\n").and(contains("values     finite, none negative\n")));
@@ -223,7 +128,7 @@ fn check_lists_what_can_be_set() {
             fn material({arguments}) -> Material {{ return Material(textureSample(wood, smoothly, p.uv).rgb, {ks}); }}
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return m.kd * m.ks; }}"
         );
-        let output = Place::with(&shader).shader("check", &[]).output().unwrap();
+        let output = Place::new(&shader).shader("check", &[]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
@@ -246,16 +151,16 @@ fn check_lists_what_can_be_set() {
 fn check_tells_of_loops() {
     let body =
         |body: &str| format!("struct Material {{ a: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
-    let place = Place::with(&body("return vec3f(m.a);"));
+    let place = Place::new(&body("return vec3f(m.a);"));
     place.shader("check", &[]).assert().success().stdout(contains("none"));
-    let place = Place::with(&body("var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x);"));
+    let place = Place::new(&body("var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x);"));
     place.shader("check", &[]).assert().success().stdout(contains("65536"));
 }
 
 #[test]
 fn broken_shaders_show_where() {
-    let place = Place::with(&SHADER.replace("return tint;", "return tnt;"));
-    let line = 1 + SHADER.lines().position(|line| line.contains("return tint;")).unwrap();
+    let place = Place::new(&LOBE.replace("return tint;", "return tnt;"));
+    let line = 1 + LOBE.lines().position(|line| line.contains("return tint;")).unwrap();
     for (command, args) in [("check", &[][..]), ("show", &["--stage", "ir"]), ("eval", &["--wi", "0,0,1", "--wo", "0,0,1"])] {
         let failed = place.shader(command, args).assert().code(2).stdout("");
         failed.stderr(contains("error: ").and(contains("tnt")).and(contains(format!("a.wgsl:{line}:"))));
@@ -265,7 +170,7 @@ fn broken_shaders_show_where() {
 #[test]
 fn files_that_cannot_be_read_are_named() {
     lightbound(&["shader", "check", "no-such.wgsl"]).assert().code(2).stderr(contains("no-such.wgsl"));
-    let place = Place::new();
+    let place = Place::new(LOBE);
     std::fs::write(place.path("a.wgsl"), b"// \n\xff\xfe").unwrap();
     place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl:2:").and(contains("UTF-8")));
     // Where there is no excerpt to show it.
@@ -276,15 +181,15 @@ fn files_that_cannot_be_read_are_named() {
 
 #[test]
 fn shaders_come_from_stdin_as_well() {
-    lightbound(&["shader", "check", "-"]).write_stdin(SHADER).assert().success().stdout(contains("A lobe over a tint"));
+    lightbound(&["shader", "check", "-"]).write_stdin(LOBE).assert().success().stdout(contains("A lobe over a tint"));
     lightbound(&["shader", "check", "-"]).write_stdin("fn").assert().code(2).stderr(contains("stdin:1:"));
-    let both = lightbound(&["shader", "eval", "-", "--csv", "-"]).write_stdin(SHADER).assert().code(2);
+    let both = lightbound(&["shader", "eval", "-", "--csv", "-"]).write_stdin(LOBE).assert().code(2);
     both.stderr(contains("stdin"));
 }
 
 #[test]
 fn show_prints_every_stage() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let show = |args: &[&str]| {
         let output = place.shader("show", args).assert().success().stderr("").get_output().stdout.clone();
         String::from_utf8(output).unwrap()
@@ -302,7 +207,7 @@ fn show_prints_every_stage() {
 
 #[test]
 fn overrides_change_code_and_parameters_do_not() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let shown = |args: &[&str]| place.shader("show", &["--stage", "ir"]).args(args).output().unwrap().stdout;
     assert_eq!(shown(&["--set", "squarings=2"]), shown(&[]));
     assert_ne!(shown(&["--set", "squarings=3"]), shown(&[]));
@@ -316,7 +221,7 @@ fn overrides_change_code_and_parameters_do_not() {
 
 #[test]
 fn show_says_what_there_is_not() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     for stage in ["asm", "c"] {
         let interpreter = place.shader("show", &["--stage", stage, "--target", "interpreter"]).assert().code(2);
         interpreter.stderr(contains("interpreter").and(contains("--target")));
@@ -330,7 +235,7 @@ fn show_says_what_there_is_not() {
 
 #[test]
 fn eval_prints_brdf_and_s() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let at = ["--wi", "0,0.6,0.8", "--wo", "0,-0.6,0.8"];
     place.shader("eval", &[&at[..], &["--set", "kd=0.5"]].concat()).assert().success().stderr("").stdout(contains("1/sr"));
     // Wholly in floats that are exact.
@@ -341,7 +246,7 @@ fn eval_prints_brdf_and_s() {
 
 #[test]
 fn values_may_be_given_in_many_ways() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let eval = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         place.eval(&["--wi", "0,0.6,0.8", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
@@ -360,8 +265,9 @@ fn values_may_be_given_in_many_ways() {
 
 #[test]
 fn wrong_values_name_the_remedy() {
-    let place = Place::new();
-    let cases: [(&[&str], &[&str]); 15] = [
+    let place = Place::new(LOBE);
+    let cases: [(&[&str], &[&str]); 16] = [
+        (&["--set", "kd=1e60"], &["`kd`: `1e60` is too large for a float", "[0, 1]"]),
         (&[], &["`kd` has no value", "--set kd="]),
         (&["--set", "kd.r=0.5"], &["`kd.y` has no value"]),
         (&["--set", "kd=2"], &["out of range", "[0, 1]"]),
@@ -385,12 +291,14 @@ fn wrong_values_name_the_remedy() {
     for wrong in [&["--wi", "0,0,1"][..], &["--wi", "0,0", "--wo", "0,0,1"], &["--wi", "0,0,x", "--wo", "0,0,1"], &[]] {
         place.shader("eval", wrong).assert().code(2);
     }
+    let far = place.shader("eval", &["--wi", "0,0,1e60", "--wo", "0,0,1", "--set", "kd=0"]).assert().code(2);
+    far.stderr(contains("`z`: `1e60` is too large for a float"));
     place.shader("eval", &["--csv", "a.csv", "--wi", "0,0,1"]).assert().code(2).stderr(contains("--csv"));
 }
 
 #[test]
 fn directions_are_taken_as_they_are() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let at = |wi: &'static str, wo: &'static str| ["--wi", wi, "--wo", wo, "--set", "kd=0.5"];
     place.shader("eval", &at("0,0.6,0.8", "0.577,0.577,0.577")).assert().success().stderr(contains("unit vector"));
     let long = place.eval(&at("0,1.2,1.6", "0,-0.6,0.8"));
@@ -400,7 +308,7 @@ fn directions_are_taken_as_they_are() {
 
 #[test]
 fn one_sided_materials_are_black_from_behind() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     for wo in ["0,0,-1", "1,0,0"] {
         let args = ["--wi", "0,0,1", "--wo", wo, "--set", "kd=0.5"];
         assert_eq!(place.eval(&args), [0; 6]);
@@ -408,7 +316,7 @@ fn one_sided_materials_are_black_from_behind() {
     }
     // Below the horizon s is nothing, whatever the BRDF says.
     assert_eq!(place.eval(&["--wi", "0,0,-1", "--wo", "0,0,1", "--set", "kd=0.5"])[3..], [0; 3]);
-    let both = Place::with(&SHADER.replace("for tests.", "for tests.\n//! sides: both"));
+    let both = Place::new(&LOBE.replace("for tests.", "for tests.\n//! sides: both"));
     let values = both.eval(&["--wi", "0,0,-1", "--wo", "0,0,-1", "--set", "kd=0.5"]);
     assert!(values.iter().all(|&bits| f32::from_bits(bits) > 0.0), "{values:?}");
 }
@@ -427,7 +335,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }
 
 #[test]
 fn textures_are_images() {
-    let place = Place::with(TEXTURED);
+    let place = Place::new(TEXTURED);
     // Two linear pixels, read between and at their centres, and beyond the edge.
     let pixels = [0.25, 0.5, 1.0, 0.75, 0.5, 0.0f32].map(f32::to_le_bytes).concat();
     std::fs::write(place.path("wood.pfm"), [b"PF\n2 1\n-1\n", &pixels[..]].concat()).unwrap();
@@ -454,9 +362,7 @@ fn textures_are_images() {
 
 #[test]
 fn loops_without_end_are_reported() {
-    let shader = "struct Material { a: f32 }
-        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x); }";
-    let place = Place::with(shader);
+    let place = Place::new(ENDLESS);
     let at = ["--wi", "0,0,1", "--wo", "0,0,1"];
     place.shader("eval", &at).args(["--set", "a=0"]).assert().success().stderr(contains("cut off"));
     place.shader("eval", &at).args(["--set", "a=0.5"]).assert().success().stderr("");
@@ -466,10 +372,10 @@ fn loops_without_end_are_reported() {
 
 #[test]
 fn tables_give_what_single_points_give() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let lines = some_rows(60);
     let csv = format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n"));
-    let table = place.table(&csv, &[]);
+    let table = values_of(&place, &csv, &[]);
     assert_eq!(table.len(), lines.len());
     for (line, values) in lines.iter().zip(&table).step_by(9) {
         let cells: Vec<&str> = line.split(',').collect();
@@ -478,37 +384,40 @@ fn tables_give_what_single_points_give() {
         assert_eq!(&place.eval(&["--wi", &wi, "--wo", &wo, "--set", &kd, "--set", &rounds, "--set", &lobe]), values, "{line}");
     }
     for target in targets() {
-        assert_eq!(place.table(&csv, &["--target", target]), table, "{target}");
+        assert_eq!(values_of(&place, &csv, &["--target", target]), table, "{target}");
     }
 }
 
 #[test]
 fn large_tables_keep_their_order() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let rows = some_rows(500);
     let header = format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe");
-    let small = place.table(&format!("{header}\n{}\n", rows.join("\n")), &[]);
-    let large = place.table(&format!("{header}\n{}\n", vec![rows.join("\n"); 21].join("\n")), &[]);
+    let small = values_of(&place, &format!("{header}\n{}\n", rows.join("\n")), &[]);
+    let large = values_of(&place, &format!("{header}\n{}\n", vec![rows.join("\n"); 21].join("\n")), &[]);
     assert_eq!(large.len(), 21 * small.len());
     assert!(large.chunks(small.len()).all(|part| part == small));
 }
 
 #[test]
 fn tables_are_read_leniently() {
-    let place = Place::new();
-    let plain = place.table(&format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &[]);
+    let place = Place::new(LOBE);
+    let plain = values_of(&place, &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &[]);
     let spaced = "\u{feff}# by hand\r\n\r\n \"kd\" , wi.x,wi.y,wi.z, wo.x,wo.y,\"wo.z\"\r\n0.5,0,0,1,0,0,1\r\n\r\n# more\r\n 0.25, 0, 0.6, 8e-1, 0, 0, +1";
-    assert_eq!(place.table(spaced, &[]), plain);
+    assert_eq!(values_of(&place, spaced, &[]), plain);
     // A column counts for more than --set.
-    assert_eq!(place.table(&format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &["--set", "kd=1"]), plain);
-    let set = place.table(&format!("{DIRECTIONS},kd.x\n0,0,1,0,0,1,0.5\n"), &["--set", "kd=0.5"]);
+    assert_eq!(
+        values_of(&place, &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &["--set", "kd=1"]),
+        plain
+    );
+    let set = values_of(&place, &format!("{DIRECTIONS},kd.x\n0,0,1,0,0,1,0.5\n"), &["--set", "kd=0.5"]);
     assert_eq!(set[0], plain[0]);
-    assert!(place.table(&format!("{DIRECTIONS},kd\n"), &[]).is_empty());
+    assert!(values_of(&place, &format!("{DIRECTIONS},kd\n"), &[]).is_empty());
 }
 
 #[test]
 fn tables_go_from_stdin_to_stdout() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let csv = format!("{DIRECTIONS}\n0,0,1,0,0,1\n0,0,1,0,0,-1\n");
     let mut command = place.shader("eval", &["--csv", "-", "--set", "kd=0", "--set", "ks=0.25"]);
     let done = command.write_stdin(csv).assert().success().stderr(contains("in 1 of 2 rows"));
@@ -519,7 +428,7 @@ fn tables_go_from_stdin_to_stdout() {
 fn what_is_not_finite_is_printed_so() {
     let shader = "struct Material { a: f32 }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a / wi.x, -1.0 / wi.x, sqrt(wi.x - 1.0)); }";
-    let place = Place::with(shader);
+    let place = Place::new(shader);
     let mut command = place.shader("eval", &["--csv", "-", "--set", "a=1"]);
     let done = command.write_stdin(format!("{DIRECTIONS}\n0,0,1,0,0,1\n")).assert().success();
     done.stdout(contains("\ninf,-inf,NaN,inf,-inf,NaN\n"));
@@ -527,7 +436,7 @@ fn what_is_not_finite_is_printed_so() {
 
 #[test]
 fn wrong_tables_name_line_column_and_remedy() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let row = "0,0,1,0,0,1,0.5";
     let cases: [(String, &[&str]); 15] = [
         (String::new(), &["in.csv:1:", "no header"]),
@@ -560,7 +469,7 @@ fn wrong_tables_name_line_column_and_remedy() {
 
 #[test]
 fn a_failure_leaves_the_earlier_file() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     place.write("out.csv", "earlier");
     place.write("in.csv", &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0,1,0,0,1,x\n"));
     place.shader("eval", &["--csv", "in.csv", "-o", "out.csv"]).assert().code(2);
@@ -570,7 +479,7 @@ fn a_failure_leaves_the_earlier_file() {
 
 #[test]
 fn results_overwrite_no_input() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     place.write("in.csv", &format!("{DIRECTIONS},kd\n"));
     for file in ["a.wgsl", "in.csv", "./in.csv"] {
         place
@@ -580,19 +489,19 @@ fn results_overwrite_no_input() {
             .stderr(contains("overwrite").and(contains(file)));
     }
     place.shader("show", &["--stage", "ir", "-o", "a.wgsl"]).assert().code(2).stderr(contains("overwrite"));
-    assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), SHADER);
+    assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), LOBE);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_of() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     place.write("in.csv", &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n"));
     let spare = place.path("spare");
     std::fs::create_dir(&spare).unwrap();
     let mut command = place.shader("eval", &["--csv", "in.csv", "-o", "/dev/full"]);
     command.env("TMPDIR", &spare).assert().code(3).stderr(contains("/dev/full").and(contains("saved as")));
-    assert_eq!(rows(&std::fs::read_to_string(spare.join("full")).unwrap()).len(), 1);
+    assert_eq!(Table::parse(&std::fs::read_to_string(spare.join("full")).unwrap()).rows.len(), 1);
     for args in [&["eval", "--csv", "in.csv"][..], &["check"], &["show", "--stage", "ir"]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
@@ -606,7 +515,7 @@ fn a_full_disk_is_told_of() {
 #[cfg(unix)]
 #[test]
 fn a_reader_who_has_enough_is_no_failure() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let lines = some_rows(20_000);
     place.write("in.csv", &format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n")));
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
@@ -641,12 +550,12 @@ fn the_material_library_is_sound() {
 
 #[test]
 fn s_is_what_integrators_will_get() {
-    let place = Place::new();
+    let place = Place::new(LOBE);
     let rows = some_rows(200).into_iter().map(|row| row.split(',').take(6).collect::<Vec<_>>().join(",")).collect::<Vec<_>>();
     for path in library() {
         let text = std::fs::read_to_string(&path).unwrap();
         place.write("a.wgsl", &text);
-        let table = place.table(&format!("{DIRECTIONS}\n{}\n", rows.join("\n")), &[]);
+        let table = values_of(&place, &format!("{DIRECTIONS}\n{}\n", rows.join("\n")), &[]);
         let shader = Shader::parse("a", &text).unwrap();
         let point = passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap());
         let defaults: Vec<u32> = shader.parameters().iter().flat_map(default_words).collect();

@@ -1,8 +1,8 @@
 //! Whether bounds contain: random boxes, members of them, and what point shader and bounding shaders make of both. What the containment
 //! tests and the long runs of `benches` share.
 //!
-//! A [`Subject`] is a point shader with what its inputs are. It is lifted in all kinds, naive and optimized, and run over boxes. No bound
-//! has a tolerance:
+//! A [`Subject`] is a point shader with what its inputs are. It is lifted in all kinds, naive, optimized and related, and run over boxes.
+//! No bound has a tolerance:
 //!
 //! - *Propagate.* A result that is a number is within the ends that are numbers. If the result of some member is NaN, ends are NaN or
 //!   infinite. Integers and bools have no NaN: of them nothing is said where another output is NaN because one was met.
@@ -13,11 +13,18 @@
 //!
 //! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones that propagate NaN are). What is
 //! known at compile time contains the values that the point shader computes on the way, and the ends of bounds.
+//!
+//! Of related bounds, with all relations and with some of them, the same is asked for members that meet the precondition of
+//! [`Axis`](crate::relations::Axis), and nothing for boxes without such a member. They equal those of code that knows the relations and
+//! whose selection of cases is told nothing, and they are nowhere wider than optimized ones.
 
 mod boxes;
 mod check;
+mod directions;
 mod exhaustive;
+mod patterns;
 mod subject;
+mod verdict;
 
 pub use boxes::{Sample, sample};
 pub use check::Checker;
@@ -35,12 +42,16 @@ use std::fmt;
 pub struct Tally {
     /// Results of members, held against one bounding shader each.
     pub checks: u64,
+    /// Those of them that were held against related bounds.
+    pub related: u64,
     /// Those of which the mode says nothing.
     pub exempt: u64,
     /// Those that are not in bounds.
     pub violations: u64,
-    /// Optimized ends that are not the naive ones.
+    /// Optimized ends that are not the naive ones, and related ends that selection of cases changes.
     pub differ: u64,
+    /// Related ends that are outside of the optimized ones.
+    pub wider: u64,
     /// Values and ends that are not in the bounds of compile time.
     pub unforeseen: u64,
     /// Subjects at which the compiler panicked.
@@ -56,9 +67,11 @@ impl Tally {
     /// Adds what was checked elsewhere.
     pub fn add(&mut self, other: Tally) {
         self.checks += other.checks;
+        self.related += other.related;
         self.exempt += other.exempt;
         self.violations += other.violations;
         self.differ += other.differ;
+        self.wider += other.wider;
         self.unforeseen += other.unforeseen;
         self.panics += other.panics;
         let room = Tally::KEPT.saturating_sub(self.faults.len());
@@ -67,13 +80,14 @@ impl Tally {
 
     /// Whether anything is wrong.
     pub fn is_faulty(&self) -> bool {
-        self.violations + self.differ + self.unforeseen + self.panics > 0
+        self.violations + self.differ + self.wider + self.unforeseen + self.panics > 0
     }
 
     fn fault(&mut self, fault: impl FnOnce() -> Fault, wrong: Wrong) {
         *match wrong {
             Wrong::Escapes | Wrong::HidesNan | Wrong::IsNan => &mut self.violations,
             Wrong::Differs => &mut self.differ,
+            Wrong::IsWider => &mut self.wider,
             Wrong::UnforeseenValue | Wrong::UnforeseenEnd => &mut self.unforeseen,
             Wrong::Panics => &mut self.panics,
         } += 1;
@@ -93,8 +107,10 @@ pub enum Wrong {
     HidesNan,
     /// A bound is NaN where it must not be.
     IsNan,
-    /// An optimized bound is not the naive one.
+    /// An optimized bound is not the naive one, or a related one not that of code whose selection of cases is told nothing.
     Differs,
+    /// A related bound is outside of the optimized one.
+    IsWider,
     /// A value of the point shader is not in its bounds of compile time.
     UnforeseenValue,
     /// An end is not in the bounds of compile time.
@@ -154,13 +170,14 @@ impl fmt::Display for Fault {
 
 /// Options in few words.
 pub fn kind(options: &Options) -> String {
-    let Options { sides, nan, tracking, loop_cap, .. } = options;
+    let Options { sides, nan, tracking, loop_cap, relations, .. } = options;
     let tracking = match *tracking {
         Tracking::NONE => "naive".to_owned(),
         Tracking::ALL => "optimized".to_owned(),
         Tracking { ranges, nan, zeros } => format!("ranges {ranges} NaN {nan} zeros {zeros}"),
     };
-    format!("{tracking}, {sides:?}, {nan:?}, loop cap {loop_cap}")
+    let relations: String = relations.iter().map(|relation| format!(", {relation}")).collect();
+    format!("{tracking}, {sides:?}, {nan:?}, loop cap {loop_cap}{relations}")
 }
 
 /// A word with its bits.
@@ -187,7 +204,7 @@ fn number(ty: Type, bits: u32) -> f64 {
 }
 
 /// What the results of some members come to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Results {
     /// Least number; +∞ if there is none.
     least: f64,

@@ -112,6 +112,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case of each operation, *optimized* code, the
+//! default, the cheapest one that is right for what is known of its operands; both give the same bounds. *Related* code knows
+//! [relations](relations) between values as well, which interval arithmetic forgets: that a vector is a unit one, that two operands are one
+//! value, that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions are unit vectors, as precise as
+//! [`Axis`](relations::Axis) says. In builds with debug assertions, a box that has none panics; a
+//! [`Precondition`](bounding::Precondition) tells beforehand. With what came before, the lines that differ are:
+//!
+//! ```
+//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::relations::{Relation, Relations};
+//!
+//! let options = Options { sides: Sides::Upper, relations: Relations::all(), ..Options::default() };
+//! // Each relation can be left out, to see what it costs and gives.
+//! let fewer = Options { relations: Relations::all().without(Relation::Dot), ..options };
+//! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
+//! ```
+//!
+//! A [`Split`](bounding::Split) bounds boxes by parts, for tighter bounds still: the parts are lanes of one call.
+//!
 //! How a bounding shader came about is in [`Lifted`](lift::Lifted), whose `bounds_text` prints it; what it costs, [`cost`] measures.
 //!
 //! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
@@ -138,6 +157,7 @@ pub mod relations;
 pub mod scattering;
 pub mod target;
 pub mod texture;
+pub mod tightness;
 pub mod versions;
 
 pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};

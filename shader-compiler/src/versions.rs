@@ -3,7 +3,7 @@
 //!
 //! The less inputs can be, the cheaper the code. Versions of a bounding shader are compiled for one set of assumptions after another, each
 //! wider than the one before, and boxes are bounded by the first whose assumptions they meet. All versions compute the same bounds, but for
-//! what depends on NaN and on the zeros that the assumptions leave out.
+//! what depends on NaN and on the zeros that the assumptions leave out. In related code, those of narrower assumptions may be tighter.
 
 use crate::bounding::{BoundingKernel, Boxes, Integrand, Limits};
 use crate::jit::Arena;

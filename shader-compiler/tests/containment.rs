@@ -1,4 +1,5 @@
-//! The results of members of a box lie within its bounds, without tolerance, and optimized bounds are the naive ones.
+//! The results of members of a box lie within its bounds, without tolerance, optimized bounds are the naive ones, and related ones are
+//! nowhere wider.
 //! `cargo run -p lightbound-benches --release -- containment` runs for longer.
 
 use lightbound_shader::analysis::{Bounds, Floats};
@@ -7,7 +8,9 @@ use lightbound_shader::containment::{Checker, Fault, Sample, Subject, Tally, Win
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::text::parse;
 use lightbound_shader::lift::Input;
+use lightbound_shader::relations::Relation;
 use lightbound_shader::{Settings, Shader, Target};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Members of a box.
@@ -52,6 +55,7 @@ fn operations_of_one_argument() {
         let (mut windows, mut tally) = (Windows::new(op), Tally::default());
         for place in 0..30 {
             windows.run(windows.words() / 30 * place, 400, 4, &mut tally);
+            windows.sweep_block(windows.blocks() / 30 * place, &mut tally);
         }
         sound(op.name(), &tally, |_| String::new());
         assert!(tally.checks > 0, "{}", op.name());
@@ -63,6 +67,30 @@ fn random_functions() {
     for seed in 0..300 {
         let subject = Subject::random(seed);
         check(&if seed.is_multiple_of(3) { subject.deep() } else { subject }, seed, 12);
+    }
+}
+
+#[test]
+fn patterns_of_relations() {
+    for seed in 0..120 {
+        check(&Subject::patterns(seed), seed, 24);
+    }
+}
+
+/// Relations of which something is found in patterns.
+const MET: [Relation; 4] = [Relation::Unit, Relation::Dot, Relation::Powers, Relation::Quotients];
+
+#[test]
+fn relations_are_met() {
+    let mut met = BTreeMap::new();
+    for seed in 0..400 {
+        for relation in Subject::patterns(seed).relations_met().iter() {
+            *met.entry(relation).or_insert(0) += 1;
+        }
+    }
+    for relation in MET {
+        let times = met.get(&relation).copied().unwrap_or(0);
+        assert!(times >= 10, "{relation} is met {times} times: {met:?}");
     }
 }
 

@@ -62,26 +62,35 @@ impl Console {
 
     /// Shows the progress of a rendering of `spp` camera samples for each of `pixels`.
     pub fn rendering(self, pixels: u64, spp: u32, limit: Option<Duration>) -> Progress {
+        self.progress("rendering", Plan { least: pixels, all: pixels * u64::from(spp), limit })
+    }
+
+    /// Shows the progress of a measurement of so many steps.
+    pub fn measuring(self, steps: u64) -> Progress {
+        self.progress("measuring", Plan { least: steps, all: steps, limit: None })
+    }
+
+    fn progress(self, activity: &'static str, plan: Plan) -> Progress {
         let bar = match self {
             Console::Terminal => {
                 // Of fixed width, so that it stands still while the text behind it changes.
-                let style = ProgressStyle::with_template("rendering {bar:30} {msg}").expect("the template is well-formed");
-                ProgressBar::new(STEPS).with_style(style)
+                let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}").expect("the template is well-formed");
+                ProgressBar::new(STEPS).with_style(style).with_prefix(activity)
             }
             Console::Lines | Console::Quiet => ProgressBar::hidden(),
         };
         bar.tick();
-        let plan = Plan { pixels, samples: pixels * u64::from(spp), limit };
-        Progress { console: self, bar, plan, start: Instant::now(), done: AtomicU64::new(0), next: Mutex::default() }
+        Progress { console: self, activity, bar, plan, start: Instant::now(), done: AtomicU64::new(0), next: Mutex::default() }
     }
 }
 
 /// Resolution of the bar.
 const STEPS: u64 = 10_000;
 
-/// Progress of a rendering; any thread may report.
+/// Progress of long work; any thread may report.
 pub struct Progress {
     console: Console,
+    activity: &'static str,
     bar: ProgressBar,
     plan: Plan,
     start: Instant,
@@ -96,9 +105,19 @@ impl Progress {
         self.bar.clone()
     }
 
-    /// Notes that so many camera samples more are done.
+    /// Notes that so many camera samples more are done, and shows how fast they are.
     pub fn advance(&self, samples: u64) {
         let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;
+        self.show(done, |elapsed| format!("  {}", rate(done, elapsed)));
+    }
+
+    /// Notes that so many steps are done in all.
+    pub fn reach(&self, steps: u64) {
+        self.done.store(steps, Ordering::Relaxed);
+        self.show(steps, |_| String::new());
+    }
+
+    fn show(&self, done: u64, speed: impl Fn(Duration) -> String) {
         // Another thread that is showing something just now shows enough.
         let Ok(mut next) = self.next.try_lock() else { return };
         let elapsed = self.start.elapsed();
@@ -108,13 +127,13 @@ impl Progress {
         let (fraction, left) = self.plan.outlook(elapsed, done);
         let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
         if self.console == Console::Terminal {
-            self.bar.set_message(format!("{text}  {}", rate(done, elapsed)));
+            self.bar.set_message(text + &speed(elapsed));
             self.bar.set_position((fraction * STEPS as f64) as u64);
             *next = elapsed + Duration::from_millis(100);
         } else {
-            // Nothing at once, since most pictures of a script are quick; then ever more rarely.
+            // Nothing at once, since most work of a script is quick; then ever more rarely.
             if !next.is_zero() {
-                print(&format!("rendering {text}"));
+                print(&format!("{} {text}", self.activity));
             }
             *next = elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
         }
@@ -129,9 +148,10 @@ impl Progress {
 /// The work there is.
 #[derive(Clone, Copy)]
 struct Plan {
-    pixels: u64,
-    /// Of all pixels together.
-    samples: u64,
+    /// Camera samples, or steps, that are done whatever the limit is: one for each pixel.
+    least: u64,
+    /// All together.
+    all: u64,
     limit: Option<Duration>,
 }
 
@@ -141,8 +161,8 @@ impl Plan {
     fn outlook(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
         let seconds = elapsed.as_secs_f64();
         let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
-        let limit = self.limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.pixels)));
-        let total = needed(self.samples).min(limit).max(seconds);
+        let limit = self.limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.least)));
+        let total = needed(self.all).min(limit).max(seconds);
         let fraction = if total > 0.0 { seconds / total } else { 0.0 };
         (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
     }
@@ -180,7 +200,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn plan(limit: Option<Duration>) -> Plan {
-        Plan { pixels: 100, samples: 1000, limit }
+        Plan { least: 100, all: 1000, limit }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod bounds;
 mod console;
 mod interrupt;
 mod layers;
+mod numbers;
 mod output;
 mod render;
 mod shader;
@@ -108,7 +109,7 @@ impl Error {
     after_help = "\
 Exit codes:
     0  done
-    2  the input or the options are wrong
+    2  the input or the options are wrong, or there are warnings under --strict
     3  a result could not be written
   130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",
     // So that a script's own options can be followed by its caller's.
@@ -125,7 +126,7 @@ enum Command {
     Render(render::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
-    /// List, check, show, evaluate and preview materials written in WGSL
+    /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
 }

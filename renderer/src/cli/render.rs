@@ -2,6 +2,7 @@
 
 use super::console::{self, Console, count, duration, rate};
 use super::interrupt::{Interrupt, Stage};
+use super::numbers::whole;
 use super::output::{Format, Output};
 use super::shader::{target_name, unavailable};
 use super::stats::{Stats, peak_memory_bytes};
@@ -58,11 +59,11 @@ pub struct Args {
     pub integrator: Option<String>,
 
     /// Samples per pixel instead of the scene's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_SPP), help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_SPP), help_heading = "Picture")]
     pub spp: Option<u32>,
 
     /// Seed of the random numbers; the same seed gives the same pixels [default: the scene's, or 0]
-    #[arg(long, value_name = "N", help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), help_heading = "Picture")]
     pub seed: Option<u32>,
 
     /// Size of the whole image instead of the scene's, pixels
@@ -78,7 +79,7 @@ pub struct Args {
     pub time_limit: Option<Duration>,
 
     /// Threads [default: all]; the pixels do not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Work")]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS), help_heading = "Work")]
     pub threads: Option<u16>,
 
     /// Acceleration structure
@@ -95,7 +96,10 @@ pub struct Args {
 }
 
 /// More than any picture needs; keeps the list of passes small.
-pub(super) const MAX_SPP: i64 = 1 << 24;
+pub(super) const MAX_SPP: u32 = 1 << 24;
+
+/// More than any machine has.
+pub(super) const MAX_THREADS: u16 = 4096;
 
 /// Parses `WxH`.
 fn resolution(text: &str) -> Result<(u32, u32), String> {

@@ -1,9 +1,12 @@
 //! Which bounding shader of a material is meant: options that several commands have.
 
+use super::Error;
 use clap::ValueEnum;
+use lightbound::scene::diagnostics::did_you_mean;
 use lightbound_shader::bounding::{self, Integrand};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
+use lightbound_shader::relations::{Relation, Relations};
 use lightbound_shader::{Settings, Shader, ShaderError};
 use serde::Serialize;
 
@@ -89,7 +92,38 @@ option! {
         /// The cheapest case that what is known of values allows; the same bounds
         #[default]
         Optimized => Tracking::ALL,
+        /// The same, with what relations between values tell: tighter bounds, for boxes of unit vectors
+        Related => Tracking::ALL,
     }
+}
+
+/// Parses a list of relations, as in `unit,dot` or `all,-monotone`.
+pub fn relations(text: &str) -> Result<Relations, String> {
+    // What begins with one that is left out begins with all.
+    let begin = if text.trim_start().starts_with('-') { Relations::all() } else { Relations::NONE };
+    text.split(',').map(str::trim).try_fold(begin, |relations, item| match (item, item.strip_prefix('-')) {
+        ("all", _) => Ok(Relations::all()),
+        (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
+        (name, None) => relation(name).map(|relation| relations.with(relation)),
+    })
+}
+
+fn relation(name: &str) -> Result<Relation, String> {
+    let found = Relation::ALL.iter().find(|relation| relation.name() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = std::iter::once("all").chain(Relation::ALL.iter().map(|relation| relation.name())).collect();
+        let hint = did_you_mean(name, names.iter().copied(), &format!("expected {}", names.join(", ")));
+        format!("`{name}` is not the name of a relation: {hint}")
+    })
+}
+
+/// What the short help says of the option.
+pub const RELATIONS: &str = "Relations that mode related makes use of, as in unit,dot or all,-monotone [default: all]";
+
+/// What the long help says of the option: all names.
+pub fn relations_help() -> String {
+    let items = Relation::ALL.iter().map(|relation| format!("- {}: {}", relation.name(), relation.help()));
+    format!("{RELATIONS}\n\nRelations:\n{}", items.collect::<Vec<_>>().join("\n"))
 }
 
 impl Inputs {
@@ -110,6 +144,10 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     mode: Option<Mode>,
 
+    #[arg(long, value_name = "LIST", value_parser = relations, allow_hyphen_values = true)]
+    #[arg(help = RELATIONS, long_help = relations_help())]
+    relations: Option<Relations>,
+
     /// What is done about NaN [default: suppress]
     #[arg(long, value_enum)]
     nan: Option<NanMode>,
@@ -129,13 +167,21 @@ pub struct VariantArgs {
 
 impl VariantArgs {
     /// Options of the lift.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> Result<Options, Error> {
+        let mode = self.mode.unwrap_or_default();
+        if self.relations.is_some() && mode != Mode::Related {
+            return Err(Error::Option {
+                message: "--relations is an option of related bounding shaders".into(),
+                help: "add --mode related".into(),
+            });
+        }
+        Ok(Options {
             sides: self.sides.unwrap_or_default().of(),
             nan: self.nan.unwrap_or_default().of(),
-            tracking: self.mode.unwrap_or_default().of(),
+            tracking: mode.of(),
+            relations: if mode == Mode::Related { self.relations.unwrap_or_else(Relations::all) } else { Relations::NONE },
             ..Options::default()
-        }
+        })
     }
 
     /// What is known of inputs.
@@ -153,11 +199,39 @@ impl VariantArgs {
     pub fn given(&self) -> Option<&'static str> {
         let all = [
             ("--mode", self.mode.is_some()),
+            ("--relations", self.relations.is_some()),
             ("--nan", self.nan.is_some()),
             ("--sides", self.sides.is_some()),
             ("--ranges", self.ranges.is_some()),
             ("--luminance", self.luminance),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_relations_add_and_leave_out() {
+        let all = Relations::all();
+        let two = Relations::NONE.with(Relation::Unit).with(Relation::Dot);
+        for (text, expected) in [
+            ("all", all),
+            ("unit,dot", two),
+            ("dot, unit", two),
+            ("all,-dot", all.without(Relation::Dot)),
+            ("-dot,-unit", all.without(Relation::Dot).without(Relation::Unit)),
+            ("unit,dot,-dot", Relations::NONE.with(Relation::Unit)),
+        ] {
+            assert_eq!(relations(text), Ok(expected), "{text}");
+        }
+        for (text, said) in
+            [("unit,dto", "`dto`"), ("all,-dto", "`dto`"), ("", "``"), ("unit;dot", "expected all, unit, dot, ")]
+        {
+            assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
+        }
+        assert!(relations("monoton").is_err_and(|error| error.contains("did you mean") && error.contains("monotone")));
     }
 }

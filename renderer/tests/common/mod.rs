@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program takes its part")]
 
 pub mod bsdf;
+pub mod place;
 
 use bsdf::Bsdf;
 use lightbound::accel::AccelKind;

@@ -8,12 +8,13 @@
 //! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
 
 pub mod scalar;
+mod structure;
 
 use crate::ir::function::for_each_stmt;
-use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Type, Value};
+use crate::ir::{Block, Def, Function, Op, Port, Stmt, Type, Value};
 use crate::target::Target;
 use rustc_hash::FxHashSet;
-use std::fmt::Write;
+use structure::{Scope, Spelling, Writer};
 
 /// C source of one function, `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a lowered
 /// function.
@@ -22,10 +23,7 @@ use std::fmt::Write;
 /// instruction set and lanes; the interpreter's stands for SSE4.1. Tables are laid out as [`Table`](crate::ir::Table) is.
 pub fn emit(function: &Function, target: Target) -> String {
     debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
-    let mut writer = Writer::new(function, target);
-    writer.header();
-    writer.function();
-    writer.text
+    Vectors::new(function, target).text()
 }
 
 /// How the function of this name is called in C.
@@ -83,10 +81,6 @@ impl Dialect {
         template.replace('@', self.prefix).replace('#', self.integers)
     }
 
-    fn ty(&self, ty: Type) -> &'static str {
-        self.types[usize::from(ty == Type::I32)]
-    }
-
     fn constant(&self, ty: Type, bits: u32) -> String {
         let float = f32::from_bits(bits);
         self.fill(&match ty {
@@ -137,29 +131,24 @@ static inline __m256i words_at(const struct table *table, __m256i index) {
 
 ";
 
-struct Writer<'a> {
-    function: &'a Function,
+/// A function whose values are vectors.
+struct Vectors<'a> {
+    scope: Scope<'a>,
     dialect: Dialect,
-    /// Names of values that are not constants.
-    names: Vec<String>,
-    /// Values that something written uses.
-    used: Vec<bool>,
-    text: String,
-    indent: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(function: &'a Function, target: Target) -> Writer<'a> {
+impl<'a> Vectors<'a> {
+    fn new(function: &'a Function, target: Target) -> Vectors<'a> {
         let dialect = match target {
             Target::Interpreter | Target::Sse => SSE,
             Target::Avx => AVX,
             Target::Avx2 => AVX2,
         };
         let used = vec![false; function.len()];
-        let mut writer = Writer { function, dialect, names: vec![], used, text: String::new(), indent: 1 };
-        writer.find_used(&function.body);
-        writer.names = names(function, &writer.used);
-        writer
+        let mut vectors = Vectors { scope: Scope { function, names: vec![], used }, dialect };
+        vectors.find_used(&function.body);
+        vectors.scope.names = names(function, &vectors.scope.used);
+        vectors
     }
 
     // What is written at all.
@@ -170,8 +159,8 @@ impl<'a> Writer<'a> {
         for stmt in block.stmts.iter().rev() {
             match stmt {
                 Stmt::Op(value) => {
-                    if self.used[value.index()] {
-                        let (_, operands) = self.expression(*value);
+                    if self.scope.used[value.index()] {
+                        let (_, operands) = self.operation(*value);
                         self.mark(&operands);
                     }
                 }
@@ -192,17 +181,17 @@ impl<'a> Writer<'a> {
 
     fn mark(&mut self, values: &[Value]) {
         for value in values {
-            self.used[value.index()] = true;
+            self.scope.used[value.index()] = true;
         }
     }
 
     /// Whether what is written reads tables.
     fn is_reading(&self) -> bool {
         let mut reading = false;
-        for_each_stmt(&self.function.body, &mut |stmt| {
+        for_each_stmt(&self.scope.function.body, &mut |stmt| {
             if let Stmt::Op(value) = stmt {
-                let (op, _) = self.function.operation(*value).expect("statements define operations");
-                reading |= self.used[value.index()] && op.is_reading();
+                let (op, _) = self.scope.function.operation(*value).expect("statements define operations");
+                reading |= self.scope.used[value.index()] && op.is_reading();
             }
         });
         reading
@@ -212,14 +201,14 @@ impl<'a> Writer<'a> {
 
     /// The mask that a condition, which is a result of `any`, is made of.
     fn mask(&self, cond: Value) -> Value {
-        match self.function.operation(cond) {
+        match self.scope.function.operation(cond) {
             Some((Op::Any, args)) => args[0],
             _ => unreachable!("conditions of lowered functions are results of `any`"),
         }
     }
 
-    fn expression(&self, value: Value) -> Expression {
-        let (op, args) = self.function.operation(value).expect("statements define operations");
+    fn operation(&self, value: Value) -> Expression {
+        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
         let wide = self.dialect.lanes == 8;
         let template = match op {
             Op::Add => "@add_ps($0, $1)",
@@ -278,7 +267,7 @@ impl<'a> Writer<'a> {
 
     fn negated(&self, value: Value) -> Expression {
         let wide = self.dialect.lanes == 8;
-        match self.function.operation(value) {
+        match self.scope.function.operation(value) {
             Some((op @ (Op::Lt | Op::Le | Op::Eq | Op::ULt), args)) => {
                 let template = match op {
                     Op::Lt if wide => "@cmp_ps($0, $1, _CMP_NLT_US)",
@@ -297,7 +286,7 @@ impl<'a> Writer<'a> {
 
     /// Whether a value is the negation of another by an exclusive or.
     fn is_inverted(&self, value: Value) -> Option<Value> {
-        match self.function.operation(value) {
+        match self.scope.function.operation(value) {
             Some((Op::BNot, args)) if self.negated(args[0]).1 == [args[0]] => Some(args[0]),
             _ => None,
         }
@@ -312,8 +301,8 @@ impl<'a> Writer<'a> {
     }
 
     fn select(&self, cond: Value, then: Value, otherwise: Value) -> Expression {
-        let integers = self.function.ty(then) == Type::I32;
-        let is = |value: Value, bits: u32| self.function.constant(value) == Some(bits);
+        let integers = self.scope.function.ty(then) == Type::I32;
+        let is = |value: Value, bits: u32| self.scope.function.constant(value) == Some(bits);
         let (masked, template) = match integers {
             _ if is(otherwise, 0) => (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"]),
             _ if is(then, 0) => (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"]),
@@ -323,20 +312,79 @@ impl<'a> Writer<'a> {
         (template[usize::from(integers)], masked)
     }
 
-    /// A value where it is used.
-    fn name(&self, value: Value) -> String {
-        match self.function.def(value) {
-            Def::Const(bits) => self.dialect.constant(self.function.ty(value), bits),
-            _ => self.names[value.index()].clone(),
-        }
+    // The text.
+
+    fn header(&self) -> String {
+        let Dialect { lanes, header, flag, .. } = self.dialect;
+        let name = identifier(&self.scope.function.name);
+        let list = |ports: &[Port]| {
+            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
+        };
+        let (inputs, outputs) = (list(&self.scope.function.inputs), list(&self.scope.function.outputs));
+        let tables = match (self.is_reading(), lanes) {
+            (false, _) => "struct table;\n\n".to_owned(),
+            (true, 4) => [TABLES, WORDS_BY_FOUR].concat(),
+            (true, _) => [TABLES, WORDS_BY_EIGHT].concat(),
+        };
+        format!(
+            "// {name}: {lanes} evaluations. Word p of lane l is at p * {lanes} + l, aligned to {} bytes.\n\
+             //   in: {inputs}\n\
+             //   out:{outputs}\n\
+             // cc -O2 {flag} -ffp-contract=off -fno-math-errno -c {name}.c\n\
+             #include <limits.h>\n\
+             #include <{header}>\n\n\
+             {tables}",
+            lanes * 4
+        )
     }
 
-    fn text_of(&self, value: Value) -> String {
-        let (template, operands) = self.expression(value);
-        let op = self.function.operation(value).map(|(op, _)| op);
+    fn text(&self) -> String {
+        let name = identifier(&self.scope.function.name);
+        let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
+        let mut writer = Writer::new(self, format!("{}void {name}({arguments}) {{\n", self.header()), 1);
+        if !self.is_reading() {
+            writer.line("(void)tables;");
+        }
+        let lanes = self.dialect.lanes;
+        for (value, input) in self.scope.inputs() {
+            let load = match self.scope.function.ty(value) {
+                Type::I32 => format!("@load_#((const {} *)(in + {}))", self.type_of(Type::I32), input * lanes),
+                Type::F32 | Type::Bool => format!("@load_ps(in + {})", input * lanes),
+            };
+            writer.constant(&self.name(value), value, &self.dialect.fill(&load));
+        }
+        writer.stmts(&self.scope.function.body);
+        for (index, &value) in self.scope.function.body.yields.iter().enumerate() {
+            let name = self.name(value);
+            let store = match self.scope.function.ty(value) {
+                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.type_of(Type::I32), index * lanes),
+                Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
+            };
+            writer.line(&self.dialect.fill(&store));
+        }
+        writer.text + "}\n"
+    }
+}
+
+impl Spelling for Vectors<'_> {
+    fn scope(&self) -> &Scope<'_> {
+        &self.scope
+    }
+
+    fn type_of(&self, ty: Type) -> &'static str {
+        self.dialect.types[usize::from(ty == Type::I32)]
+    }
+
+    fn constant(&self, ty: Type, bits: u32) -> String {
+        self.dialect.constant(ty, bits)
+    }
+
+    fn expression(&self, value: Value) -> String {
+        let (template, operands) = self.operation(value);
+        let op = self.scope.function.operation(value).map(|(op, _)| op);
         let mut text = self.dialect.fill(template);
         for (k, &operand) in operands.iter().enumerate() {
-            let name = match self.function.constant(operand) {
+            let name = match self.scope.function.constant(operand) {
                 Some(bits) if k == 1 && matches!(op, Some(Op::Shl | Op::LShr | Op::AShr)) => format!("{}", bits & 31),
                 Some(bits) if k == 0 && op == Some(Op::Load) => format!("{bits}"),
                 _ => self.name(operand),
@@ -346,167 +394,8 @@ impl<'a> Writer<'a> {
         text
     }
 
-    // Statements.
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:1$}{line}", "", self.indent * 4);
-    }
-
-    fn header(&mut self) {
-        let Dialect { lanes, header, flag, .. } = self.dialect;
-        let name = identifier(&self.function.name);
-        let list = |ports: &[Port]| {
-            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
-        };
-        let (inputs, outputs) = (list(&self.function.inputs), list(&self.function.outputs));
-        let _ = write!(
-            self.text,
-            "// {name}: {lanes} evaluations. Word p of lane l is at p * {lanes} + l, aligned to {} bytes.\n\
-             //   in: {inputs}\n\
-             //   out:{outputs}\n\
-             // cc -O2 {flag} -ffp-contract=off -fno-math-errno -c {name}.c\n\
-             #include <limits.h>\n\
-             #include <{header}>\n\n",
-            lanes * 4
-        );
-        if !self.is_reading() {
-            self.text.push_str("struct table;\n\n");
-            return;
-        }
-        self.text.push_str(TABLES);
-        self.text.push_str(if lanes == 4 { WORDS_BY_FOUR } else { WORDS_BY_EIGHT });
-    }
-
-    fn function(&mut self) {
-        let name = identifier(&self.function.name);
-        let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
-        let _ = writeln!(self.text, "void {name}({arguments}) {{");
-        if !self.is_reading() {
-            self.line("(void)tables;");
-        }
-        let lanes = self.dialect.lanes;
-        for index in 0..self.function.len() as u32 {
-            let value = Value(index);
-            if let Def::Input(input) = self.function.def(value)
-                && self.used[value.index()]
-            {
-                let ty = self.dialect.ty(self.function.ty(value));
-                let load = match self.function.ty(value) {
-                    Type::I32 => format!("@load_#((const {ty} *)(in + {}))", input as usize * lanes),
-                    Type::F32 | Type::Bool => format!("@load_ps(in + {})", input as usize * lanes),
-                };
-                let line = format!("const {ty} {} = {};", self.name(value), self.dialect.fill(&load));
-                self.line(&line);
-            }
-        }
-        let function = self.function;
-        self.stmts(&function.body);
-        for (index, &value) in function.body.yields.iter().enumerate() {
-            let (name, ty) = (self.name(value), function.ty(value));
-            let store = match ty {
-                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.dialect.ty(ty), index * lanes),
-                Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
-            };
-            let line = self.dialect.fill(&store);
-            self.line(&line);
-        }
-        self.text.push_str("}\n");
-    }
-
-    fn stmts(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Op(value) => {
-                    if self.used[value.index()] {
-                        let ty = self.dialect.ty(self.function.ty(*value));
-                        let line = format!("const {ty} {} = {};", self.name(*value), self.text_of(*value));
-                        self.line(&line);
-                    }
-                }
-                Stmt::If(i) => self.if_(i),
-                Stmt::Loop(l) => self.loop_(l),
-            }
-        }
-    }
-
-    fn declare(&mut self, values: &[Value]) {
-        for &value in values {
-            let line = format!("{} {};", self.dialect.ty(self.function.ty(value)), self.name(value));
-            self.line(&line);
-        }
-    }
-
-    fn assign(&mut self, to: &[Value], from: &[Value]) {
-        for (&to, &from) in std::iter::zip(to, from) {
-            if to != from {
-                let line = format!("{} = {};", self.name(to), self.name(from));
-                self.line(&line);
-            }
-        }
-    }
-
     fn condition(&self, cond: Value) -> String {
         self.dialect.fill(&format!("@movemask_ps({})", self.name(self.mask(cond))))
-    }
-
-    fn if_(&mut self, i: &If) {
-        self.declare(&i.results);
-        let line = format!("if ({}) {{", self.condition(i.cond));
-        self.line(&line);
-        self.indent += 1;
-        self.stmts(&i.then);
-        self.assign(&i.results, &i.then.yields);
-        self.indent -= 1;
-        if !i.otherwise.stmts.is_empty() || !i.results.is_empty() {
-            self.line("} else {");
-            self.indent += 1;
-            self.stmts(&i.otherwise);
-            self.assign(&i.results, &i.otherwise.yields);
-            self.indent -= 1;
-        }
-        self.line("}");
-    }
-
-    fn loop_(&mut self, l: &Loop) {
-        for (&param, &init) in std::iter::zip(&l.params, &l.init) {
-            let line = format!("{} {} = {};", self.dialect.ty(self.function.ty(param)), self.name(param), self.name(init));
-            self.line(&line);
-        }
-        self.declare(&l.results);
-        self.line("for (;;) {");
-        self.indent += 1;
-        self.stmts(&l.head);
-        let line = format!("if (!{}) {{", self.condition(l.cond));
-        self.line(&line);
-        self.indent += 1;
-        self.assign(&l.results, &l.head.yields);
-        self.line("break;");
-        self.indent -= 1;
-        self.line("}");
-        self.stmts(&l.body);
-        self.next(l);
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    /// All parameters change at once: those that become other ones are read before any is written.
-    fn next(&mut self, l: &Loop) {
-        let moved = |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
-        for (k, &param) in l.params.iter().enumerate() {
-            if moved(k) {
-                let ty = self.dialect.ty(self.function.ty(param));
-                let line = format!("const {ty} next_{} = {};", self.name(param), self.name(l.body.yields[k]));
-                self.line(&line);
-            }
-        }
-        for (k, (&param, &next)) in std::iter::zip(&l.params, &l.body.yields).enumerate() {
-            if moved(k) {
-                let line = format!("{0} = next_{0};", self.name(param));
-                self.line(&line);
-            } else {
-                self.assign(&[param], &[next]);
-            }
-        }
     }
 }
 

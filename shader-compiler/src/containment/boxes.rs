@@ -1,5 +1,6 @@
 //! Random boxes and members of them: from one float to everything, with ends and members where something changes.
 
+use super::directions::Vectors;
 use crate::analysis::{Bools, Bounds, Floats, Ints};
 use crate::ir::Port;
 use crate::ir::random::{Random, word};
@@ -17,7 +18,7 @@ pub struct Sample {
 }
 
 /// A random box of inputs, and so many members, the lower and the upper corner first. Inputs whose names end in `.x`, `.y` and `.z` are
-/// mostly directions.
+/// mostly directions; those that are said to be unit vectors mostly are, in all members.
 pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: usize) -> Sample {
     let whole = random.once_in(32);
     let mut ends: Vec<_> = inputs.iter().map(|input| random_ends(random, input, whole)).collect();
@@ -46,7 +47,11 @@ pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: us
         }
         words
     });
-    let members = rows.collect();
+    let mut members: Vec<_> = rows.collect();
+    let vectors = Vectors::of(inputs);
+    if !(vectors.is_empty() || random.once_in(4)) {
+        vectors.place(random, inputs, &mut ends, &mut members);
+    }
     Sample { ends, members }
 }
 
@@ -179,7 +184,7 @@ fn float_between(random: &mut Random, floats: &Floats, [low, high]: [f32; 2]) ->
 }
 
 /// A zero with a sign that is allowed; other floats as they are.
-fn signed_zero(random: &mut Random, floats: &Floats, x: f32) -> f32 {
+pub(super) fn signed_zero(random: &mut Random, floats: &Floats, x: f32) -> f32 {
     if x != 0.0 {
         return x;
     }
@@ -209,7 +214,7 @@ pub(super) fn unrank(rank: i64) -> f32 {
     f32::from_bits(if rank < 0 { !(rank as u32) | 1 << 31 } else { rank as u32 })
 }
 
-fn ordered([a, b]: [f32; 2]) -> [f32; 2] {
+pub(super) fn ordered([a, b]: [f32; 2]) -> [f32; 2] {
     if rank(a) <= rank(b) { [a, b] } else { [b, a] }
 }
 

@@ -1,6 +1,8 @@
 //! Runs a point shader and its bounding shaders over boxes, and holds their results against each other.
 
+use super::directions::Vectors;
 use super::{Fault, Results, Sample, Subject, Tally, Wrong, number, sample};
+use crate::analysis::Bounds;
 use crate::differential::reduce;
 use crate::interpreter;
 use crate::interval::Nan;
@@ -11,7 +13,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
 use crate::passes;
-use crate::relations::Relations;
+use crate::relations::{Relation, Relations};
 use crate::target::Target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,44 +32,72 @@ pub struct Checker<'a> {
     variants: Vec<Variant>,
     /// For each input of the point shader, the port of bounding shaders and whether the next one is its upper end.
     layout: Vec<(usize, bool)>,
+    vectors: Vectors,
 }
 
 struct Variant {
     options: Options,
     lifted: Lifted,
     kernel: Kernel,
-    /// Number of the naive one of this kind.
+    /// Number of the one of this kind whose selection of cases is told nothing.
     naive: usize,
+    /// Number of the one that knows these relations, is told nothing beside, and propagates NaN, of both sides.
+    testing: usize,
+    /// Number of the one that differs in that it knows no relations.
+    unrelated: Option<usize>,
+}
+
+impl Variant {
+    fn is_related(&self) -> bool {
+        self.options.relations != Relations::NONE
+    }
 }
 
 const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
 
 impl<'a> Checker<'a> {
-    /// Compiles a subject; `seed` says which of the partly optimized kinds there are.
+    /// Compiles a subject; `seed` says which of the partly optimized kinds there are, and which relations some related ones know.
     ///
     /// *Panics* if the target is not available, or the compiler does.
     pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
+        Checker::with(subject, target, loop_cap, seed, |_| {})
+    }
+
+    /// The same, of bounding shaders to which something was done.
+    fn with(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64, change: impl Fn(&mut Lifted)) -> Checker<'a> {
         let arena = Arena::new();
         let compile = |function: &Function| {
             let lowered = if target == Target::Interpreter { function.clone() } else { passes::lower(function) };
             Kernel::compile(&arena, &lowered, target).expect("the target is available")
         };
+        let lift = |options: &Options| lift::run(&subject.point, &subject.inputs, &subject.outputs, options);
         let mut variants: Vec<Variant> = vec![];
-        for nan in MODES {
-            for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
-                let naive = variants.len();
-                for tracking in [Some(Tracking::NONE), Some(Tracking::ALL), partly(seed).filter(|_| sides == Sides::Both)] {
-                    let Some(tracking) = tracking else { continue };
-                    let options = Options { sides, nan, tracking, valid_ranges: false, relations: Relations::NONE, loop_cap };
-                    let lifted = lift::run(&subject.point, &subject.inputs, &subject.outputs, &options);
-                    debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
-                    let kernel = compile(&lifted.function);
-                    variants.push(Variant { options, lifted, kernel, naive });
+        let groups = groups(seed, loop_cap);
+        for group in &groups {
+            let unrelated = Options { relations: Relations::NONE, ..group[0] };
+            if let Some(plain) = variants.iter().find(|v| v.options == unrelated).map(|v| &v.lifted) {
+                let related = lift(&group[0]);
+                if (&plain.function, &plain.bounds) == (&related.function, &related.bounds) {
+                    // Nothing is known that makes a difference.
+                    continue;
                 }
+            }
+            for &options in group {
+                let mut lifted = lift(&options);
+                change(&mut lifted);
+                debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
+                let kernel = compile(&lifted.function);
+                // Those that it is held against come before it, or are itself.
+                let like = |options: Options| variants.iter().position(|variant| variant.options == options);
+                let naive = like(Options { tracking: Tracking::NONE, ..options }).unwrap_or(variants.len());
+                let testing = like(Options { relations: options.relations, ..groups[0][0] }).unwrap_or(0);
+                let unrelated = like(Options { relations: Relations::NONE, ..options });
+                variants.push(Variant { options, lifted, kernel, naive, testing, unrelated });
             }
         }
         let layout = variants[0].lifted.layout();
-        Checker { subject, target, point: compile(&subject.point), variants, layout }
+        let vectors = Vectors::of(&subject.inputs);
+        Checker { subject, target, point: compile(&subject.point), variants, layout, vectors }
     }
 
     /// Compiles a subject and checks it with random boxes; a panic is a fault.
@@ -154,9 +184,10 @@ impl<'a> Checker<'a> {
             }
         }
         for (row, sample) in samples.iter().enumerate().take(4) {
-            let met = self.met(0, row, &limits);
+            let met: Vec<_> =
+                (0..self.variants.len()).map(|index| self.met(self.variants[index].testing, row, &limits)).collect();
             for member in sample.members.iter().take(4) {
-                self.values(sample, member, met, &mut tally);
+                self.values(sample, member, &met, &mut tally);
             }
         }
         tally
@@ -195,72 +226,29 @@ impl<'a> Checker<'a> {
         match self.variants[variant].options.nan {
             Nan::Propagate => self.ty(k) != Type::F32 && self.met(variant, row, limits),
             Nan::Suppress => false,
-            Nan::Ignore => self.is_nan(0, k, row, limits) || self.met(0, row, limits),
+            Nan::Ignore => {
+                let testing = self.variants[variant].testing;
+                self.is_nan(testing, k, row, limits) || self.met(testing, row, limits)
+            }
         }
     }
 
     /// Checks an output for a box.
     fn output(&self, row: usize, k: usize, sample: &Sample, values: &Batch, limits: &[Batch], tally: &mut Tally) {
-        let (ty, port) = (self.ty(k), self.subject.outputs[k]);
-        let count = sample.members.len();
-        let result = |member: usize| number(ty, values.bits(row * count + member, port));
-        let mut results = Results::NONE;
-        (0..count).for_each(|member| results.add(result(member)));
-        for (index, variant) in self.variants.iter().enumerate() {
-            let Options { sides, nan, .. } = variant.options;
-            let void = self.is_void(index, k, row, limits) || nan == Nan::Ignore && results.nans > 0;
-            let (bits, ends) = (self.ends(index, k, row, limits), self.numbers(index, k, row, limits));
-            let fault = |wrong, member: Option<usize>, expected: Option<u32>| Fault {
-                wrong,
-                subject: self.subject.name.clone(),
-                target: self.target,
-                options: variant.options,
-                output: self.subject.point.outputs[port].name.clone(),
-                ty,
-                ends: self.named(sample),
-                member: member.map(|member| sample.members[member].clone()),
-                expected,
-                found: Some([bits[0].or(bits[1]), bits[1].or(bits[0])].map(|end| end.unwrap_or_default())),
-                note: String::new(),
-            };
-            let Lifted { point, kinds, bounds, .. } = &variant.lifted;
-            let bounded = point.body.yields[k].index();
-            let (wrong, checked) = results.judge(nan, sides, ends, void);
-            // What is no interval has the value for a bound, whatever that is.
-            let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || kinds[bounded]);
-            tally.checks += checked;
-            tally.exempt += count as u64 - checked;
-            let excused = || nan == Nan::Ignore && self.meets_nan(index, sample);
-            if let Some(wrong) = wrong.filter(|_| !excused()) {
-                let is_wrong = |&member: &usize| match wrong {
-                    Wrong::HidesNan => result(member).is_nan(),
-                    _ => {
-                        let escapes = result(member) < ends[0] || ends[1] < result(member);
-                        escapes && !(nan == Nan::Ignore && any_nan(&self.subject.point, &sample.members[member]))
-                    }
-                };
-                let member = (0..count).find(is_wrong);
-                let value = member.map(|member| values.bits(row * count + member, port));
-                if member.is_some() || wrong == Wrong::IsNan {
-                    tally.fault(|| fault(wrong, member, value), wrong);
-                }
-            }
-            if variant.naive != index && !self.is_void(variant.naive, k, row, limits) {
-                let naive = self.ends(variant.naive, k, row, limits);
-                for (found, naive) in bits.into_iter().zip(naive) {
-                    let (Some(found), Some(naive)) = (found, naive) else { continue };
-                    let same = number(ty, found) == number(ty, naive) || number(ty, naive).is_nan();
-                    if !same && !void && !excused() {
-                        tally.fault(|| fault(Wrong::Differs, None, Some(naive)), Wrong::Differs);
-                    }
-                }
-            }
-            let known = &bounds[bounded];
-            let foreseen = |end: u32| known.contains(end) || number(ty, end).is_nan();
-            let void = void || nan == Nan::Propagate && self.met(index, row, limits);
-            if !void && sides == Sides::Both && !bits.into_iter().flatten().all(foreseen) && !excused() {
-                let note = || Fault { note: format!("    known {known:?}\n"), ..fault(Wrong::UnforeseenEnd, None, None) };
-                tally.fault(note, Wrong::UnforeseenEnd);
+        let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
+        let all =
+            Members { bits: (0..count).map(|m| values.bits(row * count + m, port)).collect(), which: (0..count).collect(), ty };
+        let which = |&m: &usize| self.vectors.meet(&sample.members[m]);
+        let which = if self.vectors.allow(&sample.ends) { (0..count).filter(which).collect() } else { vec![] };
+        let units = Members { which, ..all.clone() };
+        for index in 0..self.variants.len() {
+            let members = if self.variants[index].is_related() { &units } else { &all };
+            // Of boxes without a member nothing is said.
+            if !members.which.is_empty() {
+                let seen = Seen { checker: self, variant: index, row, k, sample, members, limits };
+                seen.contained(tally);
+                seen.compared(tally);
+                seen.foreseen(tally);
             }
         }
     }
@@ -280,8 +268,13 @@ impl<'a> Checker<'a> {
 
     /// Holds all that the point shader computes for a member against the bounds of compile time, which are void where code that tests
     /// for NaN `met` one.
-    fn values(&self, sample: &Sample, member: &[u32], met: bool, tally: &mut Tally) {
-        for variant in self.variants.iter().filter(|v| v.options.sides == Sides::Both && v.options.tracking == Tracking::NONE) {
+    fn values(&self, sample: &Sample, member: &[u32], met: &[bool], tally: &mut Tally) {
+        let meets = self.vectors.allow(&sample.ends) && self.vectors.meet(member);
+        for (variant, &met) in std::iter::zip(&self.variants, met) {
+            let Options { sides, tracking, .. } = variant.options;
+            if sides != Sides::Both || tracking != Tracking::NONE || variant.is_related() && !meets {
+                continue;
+            }
             let Lifted { point, bounds, .. } = &variant.lifted;
             let (mut unforeseen, mut nan) = (None, false);
             let watch = |value: crate::ir::Value, word: u32| {
@@ -313,6 +306,149 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Some members of a box with what the point shader makes of them.
+#[derive(Clone)]
+struct Members {
+    ty: Type,
+    /// For each member of the box.
+    bits: Vec<u32>,
+    /// Which are meant.
+    which: Vec<usize>,
+}
+
+impl Members {
+    fn result(&self, member: usize) -> f64 {
+        number(self.ty, self.bits[member])
+    }
+
+    fn results(&self) -> Results {
+        let mut results = Results::NONE;
+        self.which.iter().for_each(|&member| results.add(self.result(member)));
+        results
+    }
+}
+
+/// An output of a bounding shader for a box.
+struct Seen<'a> {
+    checker: &'a Checker<'a>,
+    variant: usize,
+    row: usize,
+    k: usize,
+    sample: &'a Sample,
+    members: &'a Members,
+    limits: &'a [Batch],
+}
+
+impl Seen<'_> {
+    fn options(&self) -> Options {
+        self.checker.variants[self.variant].options
+    }
+
+    fn void(&self) -> bool {
+        let nans = self.members.which.iter().any(|&member| self.members.result(member).is_nan());
+        self.checker.is_void(self.variant, self.k, self.row, self.limits) || self.options().nan == Nan::Ignore && nans
+    }
+
+    fn excused(&self) -> bool {
+        self.options().nan == Nan::Ignore && self.checker.meets_nan(self.variant, self.sample)
+    }
+
+    fn bits(&self, variant: usize) -> [Option<u32>; 2] {
+        self.checker.ends(variant, self.k, self.row, self.limits)
+    }
+
+    fn fault(&self, wrong: Wrong, member: Option<usize>, expected: Option<u32>, note: String) -> Fault {
+        let Checker { subject, target, .. } = *self.checker;
+        let [lo, hi] = self.bits(self.variant);
+        // Without a member, nothing is said of related bounds.
+        let one = self.members.which.first().copied().filter(|_| self.checker.variants[self.variant].is_related());
+        Fault {
+            wrong,
+            subject: subject.name.clone(),
+            target,
+            options: self.options(),
+            output: subject.point.outputs[subject.outputs[self.k]].name.clone(),
+            ty: self.members.ty,
+            ends: self.checker.named(self.sample),
+            member: member.or(one).map(|member| self.sample.members[member].clone()),
+            expected,
+            found: Some([lo.or(hi), hi.or(lo)].map(|end| end.unwrap_or_default())),
+            note,
+        }
+    }
+
+    /// Whether it is an interval, and what is known of it at compile time.
+    fn bounded(&self) -> (bool, &Bounds) {
+        let Lifted { point, kinds, bounds, .. } = &self.checker.variants[self.variant].lifted;
+        let value = point.body.yields[self.k].index();
+        (kinds[value], &bounds[value])
+    }
+
+    /// Holds results against the ends.
+    fn contained(&self, tally: &mut Tally) {
+        let (Options { sides, nan, .. }, members) = (self.options(), self.members);
+        let ends = self.checker.numbers(self.variant, self.k, self.row, self.limits);
+        let (wrong, checked) = members.results().judge(nan, sides, ends, self.void());
+        // What is no interval has the value for a bound, whatever that is.
+        let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || self.bounded().0);
+        tally.checks += checked;
+        tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
+        tally.exempt += members.which.len() as u64 - checked;
+        let Some(wrong) = wrong.filter(|_| !self.excused()) else { return };
+        let is_wrong = |&member: &usize| match wrong {
+            Wrong::HidesNan => members.result(member).is_nan(),
+            _ => {
+                let escapes = members.result(member) < ends[0] || ends[1] < members.result(member);
+                escapes && !(nan == Nan::Ignore && any_nan(&self.checker.subject.point, &self.sample.members[member]))
+            }
+        };
+        let member = members.which.iter().copied().find(is_wrong);
+        if member.is_some() || wrong == Wrong::IsNan {
+            tally.fault(|| self.fault(wrong, member, member.map(|member| members.bits[member]), String::new()), wrong);
+        }
+    }
+
+    /// Holds the ends against those of code that is told less.
+    fn compared(&self, tally: &mut Tally) {
+        let &Variant { naive, unrelated, .. } = &self.checker.variants[self.variant];
+        if naive != self.variant {
+            self.compare(naive, |_, found, naive| found == naive, Wrong::Differs, tally);
+        }
+        if let Some(unrelated) = unrelated {
+            let is_within = |side, found, wider| if side == 0 { found >= wider } else { found <= wider };
+            self.compare(unrelated, is_within, Wrong::IsWider, tally);
+        }
+    }
+
+    /// Holds the ends against those of another variant, where those are numbers.
+    fn compare(&self, other: usize, fits: impl Fn(usize, f64, f64) -> bool, wrong: Wrong, tally: &mut Tally) {
+        if self.void() || self.checker.is_void(other, self.k, self.row, self.limits) {
+            return;
+        }
+        let number = |bits| number(self.members.ty, bits);
+        for (side, (found, expected)) in std::iter::zip(self.bits(self.variant), self.bits(other)).enumerate() {
+            let (Some(found), Some(expected)) = (found, expected) else { continue };
+            if !number(expected).is_nan() && !fits(side, number(found), number(expected)) && !self.excused() {
+                tally.fault(|| self.fault(wrong, None, Some(expected), String::new()), wrong);
+            }
+        }
+    }
+
+    /// Holds the ends against what is known at compile time.
+    fn foreseen(&self, tally: &mut Tally) {
+        let (Options { sides, nan, .. }, (_, known)) = (self.options(), self.bounded());
+        let foreseen = |end: u32| known.contains(end) || number(self.members.ty, end).is_nan();
+        if sides != Sides::Both || self.bits(self.variant).into_iter().flatten().all(foreseen) {
+            return;
+        }
+        let void = self.void() || nan == Nan::Propagate && self.checker.met(self.variant, self.row, self.limits);
+        if !void && !self.excused() {
+            let note = format!("    known {known:?}\n");
+            tally.fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
+        }
+    }
+}
+
 /// Whether a function that runs on these inputs is given or computes a NaN.
 fn any_nan(function: &Function, inputs: &[u32]) -> bool {
     let mut nan = std::iter::zip(&function.inputs, inputs).any(|(port, &word)| number(port.ty, word).is_nan());
@@ -321,9 +457,92 @@ fn any_nan(function: &Function, inputs: &[u32]) -> bool {
     nan
 }
 
+/// All kinds of bounding shaders, in groups of the same relations that handle NaN alike; in each group a naive one of both sides comes
+/// first.
+fn groups(seed: u64, loop_cap: u32) -> Vec<Vec<Options>> {
+    let mut groups = vec![];
+    for relations in [Relations::NONE, Relations::all(), some(seed)] {
+        for nan in MODES {
+            let mut group = vec![];
+            for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
+                let partly = partly(seed).filter(|_| sides == Sides::Both && relations == Relations::NONE);
+                let tracking = [Some(Tracking::NONE), Some(Tracking::ALL), partly].into_iter().flatten();
+                let options = |tracking| Options { sides, nan, tracking, valid_ranges: false, relations, loop_cap };
+                if sides == Sides::Both || relations == Relations::NONE || relations == Relations::all() {
+                    group.extend(tracking.map(options));
+                }
+            }
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+/// Some relations, but not all.
+fn some(seed: u64) -> Relations {
+    let random = &mut Random::new(!seed);
+    let some: Relations = Relation::ALL.iter().copied().filter(|_| random.once_in(2)).collect();
+    if some == Relations::all() { some.without(*random.pick(Relation::ALL)) } else { some }
+}
+
 /// One of the ways to be told something, but not all.
 fn partly(seed: u64) -> Option<Tracking> {
     let bits = 1 + seed % 7;
     let tracking = Tracking { ranges: bits & 1 != 0, nan: bits & 2 != 0, zeros: bits & 4 != 0 };
     (tracking != Tracking::ALL).then_some(tracking)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounding::{Frame, Integrand, Ranges, Spans};
+    use crate::frontend::{Settings, Shader};
+    use crate::ir::Def;
+
+    /// A mirror's lobe: dot products of unit vectors, of which one is known only at run time.
+    fn subject() -> Subject {
+        let source = "struct Material { exponent: f32 }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                return vec3f(wi.z * wo.z - wi.x * wo.x - wi.y * wo.y, dot(wi, wo), 1.0);
+            }";
+        let shader = Shader::parse("mirror.wgsl", source).expect("the shader is right");
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        Subject::material("mirror", &integrand, Spans::Light, Some(Ranges::Declared)).deep()
+    }
+
+    fn checked(change: impl Fn(&mut Lifted)) -> Tally {
+        let (subject, random) = (subject(), &mut Random::new(3));
+        let samples: Vec<_> = (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
+        Checker::with(&subject, Target::best(), 10, 0, change).run(&samples)
+    }
+
+    #[test]
+    fn what_is_claimed_without_slack_is_found_out() {
+        let sound = checked(|_| {});
+        assert!(!sound.is_faulty() && sound.related > 10_000, "{sound:?}");
+        // Dot products of unit vectors are bounded by a number not much above 1; by 1 itself they are not.
+        let wrong = checked(|lifted| {
+            for data in &mut lifted.function.values {
+                if let Def::Const(bits) = &mut data.def
+                    && data.ty == Type::F32
+                    && (1.0..1.001).contains(&f32::from_bits(*bits).abs())
+                {
+                    *bits = 1.0_f32.copysign(f32::from_bits(*bits)).to_bits();
+                }
+            }
+        });
+        assert!(wrong.violations > 0, "{wrong:?}");
+    }
+
+    #[test]
+    fn bounds_that_are_wider_with_relations_are_found_out() {
+        let wrong = checked(|lifted| {
+            if lifted.function.outputs.len() > 2 && !lifted.related.alternatives.iter().all(Vec::is_empty) {
+                // Ends change places, of two outputs.
+                let yields = &mut lifted.function.body.yields;
+                yields.swap(0, 1);
+            }
+        });
+        assert!(wrong.wider > 0, "{wrong:?}");
+    }
 }

@@ -1,9 +1,12 @@
 //! Operations of one argument over all of its words: every box of one word, every box of two neighbours, and boxes of 2ᵏ neighbours, for
 //! which all members are checked, not only some.
 //!
-//! Words are taken in order, a block at a time. The least and the greatest result within a window of 2ᵏ⁺¹ words are those of two windows of 2ᵏ.
+//! Words are taken in order, a block at a time. Boxes of one word and of two are judged in machine code, by a [function](verdict) that says
+//! whether anything is wrong; where it is, and for larger boxes, results are held against bounds here. The least and the greatest
+//! result within a window of 2ᵏ⁺¹ words are those of two windows of 2ᵏ.
 
 use super::boxes::unrank;
+use super::verdict::{self, Variant};
 use super::{Fault, Results, Subject, Tally, Wrong, number};
 use crate::analysis::{Bounds, Floats};
 use crate::differential::op_function;
@@ -29,34 +32,42 @@ pub struct Windows {
     subject: Subject,
     target: Target,
     point: Kernel,
-    /// The first one is naive and propagates NaN.
+    /// Those with naive code, and in the same order those with optimized code. The first one propagates NaN.
     variants: Vec<(Options, Kernel)>,
     /// Those bounds of the windows at hand.
     limits: Vec<Batch>,
+    /// Judges boxes of one word and of two.
+    verdict: Kernel,
+    /// Its inputs and outputs.
+    ranks: Batch,
+    verdicts: Batch,
 }
+
+/// What bounding code does about NaN, in the order of kinds.
+const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
 
 impl Windows {
     /// Compiles an operation of [`unary_ops`].
     pub fn new(op: Op) -> Windows {
-        let (point, arena, target) = (op_function(op), Arena::new(), Target::best());
-        let bounds = match point.inputs[0].ty {
-            Type::F32 => Bounds::Float(Floats { nan: false, ..Floats::all() }),
-            ty => Bounds::all(ty),
-        };
-        let subject = Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }]);
+        let subject = subject(op);
+        let bounding = bounding(&subject);
+        Windows::of(subject, &bounding)
+    }
+
+    /// Compiles a subject with these bounding functions, one of each kind.
+    fn of(subject: Subject, bounding: &[(Options, Function)]) -> Windows {
+        let (arena, target) = (Arena::new(), Target::best());
         let compile = |function: &Function| {
             Kernel::compile(&arena, &passes::lower(function), target).expect("the best target is available")
         };
-        let mut variants = vec![];
-        for tracking in [Tracking::NONE, Tracking::ALL] {
-            for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-                let options = Options { sides: Sides::Both, nan, tracking, ..Options::default() };
-                let lifted = lift::run(&subject.point, &subject.inputs, &subject.outputs, &options);
-                variants.push((options, compile(&lifted.function)));
-            }
-        }
+        let kinds = bounding.iter().enumerate();
+        let kinds = kinds.map(|(k, (options, function))| Variant { options: *options, function, naive: k % MODES.len() });
+        let [_, last] = ends(&subject);
+        let verdict = compile(&verdict::function(&subject.point, &kinds.collect::<Vec<_>>(), last as i32));
         let point = compile(&subject.point);
-        Windows { subject, target, point, variants, limits: vec![] }
+        let variants = bounding.iter().map(|(options, function)| (*options, compile(function))).collect();
+        let [ranks, verdicts] = [0; 2].map(|rows| Batch::new(target, 0, rows));
+        Windows { subject, target, point, variants, limits: vec![], verdict, ranks, verdicts }
     }
 
     /// Number of blocks, the last of which is not full.
@@ -66,25 +77,52 @@ impl Windows {
 
     /// Number of words in order.
     pub fn words(&self) -> usize {
-        let [first, last] = self.ends();
+        let [first, last] = ends(&self.subject);
         (last - first + 1) as usize
     }
 
-    /// Positions of the first and the last word: all floats but NaN, −∞ first, or all integers, as signed.
-    fn ends(&self) -> [i64; 2] {
-        match self.subject.point.inputs[0].ty {
-            Type::F32 => [f32::NEG_INFINITY, f32::INFINITY].map(super::boxes::rank),
-            _ => [i32::MIN, i32::MAX].map(i64::from),
-        }
-    }
-
     fn word(&self, place: usize) -> u32 {
-        let [first, last] = self.ends();
+        let [first, last] = ends(&self.subject);
         let rank = (first + place as i64).min(last);
         match self.subject.point.inputs[0].ty {
             Type::F32 => unrank(rank).to_bits(),
             _ => rank as i32 as u32,
         }
+    }
+
+    /// Checks all windows of 1 and of 2 words that start in a block; gives the results of the block.
+    pub fn sweep_block(&mut self, block: usize, tally: &mut Tally) -> Results {
+        let start = block * BLOCK;
+        self.sweep(start, BLOCK.min(self.words() - start), tally)
+    }
+
+    /// Checks all windows of 1 and of 2 words that start at `count` words from `start` on; gives the results of these words.
+    fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> Results {
+        let [first, last] = ends(&self.subject);
+        let first = first + start as i64;
+        self.ranks.reshape(1, count);
+        self.verdicts.reshape(self.verdict.outputs().len(), count);
+        for (rank, word) in (first..).zip(self.ranks.words_mut()) {
+            *word = rank.min(last) as u32;
+        }
+        self.verdict.run_on(&[], &self.ranks, &mut self.verdicts);
+        let (ty, lanes) = (self.subject.point.outputs[0].ty, self.target.lanes());
+        let (mut results, mut exempt, mut all) = (Results::NONE, 0, 0);
+        for (group, words) in self.verdicts.words().chunks_exact(2 * lanes).enumerate() {
+            let (verdicts, values) = words.split_at(lanes);
+            for (&verdict, &value) in std::iter::zip(verdicts, values).take(count - group * lanes) {
+                all |= verdict;
+                exempt += u64::from(verdict);
+                results.add(number(ty, value));
+            }
+        }
+        if all & verdict::WRONG != 0 {
+            // Once more, to tell what.
+            return self.run(start, count, 1, tally);
+        }
+        tally.exempt += exempt;
+        tally.checks += count as u64 * verdict::BOXES * self.variants.len() as u64 - exempt;
+        results
     }
 
     /// Checks all windows of 1, 2, … 2ᵏ words, `k` up to `most`, that start in a block; gives the results of the block.
@@ -151,27 +189,53 @@ impl Windows {
             limits.reshape(kernel.outputs().len(), results.len());
             kernel.run_on(&[], &inputs, limits);
         }
-        let ty = self.subject.point.outputs[0].ty;
-        let ends = |limits: &Batch, row: usize, k: usize| limits.floats::<2>(row, 2 * k).map(|end| number(ty, end.to_bits()));
-        let met = self.subject.outputs.len() - 1;
-        for (options, limits) in std::iter::zip(self.variants.iter().map(|(options, _)| *options), &self.limits) {
-            // What says that NaN was met.
-            let told = if options.nan == Nan::Ignore { &self.limits[0] } else { limits };
+        for index in 0..self.variants.len() {
             for (row, result) in results.iter().enumerate() {
-                let mut void = false;
-                if options.nan != Nan::Suppress {
-                    let [lo, hi] = told.floats::<2>(row, 2 * met);
-                    void = lo.is_nan() || hi.is_nan() || options.nan == Nan::Ignore && result.nans > 0;
-                }
-                let (wrong, checked) = result.judge(options.nan, Sides::Both, ends(limits, row, 0), void);
+                let options = self.variants[index].0;
+                let void = self.is_void(index, row, result);
+                let (wrong, checked) = result.judge(options.nan, Sides::Both, self.bound(index, row), void);
                 // A box is a check, however many members it has.
                 *if checked > 0 { &mut tally.checks } else { &mut tally.exempt } += 1;
-                if let Some(wrong) = wrong {
-                    let found = [0, 1].map(|side| limits.bits(row, side));
+                let differs = (!void && self.differs(index, row, result)).then_some(Wrong::Differs);
+                for wrong in wrong.into_iter().chain(differs) {
+                    let found = [0, 1].map(|side| self.limits[index].bits(row, side));
                     tally.fault(|| self.fault(wrong, options, places[row], found), wrong);
                 }
             }
         }
+    }
+
+    /// A bound of a window at hand.
+    fn bound(&self, variant: usize, row: usize) -> [f64; 2] {
+        let ty = self.subject.point.outputs[0].ty;
+        self.limits[variant].floats::<2>(row, 0).map(|end| number(ty, end.to_bits()))
+    }
+
+    /// Whether a bounding function says that NaN was met in a window at hand.
+    fn met(&self, variant: usize, row: usize) -> bool {
+        let met = self.subject.outputs.len() - 1;
+        self.limits[variant].floats::<2>(row, 2 * met).iter().any(|end| end.is_nan())
+    }
+
+    /// Whether nothing is said of a window at hand, of which these are the results.
+    fn is_void(&self, variant: usize, row: usize, results: &Results) -> bool {
+        match self.variants[variant].0.nan {
+            Nan::Propagate => self.subject.point.outputs[0].ty != Type::F32 && self.met(variant, row),
+            Nan::Suppress => false,
+            Nan::Ignore => self.met(0, row) || results.nans > 0,
+        }
+    }
+
+    /// Whether a bound is not the naive one where it has to be.
+    fn differs(&self, variant: usize, row: usize, results: &Results) -> bool {
+        let naive = variant % MODES.len();
+        if naive == variant {
+            return false;
+        }
+        let ignored = self.variants[variant].0.nan == Nan::Ignore && self.bound(0, row).iter().any(|end| end.is_nan());
+        let differ = |(end, naive): (f64, f64)| end != naive && !naive.is_nan();
+        let ends = std::iter::zip(self.bound(variant, row), self.bound(naive, row));
+        !ignored && !self.is_void(naive, row, results) && ends.into_iter().any(differ)
     }
 
     fn fault(&self, wrong: Wrong, options: Options, places: [usize; 2], found: [u32; 2]) -> Fault {
@@ -182,6 +246,7 @@ impl Windows {
         let evaluate = |place: &usize| (self.word(*place), self.results(*place, 1)[0]);
         let shows = |(_, result): &(u32, Results)| match wrong {
             Wrong::HidesNan => result.nans > 0,
+            Wrong::Differs => true,
             _ => result.least < bounds[0] || bounds[1] < result.most,
         };
         let shown = (places[0]..=places[1]).take(1 << 17).map(|place| evaluate(&place)).find(shows);
@@ -204,5 +269,123 @@ impl Windows {
             found: Some(found),
             note: String::new(),
         }
+    }
+}
+
+/// An operation, whose argument is any number.
+fn subject(op: Op) -> Subject {
+    let point = op_function(op);
+    let bounds = match point.inputs[0].ty {
+        Type::F32 => Bounds::Float(Floats { nan: false, ..Floats::all() }),
+        ty => Bounds::all(ty),
+    };
+    Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }])
+}
+
+/// Its bounding functions: naive ones, then optimized ones, of all [modes](MODES).
+fn bounding(subject: &Subject) -> Vec<(Options, Function)> {
+    let kinds = [Tracking::NONE, Tracking::ALL].into_iter().flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
+    let lifted = kinds.map(|(tracking, nan)| {
+        let options = Options { sides: Sides::Both, nan, tracking, ..Options::default() };
+        (options, lift::run(&subject.point, &subject.inputs, &subject.outputs, &options).function)
+    });
+    lifted.collect()
+}
+
+/// Ranks of the first and the last word: all floats but NaN, −∞ first, or all integers, as signed.
+fn ends(subject: &Subject) -> [i64; 2] {
+    match subject.point.inputs[0].ty {
+        Type::F32 => [f32::NEG_INFINITY, f32::INFINITY].map(super::boxes::rank),
+        _ => [i32::MIN, i32::MAX].map(i64::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::rewrite::append;
+    use crate::ir::{Builder, Emit, Rules};
+
+    /// Some words of an operation: those around ends, zero and one, and some between.
+    fn places(windows: &Windows) -> Vec<usize> {
+        let words = windows.words();
+        (0..=12).map(|k| (words / 12 * k).saturating_sub(40).min(words - 80)).collect()
+    }
+
+    #[test]
+    fn code_judges_as_is_judged_here() {
+        for op in unary_ops() {
+            let mut windows = Windows::new(op);
+            for start in places(&windows) {
+                let (mut swept, mut tally) = (Tally::default(), Tally::default());
+                let results = windows.sweep(start, 77, &mut swept);
+                assert_eq!(results, windows.run(start, 77, 1, &mut tally), "{}", op.name());
+                assert_eq!((swept.checks, swept.exempt), (tally.checks, tally.exempt), "{} at {start}", op.name());
+                assert!(!tally.is_faulty() && !swept.is_faulty(), "{} at {start}", op.name());
+            }
+        }
+    }
+
+    /// A bounding function with another end for boxes that start at a word.
+    fn with_end(function: &Function, output: usize, word: u32, end: u32) -> Function {
+        let mut builder = Builder::new(&function.name, Rules::Exact);
+        let inputs: Vec<_> = function.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+        let (mut builder, mut outputs) = append(function, builder, &inputs, Builder::op);
+        let (bits, word) = (builder.op(Op::Bits, &inputs[..1]), builder.i32(word as i32));
+        let (there, end) = (builder.op(Op::IEq, &[bits, word]), builder.constant(Type::F32, end));
+        outputs[output] = builder.op(Op::Select, &[there, end, outputs[output]]);
+        builder.finish(function.outputs.iter().map(|port| port.name.clone()).zip(outputs))
+    }
+
+    /// What a sweep over four blocks finds if a bounding function of the root has another end for boxes that start at 2.
+    fn swept(variant: usize, output: usize, end: f32) -> Tally {
+        let (subject, word) = (subject(Op::Sqrt), 2.0_f32);
+        let mut bounding = bounding(&subject);
+        bounding[variant].1 = with_end(&bounding[variant].1, output, word.to_bits(), end.to_bits());
+        let (mut windows, mut tally) = (Windows::of(subject, &bounding), Tally::default());
+        let [first, _] = ends(&windows.subject);
+        let block = (super::super::boxes::rank(word) - first) as usize / BLOCK;
+        for block in block - 1..block + 3 {
+            windows.sweep_block(block, &mut tally);
+        }
+        assert_eq!(tally.checks + tally.exempt, 4 * BLOCK as u64 * 12);
+        tally
+    }
+
+    #[test]
+    fn one_wrong_end_of_one_word_is_found() {
+        let root = 2.0_f32.sqrt();
+        let [below, above] = [-1, 1].map(|by| f32::from_bits(root.to_bits().wrapping_add_signed(by)));
+        for variant in 0..6 {
+            let is_naive = variant < 3;
+            for (output, end) in [(0, above), (1, below)] {
+                let tally = swept(variant, output, end);
+                // Of one word and of two; of two the other end is wide enough, but not the same.
+                assert!((1..=2).contains(&tally.violations), "{tally:?}");
+                assert!(is_naive || tally.differ > 0, "{tally:?}");
+                let fault = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes).expect("it is told");
+                assert_eq!(fault.member, Some(vec![2.0_f32.to_bits()]));
+                assert_eq!(fault.expected, Some(root.to_bits()));
+            }
+            // Sound, but not the naive end.
+            let tally = swept(variant, 0, below);
+            assert_eq!((tally.violations, tally.differ), (0, 2), "{tally:?}");
+            let tally = swept(variant, 1, f32::NAN);
+            assert_eq!(tally.violations > 0, variant % 3 != 0, "{tally:?}");
+        }
+        assert!(!swept(0, 0, root).is_faulty());
+    }
+
+    #[test]
+    fn hidden_nan_is_found() {
+        let (subject, word) = (subject(Op::Sqrt), -2.0_f32);
+        let mut bounding = bounding(&subject);
+        for output in 0..2 {
+            bounding[3].1 = with_end(&bounding[3].1, output, word.to_bits(), 0);
+        }
+        let (mut windows, mut tally) = (Windows::of(subject, &bounding), Tally::default());
+        let [first, _] = ends(&windows.subject);
+        windows.sweep((super::super::boxes::rank(word) - first) as usize - 10, 20, &mut tally);
+        assert_eq!((tally.violations, tally.faults[0].wrong), (2, Wrong::HidesNan));
     }
 }

@@ -1,13 +1,15 @@
 //! Point shaders whose bounds are checked: operations, materials, random functions.
 
+use super::patterns;
 use crate::analysis::{Bools, Bounds, Floats, Pieces};
 use crate::bounding::{Integrand, Ranges, Spans};
 use crate::ir::function::Port;
 use crate::ir::random::{self, Options, Random, word};
 use crate::ir::{Builder, Def, Emit, Function, Op, Rules, Stmt, Type, Value};
-use crate::lift::Input;
+use crate::lift::{self, Input};
 use crate::math::texture::Access;
 use crate::passes;
+use crate::relations::Relations;
 use crate::texture::Lookup;
 
 /// A point shader, what its inputs are, and which outputs are bounded. It reads the tables of random functions.
@@ -73,6 +75,24 @@ impl Subject {
         let point = if random.once_in(2) { passes::optimize(&made) } else { made };
         let inputs = random_inputs(random, &point.inputs);
         Subject::new(format!("random function, seed {seed}"), point, inputs)
+    }
+
+    /// A random function of unit vectors, made of what relations look for.
+    pub fn patterns(seed: u64) -> Subject {
+        let random = &mut Random::new(seed ^ 0xa11);
+        let (made, inputs) = patterns::function(random);
+        let point = if random.once_in(4) { made } else { passes::optimize(&made) };
+        Subject::new(format!("patterns, seed {seed}"), point, inputs)
+    }
+
+    /// Which relations make the bounding shader another.
+    pub fn relations_met(&self) -> Relations {
+        let lifted = |relations| {
+            let options = lift::Options { relations, ..lift::Options::default() };
+            lift::run(&self.point, &self.inputs, &self.outputs, &options).function
+        };
+        let all = lifted(Relations::all());
+        Relations::all().iter().filter(|&relation| lifted(Relations::all().without(relation)) != all).collect()
     }
 
     /// The integrand of a material; `ranges`: of inputs, or everything.

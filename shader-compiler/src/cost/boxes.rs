@@ -77,7 +77,7 @@ fn one(random: &mut Random, shader: &Shader, frame: Frame, all: bool) -> Drawn {
 }
 
 /// A uniform number in [0, 1).
-fn uniform(random: &mut Random) -> f64 {
+pub(crate) fn uniform(random: &mut Random) -> f64 {
     (random.bits() >> 40) as f64 / (1u64 << 24) as f64
 }
 
@@ -86,7 +86,8 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     (low * libm::pow(high / low, uniform(random))).to_radians()
 }
 
-fn polar(z: f64, phi: f64) -> [f64; 3] {
+/// The unit vector with this z, and its azimuth φ.
+pub(crate) fn polar(z: f64, phi: f64) -> [f64; 3] {
     let r = (1.0 - z * z).max(0.0).sqrt();
     [r * libm::cos(phi), r * libm::sin(phi), z]
 }
@@ -108,7 +109,7 @@ fn rotation(random: &mut Random) -> [[f64; 3]; 3] {
 }
 
 /// Two directions at right angles to a third and to each other.
-fn tangents(n: [f64; 3]) -> [[f64; 3]; 2] {
+pub(crate) fn tangents(n: [f64; 3]) -> [[f64; 3]; 2] {
     let helper = if n[0].abs() < 0.5 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     let t = cross(helper, n);
     let length = t.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -120,7 +121,8 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-fn to_world([t, b, n]: [[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
+/// A vector given by its components along two tangents and a normal.
+pub(crate) fn to_world([t, b, n]: [[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| v[0] * t[k] + v[1] * b[k] + v[2] * n[k])
 }
 

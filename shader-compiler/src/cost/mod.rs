@@ -71,20 +71,29 @@ impl Candidate {
     }
 }
 
-/// The costs of candidates, from so many rounds, or fewer once there is no more time: code may run long.
+/// The costs of candidates, from so many rounds, or fewer once there is no more time: code may run long. `progress` is told the fraction
+/// that is done, after each round.
 ///
 /// *Panics* if there are fewer textures than a function reads.
-pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], rounds: usize, time: Duration) -> Vec<Cost> {
-    let end = Instant::now() + time;
+pub fn measure(
+    candidates: &mut [Candidate],
+    textures: &[&Texture],
+    rounds: usize,
+    time: Duration,
+    progress: &dyn Fn(f64),
+) -> Vec<Cost> {
+    let begin = Instant::now();
     let mut least = vec![u64::MAX; candidates.len()];
-    for _ in 0..rounds.max(1) {
+    for round in 1..=rounds.max(1) {
         for (candidate, least) in candidates.iter_mut().zip(&mut least) {
             candidate.run(textures);
             let start = ticks();
             candidate.run(textures);
             *least = (*least).min(ticks().saturating_sub(start));
         }
-        if Instant::now() > end {
+        let elapsed = begin.elapsed();
+        progress((round as f64 / rounds.max(1) as f64).max(elapsed.as_secs_f64() / time.as_secs_f64()).min(1.0));
+        if elapsed > time {
             break;
         }
     }
@@ -100,6 +109,7 @@ pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], rounds: usiz
 mod tests {
     use super::*;
     use crate::ir::text::parse;
+    use std::cell::RefCell;
 
     #[test]
     fn longer_code_costs_more() {
@@ -115,13 +125,19 @@ mod tests {
             let candidate =
                 |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
             let mut candidates = [candidate(1), candidate(40)];
-            let [short, long] = measure(&mut candidates, &[], 50, Duration::MAX / 4)[..] else { panic!("a cost for each") };
+            let told = RefCell::new(vec![]);
+            let [short, long] =
+                measure(&mut candidates, &[], 50, Duration::MAX, &|fraction| told.borrow_mut().push(fraction))[..]
+            else {
+                panic!("a cost for each")
+            };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.
             assert!((3..=4).contains(&short.instructions), "{short:?}");
             assert_eq!(long.instructions, short.instructions + 39);
             assert_eq!((short.executed, long.executed), (short.instructions as f64, long.instructions as f64));
             assert!(long.ticks > 2.0 * short.ticks, "{short:?} {long:?}");
             assert!(candidates[0].run(&[]).get(63, 0) == 2f32.sqrt());
+            assert_eq!(told.into_inner(), (1..=50).map(|round| f64::from(round) / 50.0).collect::<Vec<_>>());
         }
     }
 }

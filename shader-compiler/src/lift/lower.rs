@@ -17,7 +17,7 @@ use crate::ir::builder::cost_of;
 use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
-use crate::relations::Related;
+use crate::relations::{Related, Relation, order};
 
 /// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
 const CHEAP: u32 = 24;
@@ -51,6 +51,7 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
         cases: vec![None; point.len()],
         met: None,
         rounds: None,
+        cuts: vec![],
         builder,
     };
     lowering.inputs();
@@ -75,7 +76,18 @@ struct Lowering<'a> {
     met: Option<Value>,
     /// Rounds so far of the loops around, and of those within them, where they count.
     rounds: Option<Value>,
+    /// Ends that are cut in the open arms.
+    cuts: Vec<Cut>,
     builder: Builder,
+}
+
+/// An end of a value that is cut by that of another one.
+struct Cut {
+    value: Value,
+    side: usize,
+    by: Value,
+    /// The ends before.
+    outer: Ends,
 }
 
 impl Lowering<'_> {
@@ -274,13 +286,16 @@ impl Lowering<'_> {
                 self.ends(source);
             }
             let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let found = alternative.ends(&mut self.builder, of);
-            for (side, op) in [Op::Max, Op::Min].into_iter().enumerate() {
-                let is_there = self.builder.known(found[side]).is_none_or(|bits| f32::from_bits(bits).is_finite());
-                if is_there && alternative.is_within(side) && ends[side] == form[side] {
-                    ends[side] = found[side];
-                } else if is_there {
-                    ends[side] = self.builder.op(op, &[ends[side], found[side]]);
+            let others = alternative.ends(&mut self.builder, of);
+            let tighter = match self.point.ty(value) {
+                Type::Bool => [(Op::BOr, None), (Op::BAnd, None)],
+                _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
+            };
+            for (side, (tighter, none)) in tighter.into_iter().enumerate() {
+                if alternative.is_exact() || alternative.is_within(side) && ends[side] == form[side] {
+                    ends[side] = others[side];
+                } else if none.is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits())) {
+                    ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
                 }
             }
         }
@@ -333,10 +348,64 @@ impl Lowering<'_> {
         let cond = self.ends[node.cond.index()];
         let known = self.builder.bool(truth);
         self.set(node.cond, [known; 2]);
+        let cuts = self.cuts.len();
+        self.cut(node.cond, truth);
         self.block(arm);
         let yields = self.yields(node, arm);
+        for Cut { value, outer, .. } in self.cuts.split_off(cuts).into_iter().rev() {
+            self.set(value, outer);
+        }
         self.ends[node.cond.index()] = cond;
         yields
+    }
+
+    /// Cuts the ends of what a condition compares to where it may be true, or may be false.
+    ///
+    /// An arm runs where ends that are not cut allow that some member takes it. So what one comparison leaves is not empty then, and so it
+    /// is where a value is cut from both sides, by what is in order. Where the arm does not run, or for nothing, it does not matter.
+    fn cut(&mut self, cond: Value, truth: bool) {
+        if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
+            return;
+        }
+        let mut told = order::told(self.point, cond, truth);
+        // What is in order with most comes first.
+        told.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
+        for [low, high] in told {
+            let [low_ends, high_ends] = [low, high].map(|value| {
+                let first = self.cuts.iter().find(|cut| cut.value == value).map(|cut| cut.outer);
+                first.unwrap_or_else(|| self.ends(value))
+            });
+            for (value, other, by, side, op) in [(low, high, high_ends[1], 1, Op::Min), (high, low, low_ends[0], 0, Op::Max)] {
+                let alone = self.cuts.iter().filter(|cut| cut.value == value && cut.side != side).all(|cut| {
+                    let [below, above] = if side == 1 { [cut.by, other] } else { [other, cut.by] };
+                    self.is_below(below, above)
+                });
+                if alone && self.can_cut(value, other) {
+                    let outer = self.ends(value);
+                    let mut ends = outer;
+                    ends[side] = self.builder.op(op, &[ends[side], by]);
+                    self.cuts.push(Cut { value, side, by: other, outer });
+                    self.set(value, ends);
+                }
+            }
+        }
+    }
+
+    /// Whether an interval can have an end of another value for its own: neither is NaN, and there is no −0 where there was none.
+    fn can_cut(&self, value: Value, by: Value) -> bool {
+        let (Bounds::Float(a), Bounds::Float(b)) = (&self.known.untested[value.index()], &self.known.untested[by.index()])
+        else {
+            return false;
+        };
+        self.is_interval(value) && !a.nan && !b.nan && (a.negative_zero || !b.negative_zero)
+    }
+
+    /// Whether all that a value can be is below all that another can be.
+    fn is_below(&self, a: Value, b: Value) -> bool {
+        match (&self.known.untested[a.index()], &self.known.untested[b.index()]) {
+            (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
+            _ => false,
+        }
     }
 
     fn if_(&mut self, node: &If) {

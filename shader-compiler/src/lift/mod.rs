@@ -105,7 +105,11 @@ pub struct Lifted {
     pub bounds: Vec<Bounds>,
     /// For each of its values that is an operation on intervals, how it was lowered.
     pub cases: Vec<Option<Selected>>,
-    /// What relations between its values say.
+    /// What its inputs are.
+    pub inputs: Vec<Input>,
+    /// Which relations between its values were sought.
+    pub relations: Relations,
+    /// What they say.
     pub related: Related,
     /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
     /// the side that is not wanted.
@@ -185,7 +189,8 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     };
     let (function, cases) = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
-    Lifted { point, kinds, bounds, cases, related, function, sides }
+    let (inputs, relations) = (inputs.to_vec(), options.relations);
+    Lifted { point, kinds, bounds, cases, inputs, relations, related, function, sides }
 }
 
 /// Repeats the standard optimizations until nothing changes.

@@ -5,6 +5,7 @@ use super::Lifted;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Notes, annotated, name};
 use crate::ir::{Function, Stmt, Value};
+use crate::relations::{Alternative, Relation, Relations};
 use rustc_hash::FxHashSet;
 
 impl Lifted {
@@ -14,7 +15,7 @@ impl Lifted {
     }
 
     /// The same, with comments: what each value can be, and for operations on intervals the case of the form that was selected,
-    /// and how many operations on numbers it took.
+    /// how many operations on numbers it took, and which relations between values gave it other ends.
     pub fn bounds_text(&self) -> String {
         annotated(&self.point, &Selection { kinds: Kinds { lifted: self } })
     }
@@ -67,8 +68,16 @@ impl Notes for Selection<'_> {
         let Some(selected) = &lifted.cases[value.index()] else { return Some(bounds) };
         let case = if selected.case.is_empty() { String::new() } else { format!(": {}", selected.case) };
         let plural = if selected.operations == 1 { "" } else { "s" };
-        Some(format!("{bounds}{case} ({} operation{plural})", selected.operations))
+        let tightened = tightened(&lifted.related.alternatives[value.index()]);
+        Some(format!("{bounds}{case} ({} operation{plural}{tightened})", selected.operations))
     }
+}
+
+/// By which relations a value is tightened, each named once.
+fn tightened(alternatives: &[Alternative]) -> String {
+    let relations: Relations = alternatives.iter().map(Alternative::relation).collect();
+    let names: Vec<_> = relations.iter().map(Relation::name).collect();
+    if names.is_empty() { String::new() } else { format!(", tightened by {}", names.join(", ")) }
 }
 
 struct Origins<'a> {
@@ -110,7 +119,7 @@ mod tests {
     use crate::ir::text::parse;
     use crate::lift::{Input, Options, Selected, Sides, kinds};
     use crate::passes;
-    use crate::relations::Related;
+    use crate::relations::{Axis, Related};
 
     /// With `x` as an interval, and a case for the first operation on intervals.
     fn lifted() -> Lifted {
@@ -139,7 +148,9 @@ mod tests {
         let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
         cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
         let related = Related::nothing(&point);
-        Lifted { function: point.clone(), point, kinds, bounds, cases, related, sides: vec![Sides::Both] }
+        let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
+        let (function, relations) = (point.clone(), Relations::NONE);
+        Lifted { point, kinds, bounds, cases, inputs, relations, related, function, sides: vec![Sides::Both] }
     }
 
     #[test]
@@ -192,6 +203,33 @@ mod tests {
         assert_eq!(begin("[%1] = exp [%0]  // [2.718"), 1, "{text}");
         assert!(begin("[%1]") > 10 && begin("[%3]") > 0, "{text}");
         assert_eq!(parse(&text).map(|function| function.to_string()), Ok(lowered.to_string()));
+    }
+
+    #[test]
+    fn comments_tell_which_relations_tighten_a_value() {
+        let text = "fn f(a.x: f32, a.y: f32, a.z: f32, b.x: f32, b.y: f32, b.z: f32) -> (r: f32) {
+            %0 = mul a.x, b.x
+            %1 = mul a.y, b.y
+            %2 = mul a.z, b.z
+            %3 = add %0, %1
+            %4 = add %3, %2
+            return %4
+        }";
+        let point = parse(text).expect("the text is well formed");
+        let axis = |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false, above: false });
+        let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
+        let inputs: Vec<_> = (0..6).map(|k| Input { interval: k < 3, bounds, axis: axis(k) }).collect();
+        for (relations, expected) in [
+            (Relations::NONE, " operations)"),
+            (Relations::from_iter([Relation::Unit]), " operations, tightened by unit)"),
+            (Relations::from_iter([Relation::Dot]), " operations, tightened by dot)"),
+        ] {
+            let lifted = crate::lift::run(&point, &inputs, &[0], &Options { relations, ..Options::default() });
+            let text = lifted.bounds_text();
+            let sum = text.lines().find(|line| line.contains("[%4] =")).expect("there is such a line");
+            assert!(sum.ends_with(expected), "{relations:?}: {text}");
+            assert_eq!(text.matches("tightened").count(), relations.iter().count(), "{text}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub fn run(function: &Function) -> Function {
 }
 
 /// How often each value is used.
-fn uses(function: &Function) -> Vec<u32> {
+pub(crate) fn uses(function: &Function) -> Vec<u32> {
     let mut uses = vec![0; function.len()];
     let mut count = |values: &[Value]| values.iter().for_each(|value| uses[value.index()] += 1);
     count(&function.body.yields);

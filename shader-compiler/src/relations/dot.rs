@@ -1,6 +1,13 @@
 //! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is at most 1, and below that by half the
 //! square of how far the boxes of a and b are apart; and it is at least −1, and above that likewise for a and −b.
 //!
+//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
+//! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
+//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//!
+//! The product of a vector with itself has constants, too, and what is known of products of half vectors with what they are between is
+//! better. Where a vector is shorter than a unit one, both claims hold all the more.
+//!
 //! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
 //!
 //! # Rounding
@@ -13,7 +20,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Point, Related};
+use super::{Alternative, Guard, Point, Related, Relation};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -26,6 +33,8 @@ pub struct Dot {
     most: f32,
     /// Whether it is looked at how far the vectors are apart.
     by_distance: bool,
+    /// For which boxes the vectors are unit ones.
+    guards: [Option<Guard>; 2],
 }
 
 /// A product with a sign.
@@ -44,7 +53,7 @@ fn most(a: f64, b: f64) -> f32 {
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three, by additions and subtractions in any order.
+/// The three products of a sum of three, by additions and subtractions in any order, with signs of sums, products and factors.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
@@ -52,7 +61,14 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
         match function.operation(value)? {
             (Op::Add, &[a, b]) => work.extend([(b, minus), (a, minus)]),
             (Op::Sub, &[a, b]) => work.extend([(b, !minus), (a, minus)]),
-            (Op::Mul, &[a, b]) => found.push(Term { factors: [a, b], minus }),
+            (Op::Neg, &[a]) => work.push((a, !minus)),
+            (Op::Mul, &[a, b]) => {
+                let [a, b] = [a, b].map(|factor| match function.operation(factor) {
+                    Some((Op::Neg, &[of])) => (of, true),
+                    _ => (factor, false),
+                });
+                found.push(Term { factors: [a.0, b.0], minus: minus ^ a.1 ^ b.1 });
+            }
             _ => return None,
         }
         if work.len() + found.len() > 3 {
@@ -62,21 +78,45 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     found.try_into().ok()
 }
 
-/// Finds dot products of which at least one vector is an interval.
+/// Finds dot products of unit vectors.
 pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) {
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        if !point.kinds[value.index()] {
+        let Some(terms) = terms(point.function, *value) else { return };
+        let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
+        if related.alternatives[value.index()].iter().any(|known| matches!(known, Alternative::Half(_))) {
             return;
         }
-        let Some(dot) = terms(point.function, *value).and_then(|terms| dot(&point.units, terms, by_distance)) else { return };
-        let limit = Bounds::Float(Floats::between(-dot.most, dot.most));
-        related.add(point, *value, Alternative::Dot(dot), limit);
+        if dot.is_guarded() {
+            return related.add(point, *value, Alternative::Dot(dot), Bounds::Float(Floats::all()));
+        }
+        let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
+        let is_above = is_above && terms.iter().all(|term| !term.minus);
+        let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
+        if !point.kinds[value.index()] {
+            related.limit(*value, &limit(dot.most));
+        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
+            let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
+            let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
+            if is_above {
+                related.add(point, *value, Alternative::AtLeast(0.0), most);
+            } else {
+                related.limit(*value, &most);
+            }
+        } else {
+            related.add(point, *value, Alternative::Dot(dot), limit(dot.most));
+        }
     });
 }
 
-/// The dot product that terms are, if they are one: the factors of either side are the components of a unit vector.
-fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot> {
+/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), and what comes of rounding.
+const ROOT_3: f32 = 1.7321;
+
+/// More than a product of components is above 1, and the sums of three round.
+const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
+
+/// The dot product that terms are, if they are one, and of what: the factors of either side are the components of a unit vector.
+fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot, [&UnitVector; 2])> {
     // Either factor of each product may be the one of the first vector.
     (0..4).find_map(|swapped: usize| {
         let mut terms = terms;
@@ -85,18 +125,34 @@ fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<Dot>
             let has = |part: &Value| terms.iter().any(|term| term.factors[side] == *part);
             units.iter().find(|unit| unit.parts.iter().all(has))
         };
-        Some(Dot { terms, most: most(unit(0)?.slack, unit(1)?.slack), by_distance })
+        let [a, b] = [unit(0)?, unit(1)?];
+        let by_distance = by_distance && a != b;
+        Some((Dot { terms, most: most(a.slack, b.slack), by_distance, guards: [a.guard, b.guard] }, [a, b]))
     })
 }
 
 impl Dot {
+    pub(super) fn relation(&self) -> Relation {
+        if self.by_distance { Relation::Dot } else { Relation::Unit }
+    }
+
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
-        self.terms.iter().flat_map(|term| term.factors).collect()
+        let guards = self.guards.iter().flatten().map(|guard| guard.value);
+        self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
+    }
+
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guards.iter().any(Option::is_some)
     }
 
     /// Ends by the distance of the vectors, or constants.
     pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        let ends = self.unguarded(emit, &of);
+        self.guards.iter().flatten().fold(ends, |ends, guard| guard.guarded(emit, &of, ends))
+    }
+
+    fn unguarded<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
         let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
@@ -125,7 +181,7 @@ impl Dot {
 }
 
 /// How far two intervals are apart, the second one negated if so; where one is a number, with a sign.
-fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
+pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
     let apart = if minus { Op::Add } else { Op::Sub };
     for ([lo, hi], [number, other]) in [(a, b), (b, a)] {
         if number == other {
@@ -144,4 +200,81 @@ fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 
     let gap = emit.op(Op::Max, &[after, before]);
     let zero = emit.f32(0.0);
     emit.op(Op::Max, &[gap, zero])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unit::find;
+    use super::super::{Axis, SLACK};
+    use super::*;
+    use crate::ir::op::Words;
+    use crate::ir::random::Random;
+    use crate::ir::text::parse;
+
+    /// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything between.
+    fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
+        loop {
+            let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
+            let mut part = || random.below(2_000_001) as f64 / 1e6 - 1.0;
+            let v = [part(), part(), part()];
+            let v = match close_to {
+                Some(center) => [0, 1, 2].map(|k| f64::from(center[k]) + scale * v[k]),
+                None => v,
+            };
+            let length = libm::sqrt(v.iter().map(|x| x * x).sum());
+            if length < 1e-3 {
+                continue;
+            }
+            let wanted = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
+            let v = v.map(|x| (x / length * wanted) as f32);
+            if (v.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() - 1.0).abs() <= SLACK {
+                return v;
+            }
+        }
+    }
+
+    /// A box around a vector: wide or narrow, or no wider than the vector, along each axis.
+    fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
+        v.map(|x| {
+            [-1.0, 1.0].map(|side| {
+                let far = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
+                x + side * far * (random.below(1000) as f32 / 1000.0)
+            })
+        })
+    }
+
+    #[test]
+    fn dot_products_are_within_the_ends_and_ends_are_tight() {
+        let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (r: f32) {
+            %0 = mul c, z
+            %1 = mul x, a
+            %2 = mul b, y
+            %3 = add %1, %2
+            %4 = sub %0, %3
+            return %4
+        }";
+        let function = parse(text).expect("the text is well formed");
+        let axis = |input: usize| Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false });
+        let units = find(&function, &(0..6).map(axis).collect::<Vec<_>>());
+        let sum = function.body.yields[0];
+        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors").0;
+        let input =
+            |value: Value| units.iter().flat_map(|unit| unit.parts).position(|part| part == value).expect("it is a part");
+        let mut random = Random::new(5);
+        let mut narrow = 0;
+        for _ in 0..200_000 {
+            let a = nearly_unit(&mut random, None);
+            let mirrored = [-a[0], -a[1], a[2]];
+            let opposite = mirrored.map(|x| -x);
+            let near = *random.pick(&[None, Some(mirrored), Some(opposite)]);
+            let b = nearly_unit(&mut random, near);
+            let boxes = [around(&mut random, a), if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) }];
+            let product = a[2] * b[2] - (b[0] * a[0] + a[1] * b[1]);
+            let of = |value: Value| boxes[input(value) / 3][input(value) % 3].map(f32::to_bits);
+            let [lo, hi] = found.ends(&mut Words::default(), of).map(f32::from_bits);
+            assert!(lo <= product && product <= hi, "{product} of {a:?} and {b:?} is not in [{lo}, {hi}]");
+            narrow += usize::from(hi - lo < 1e-3);
+        }
+        assert!(narrow > 10_000, "{narrow}");
+    }
 }

@@ -15,34 +15,55 @@
 //!   stands with the relation.
 //! - A limit contains the alternatives' ends, because ends of intervals have to be within what is known at compile time. So there is no
 //!   limit without an alternative, unless the form's own ends are within it.
-//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives.
+//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
+//!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
+//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
 mod growth;
+mod half;
+#[cfg(test)]
+mod materials;
 mod monotone;
+pub(crate) mod order;
+mod powers;
+mod products;
+mod quotients;
 mod range;
 mod rounding;
+mod squares;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
-use crate::ir::{Emit, Function, Value};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
+pub use half::{Half, Length, Part};
 pub use monotone::Monotone;
+pub use order::Order;
+pub use powers::Power;
+pub use products::Product;
+pub use quotients::Quotient;
+pub use squares::Squares;
 use std::fmt;
 use unit::UnitVector;
 
 /// An input that is a component of a unit vector.
 ///
 /// That is the precondition of related bounds: they hold for all members v of the box with ||v|² − 1| ≤ 2⁻²¹, components
-/// within ±(1 + 2⁻²²), and for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two.
+/// within ±(1 + 2⁻²²), for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two, and for one that is [above](Axis::above),
+/// no negative dot product, in floats, with the normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Which vector.
     pub vector: usize,
     /// Which component: 0, 1 or 2.
     pub component: usize,
-    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set.
+    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set: the normal comes first.
     pub frame: bool,
+    /// Whether the vector is on the normal's side of the surface.
+    pub above: bool,
 }
 
 /// Bound of ||v|² − 1| for vectors that are inputs, and of |u·v| for those of a frame.
@@ -67,6 +88,8 @@ pub enum Relation {
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
+    /// Odd powers, by products of one value.
+    Powers,
     /// Products of x and c − x.
     Products,
     /// Values that grow with one that they use several times.
@@ -82,6 +105,7 @@ impl Relation {
         Relation::Half,
         Relation::Order,
         Relation::Quotients,
+        Relation::Powers,
         Relation::Products,
         Relation::Monotone,
     ];
@@ -95,6 +119,7 @@ impl Relation {
             Relation::Half => "half",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
+            Relation::Powers => "powers",
             Relation::Products => "products",
             Relation::Monotone => "monotone",
         }
@@ -109,6 +134,7 @@ impl Relation {
             Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
             Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
+            Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
             Relation::Products => "Products x (c - x)",
             Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
         }
@@ -164,35 +190,116 @@ impl FromIterator<Relation> for Relations {
 /// Other ends of a value, beside those of its interval form.
 #[derive(Clone, Debug)]
 pub enum Alternative {
+    /// A lower end.
+    AtLeast(f32),
     /// Of the dot product of two unit vectors.
     Dot(Dot),
     /// Of a value that is monotone in one that it uses several times.
     Monotone(Monotone),
+    /// Of what the order of two values says something of.
+    Order(Order),
+    /// Of sums of squares of a unit vector's components.
+    Squares(Squares),
+    /// Of the square of the length of a sum of unit vectors.
+    Length(Length),
+    /// Of a component of a vector that was divided by its length.
+    Part(Part),
+    /// Of the dot product of a half vector and what it is between.
+    Half(Half),
+    /// Of an odd power.
+    Power(Power),
+    /// Of a quotient of sums over the same terms.
+    Quotient(Quotient),
+    /// Of a product x (c − x).
+    Product(Product),
 }
 
 impl Alternative {
+    /// The kind of relation that gives it.
+    pub fn relation(&self) -> Relation {
+        match self {
+            Alternative::AtLeast(_) => Relation::Unit,
+            Alternative::Monotone(_) => Relation::Monotone,
+            Alternative::Dot(dot) => dot.relation(),
+            Alternative::Power(_) => Relation::Powers,
+            Alternative::Order(_) => Relation::Order,
+            Alternative::Quotient(_) => Relation::Quotients,
+            Alternative::Product(_) => Relation::Products,
+            Alternative::Squares(_) => Relation::Squares,
+            Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
+        }
+    }
+
     /// The values whose ends it needs, of which the value is made.
     pub fn sources(&self) -> Vec<Value> {
         match self {
+            Alternative::AtLeast(_) => vec![],
             Alternative::Dot(dot) => dot.sources(),
+            Alternative::Order(order) => order.sources(),
+            Alternative::Squares(squares) => squares.sources(),
+            Alternative::Length(length) => length.sources(),
+            Alternative::Part(part) => part.sources(),
+            Alternative::Half(half) => half.sources(),
+            Alternative::Power(power) => power.sources(),
+            Alternative::Quotient(quotient) => quotient.sources(),
+            Alternative::Product(product) => product.sources(),
             Alternative::Monotone(monotone) => monotone.sources(),
+        }
+    }
+
+    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
+    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        match self {
+            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Alternative::Dot(dot) => dot.ends(emit, of),
+            Alternative::Order(order) => order.ends(emit, of),
+            Alternative::Squares(squares) => squares.ends(emit, of),
+            Alternative::Length(length) => length.ends(emit, of),
+            Alternative::Part(part) => part.ends(emit, of),
+            Alternative::Half(half) => half.ends(emit, of),
+            Alternative::Power(power) => power.ends(emit, of),
+            Alternative::Quotient(quotient) => quotient.ends(emit, of),
+            Alternative::Product(product) => product.ends(emit, of),
+            Alternative::Monotone(monotone) => monotone.ends(emit, of),
+        }
+    }
+
+    /// Whether it is infinite for boxes of which some member may make the value NaN.
+    fn is_guarded(&self) -> bool {
+        match self {
+            Alternative::Dot(dot) => dot.is_guarded(),
+            Alternative::Squares(squares) => squares.is_guarded(),
+            Alternative::Part(part) => part.is_guarded(),
+            Alternative::Half(_) => true,
+            _ => false,
         }
     }
 
     /// Whether an end is never wider than that of the interval form, but for what is below 1e-30, so that it takes its place.
     pub fn is_within(&self, side: usize) -> bool {
-        match self {
-            Alternative::Dot(_) => false,
-            Alternative::Monotone(monotone) => monotone.is_within(side),
-        }
+        matches!(self, Alternative::Monotone(monotone) if monotone.is_within(side))
     }
 
-    /// Ends of the value, infinite where it has none; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
-        match self {
-            Alternative::Dot(dot) => dot.ends(emit, of),
-            Alternative::Monotone(monotone) => monotone.ends(emit, of),
-        }
+    /// Whether no ends are tighter, so that there is no need for others.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Alternative::Power(_))
+    }
+}
+
+/// A condition on a box: the lower end of a value is not below a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guard {
+    value: Value,
+    least: f32,
+}
+
+impl Guard {
+    /// The ends where the condition holds, infinite ones elsewhere.
+    fn guarded<E: Emit>(self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2], ends: [E::Value; 2]) -> [E::Value; 2] {
+        let least = emit.f32(self.least);
+        let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
+        let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
+        [0, 1].map(|side| emit.op(Op::Select, &[holds, ends[side], infinite[side]]))
     }
 }
 
@@ -212,13 +319,18 @@ impl Related {
         Related { limits, alternatives: vec![vec![]; function.len()] }
     }
 
-    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN.
+    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN and there is no guard.
     fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
-        if matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+        if !alternative.is_guarded() && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
             return;
         }
         self.alternatives[value.index()].push(alternative);
-        self.limits[value.index()] = self.limits[value.index()].meet(&limit);
+        self.limit(value, &limit);
+    }
+
+    /// Adds a limit that the ends of a value keep by themselves.
+    fn limit(&mut self, value: Value, limit: &Bounds) {
+        self.limits[value.index()] = self.limits[value.index()].meet(limit);
     }
 }
 
@@ -231,6 +343,61 @@ pub(crate) struct Point<'a> {
     pub bounds: Vec<Bounds>,
     /// Vectors of values that are unit vectors.
     pub units: Vec<UnitVector>,
+}
+
+impl Point<'_> {
+    /// Least and greatest number of what a value can be, if it can be no NaN.
+    fn hull(&self, value: Value) -> Option<[f32; 2]> {
+        match &self.bounds[value.index()] {
+            Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
+            _ => None,
+        }
+    }
+
+    /// Whether a value can be no NaN and is not negative.
+    fn is_positive(&self, value: Value) -> bool {
+        self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
+    }
+
+    /// Looks at all operations on intervals, in order, with which values are in scope there.
+    fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
+        let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
+        let mut scope: Vec<_> = self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
+        self.walk(&self.function.body, &mut scope, &mut look);
+    }
+
+    fn walk(&self, block: &Block, scope: &mut [bool], look: &mut impl FnMut(Value, &[bool])) {
+        let mut defined = vec![];
+        for stmt in &block.stmts {
+            let new = match stmt {
+                Stmt::Op(value) => {
+                    if self.kinds[value.index()] {
+                        look(*value, scope);
+                    }
+                    std::slice::from_ref(value)
+                }
+                Stmt::If(node) => {
+                    self.walk(&node.then, scope, look);
+                    self.walk(&node.otherwise, scope, look);
+                    &node.results
+                }
+                Stmt::Loop(node) => {
+                    for inner in [&node.head, &node.body] {
+                        self.walk(inner, scope, look);
+                    }
+                    &node.results
+                }
+            };
+            new.iter().for_each(|value| scope[value.index()] = true);
+            defined.extend_from_slice(new);
+        }
+        defined.iter().for_each(|value| scope[value.index()] = false);
+    }
+
+    /// What is known of a float.
+    fn floats(&self, value: Value) -> &Floats {
+        self.bounds[value.index()].floats()
+    }
 }
 
 /// Finds relations in a point shader; `solve` gives static bounds under limits.
@@ -246,8 +413,28 @@ pub fn run(
         return related;
     }
     let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
-    if relations.has(Relation::Unit) {
+    if relations.has(Relation::Half) {
+        half::find(&mut point, &mut related);
+    }
+    if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations.has(Relation::Dot), &mut related);
+        // What follows needs to know ranges.
+        point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Squares) {
+        squares::find(&point, &mut related);
+    }
+    if relations.has(Relation::Powers) {
+        powers::find(&point, &mut related);
+    }
+    if relations.has(Relation::Order) {
+        order::find(&point, &mut related);
+    }
+    if relations.has(Relation::Quotients) {
+        quotients::find(&point, &mut related);
+    }
+    if relations.has(Relation::Products) {
+        products::find(&point, &mut related);
     }
     if relations.has(Relation::Monotone) {
         // The last one: it needs to know of which values the ends are not those of their forms.
@@ -257,10 +444,10 @@ pub fn run(
     related
 }
 
-/// Bounds of an input under the precondition.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations.has(Relation::Unit) => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
         _ => bounds,
     }
 }

@@ -7,7 +7,7 @@
 //!   |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
 
 use super::dot::{Term, terms};
-use super::{Axis, SLACK};
+use super::{Axis, Guard, SLACK};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 
@@ -17,6 +17,34 @@ pub(crate) struct UnitVector {
     pub parts: [Value; 3],
     /// Bound of ||v|² − 1|.
     pub slack: f64,
+    /// The input that it is.
+    pub axis: Option<Axis>,
+    /// Whether it may be shorter than that, as what is divided by no less than its length.
+    pub short: bool,
+    /// For which boxes it is one.
+    pub guard: Option<Guard>,
+}
+
+impl UnitVector {
+    /// One that is no input.
+    pub(crate) fn new(parts: [Value; 3], slack: f64) -> UnitVector {
+        UnitVector { parts, slack, axis: None, short: false, guard: None }
+    }
+
+    /// Whether it is one of the frame.
+    pub(crate) fn is_frame(&self) -> bool {
+        self.axis.is_some_and(|axis| axis.frame)
+    }
+
+    /// Whether it is the normal.
+    pub(crate) fn is_normal(&self, units: &[UnitVector]) -> bool {
+        units.iter().find(|unit| unit.is_frame()).is_some_and(|normal| normal == self)
+    }
+
+    /// Whether it is on the normal's side.
+    pub(crate) fn is_above(&self) -> bool {
+        self.axis.is_some_and(|axis| axis.above)
+    }
 }
 
 /// Bound of ||v|² − 1| for a vector in the coordinates of the frame.
@@ -26,42 +54,40 @@ const IN_FRAME: f64 = 6.0 * SLACK;
 pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector> {
     let mut units = vec![];
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
-    let parts_of = |vector: usize| {
+    let unit = |vector: usize| {
         let part = |component: usize| {
             let is_it = |axis: &Axis| axis.vector == vector && axis.component == component;
             let input = axes.iter().position(|axis| axis.as_ref().is_some_and(is_it))?;
             let position = function.values.iter().position(|data| data.def == Def::Input(input as u32))?;
-            Some(Value(position as u32))
+            Some((Value(position as u32), axes[input]))
         };
-        Some([part(0)?, part(1)?, part(2)?])
+        let [(x, axis), (y, _), (z, _)] = [part(0)?, part(1)?, part(2)?];
+        Some(UnitVector { axis, ..UnitVector::new([x, y, z], SLACK) })
     };
-    let inputs: Vec<_> = (0..vectors).map(parts_of).collect();
-    units.extend(inputs.iter().flatten().map(|&parts| UnitVector { parts, slack: SLACK }));
-    units.extend(in_frame(function, axes, &inputs));
+    units.extend((0..vectors).filter_map(unit));
+    units.extend(in_frame(function, &units));
     units
 }
 
 /// Inputs that have been turned into the frame, the components in any order.
-fn in_frame(function: &Function, axes: &[Option<Axis>], inputs: &[Option<[Value; 3]>]) -> Vec<UnitVector> {
-    let is_frame = |vector: usize| axes.iter().flatten().any(|axis| axis.vector == vector && axis.frame);
-    let (frame, others): (Vec<_>, Vec<_>) = (0..inputs.len()).filter(|&k| inputs[k].is_some()).partition(|&k| is_frame(k));
+fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
+    let (frame, others): (Vec<&UnitVector>, Vec<&UnitVector>) = inputs.iter().partition(|unit| unit.is_frame());
     if frame.len() != 3 {
         return vec![];
     }
-    let mut found = vec![[None; 3]; inputs.len()];
-    let parts = |vector: usize| inputs[vector].expect("it was looked at");
+    let mut found: Vec<[Option<Value>; 3]> = vec![[None; 3]; others.len()];
     for_each_stmt(&function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(function, *value) else { return };
-        for &vector in &others {
-            for (place, &axis) in frame.iter().enumerate() {
-                if is_dot(&terms, parts(vector), parts(axis)) {
-                    found[vector][place] = Some(*value);
+        for (vector, found) in std::iter::zip(&others, &mut found) {
+            for (axis, found) in std::iter::zip(&frame, found) {
+                if is_dot(&terms, vector.parts, axis.parts) {
+                    *found = Some(*value);
                 }
             }
         }
     });
-    let unit = |[a, b, c]: [Option<Value>; 3]| Some(UnitVector { parts: [a?, b?, c?], slack: IN_FRAME });
+    let unit = |[a, b, c]: [Option<Value>; 3]| Some(UnitVector::new([a?, b?, c?], IN_FRAME));
     found.into_iter().filter_map(unit).collect()
 }
 

@@ -1,9 +1,9 @@
 //! What each optimization adds, and what instructions are for (Clarberg et al. 2010, figure 3).
 //!
-//! Each bar is the upper bound that propagates NaN, by what selection of cases is told: nothing; ranges; also where there can be no
-//! NaN; also which zeros there can be. The part of NaN is what goes when NaN is ignored at that stage; the rest is split as
-//! [`breakdown`] does.
+//! Each bar is a bounding shader, by what selection of cases is told: nothing; ranges; also where there can be no NaN; also which zeros
+//! there can be. The part of NaN is what goes when NaN is ignored at that stage; the rest is split as [`breakdown`] does.
 
+use super::report::{nan_name, sides_name};
 use super::study::{Setup, Variant};
 use super::table::pad;
 use crate::cli::Error;
@@ -13,6 +13,17 @@ use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::{Breakdown, breakdown};
 use lightbound_shader::lift::Tracking;
 use lightbound_shader::{Settings, Shader, passes};
+
+/// Bars of several shaders.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub setup: Setup,
+    /// Which bounds.
+    pub sides: Sides,
+    /// What is done about NaN.
+    pub nan: NanMode,
+    pub panels: Vec<Panel>,
+}
 
 /// The bars of a shader and a choice of inputs.
 #[derive(Clone, Debug)]
@@ -44,7 +55,8 @@ impl Bar {
 }
 
 /// Names of the parts of a bar.
-pub(super) const PARTS: [&str; 4] = ["arithmetic", "maths approximation", "NaN handling", "overhead"];
+pub(super) const PARTS: [&str; 4] = ["arithmetic", "maths approximation", NAN_HANDLING, "overhead"];
+const NAN_HANDLING: &str = "NaN handling";
 
 /// Names of the stages.
 pub(super) const STAGES: [&str; 4] = ["naive", "+ bounds analysis", "+ NaN tracking", "+ signs of zero"];
@@ -56,37 +68,55 @@ const TRACKED: [Tracking; 4] = [
     Tracking::ALL,
 ];
 
-/// Compiles all stages of shaders.
-pub(super) fn panels(shaders: &[&(String, Shader)], setup: Setup) -> Result<Vec<Panel>, Error> {
-    let mut panels = vec![];
-    for (name, shader) in shaders {
-        let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
-        for inputs in [Inputs::Light, Inputs::All] {
-            let bars = TRACKED.map(|tracking| bar(&integrand, setup, inputs, tracking));
-            panels.push(Panel { shader: name.clone(), inputs, bars });
+impl Figure {
+    /// Compiles all stages of bounding shaders of these variants, which differ in their inputs.
+    pub fn new(shaders: &[&(String, Shader)], setup: Setup, variants: &[Variant]) -> Result<Figure, Error> {
+        let mut panels = vec![];
+        for (name, shader) in shaders {
+            let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
+            for &variant in variants {
+                let bars = TRACKED.map(|tracking| bar(&integrand, setup, variant, tracking));
+                panels.push(Panel { shader: name.clone(), inputs: variant.inputs, bars });
+            }
         }
+        Ok(Figure { setup, sides: variants[0].sides, nan: variants[0].nan, panels })
     }
-    Ok(panels)
+
+    /// What the bars are of.
+    pub fn subject(&self) -> String {
+        format!("{}, {}", sides_name(self.sides), nan_name(self.nan))
+    }
+
+    /// The length of the longest bar.
+    pub fn longest(&self) -> usize {
+        self.panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(0).max(1)
+    }
+
+    /// Whether a part of this number may be in a bar.
+    pub fn has_part(&self, part: usize) -> bool {
+        self.nan != NanMode::Ignore || PARTS[part] != NAN_HANDLING
+    }
 }
 
-fn bar(integrand: &Integrand, setup: Setup, inputs: Inputs, tracking: Tracking) -> Bar {
-    let function = |nan| Variant { inputs, sides: Sides::Upper, nan }.lift(integrand, setup.ranges, tracking).function;
+fn bar(integrand: &Integrand, setup: Setup, variant: Variant, tracking: Tracking) -> Bar {
+    let function = |nan| Variant { nan, ..variant }.lift(integrand, setup.ranges, tracking).function;
     let parts = breakdown(&function(NanMode::Ignore), setup.target);
-    let whole = Code::compile(&passes::lower(&function(NanMode::Propagate)), setup.target).counts().total;
+    let whole = Code::compile(&passes::lower(&function(variant.nan)), setup.target).counts().total;
     Bar { parts, nan: whole.saturating_sub(parts.total()) }
 }
 
 /// The bars as text.
-pub(super) fn text(panels: &[Panel], setup: Setup, markdown: bool) -> String {
+pub(super) fn text(figure: &Figure, markdown: bool) -> String {
     /// Length of the longest bar.
     const LENGTH: usize = 60;
     const INKS: [char; 4] = ['█', '▓', '░', '·'];
-    let longest = panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(0).max(1);
-    let legend: Vec<_> = INKS.iter().zip(PARTS).map(|(ink, part)| format!("{ink} {part}")).collect();
-    let title = "instructions with one optimization after another: upper bounds, NaN propagated";
-    let setup = setup.title();
+    let longest = figure.longest();
+    let parts = INKS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k));
+    let legend: Vec<_> = parts.map(|(_, (ink, part))| format!("{ink} {part}")).collect();
+    let title = format!("instructions with one optimization after another: {}", figure.subject());
+    let setup = figure.setup.title();
     let mut lines = format!("{}\n", legend.join("   "));
-    for panel in panels {
+    for panel in &figure.panels {
         lines += &format!("\n{} {}\n", panel.shader, panel.inputs.formula());
         for (stage, bar) in STAGES.iter().zip(&panel.bars) {
             // Ends of parts are rounded, not parts, so that the whole is as long as it should be.
@@ -116,9 +146,10 @@ mod tests {
             parts: Breakdown { arithmetic: 10 * scale, elementary: 5 * scale, overhead: 5 * scale },
             nan: 10 * scale,
         };
-        let panel = Panel { shader: "a".into(), inputs: Inputs::Light, bars: [4, 3, 2, 1].map(bar) };
+        let panels = vec![Panel { shader: "a".into(), inputs: Inputs::Light, bars: [4, 3, 2, 1].map(bar) }];
         let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
-        let text = text(&[panel], setup, false);
+        let text = text(&Figure { setup, sides: Sides::Both, nan: NanMode::Suppress, panels }, false);
+        assert!(text.contains(": both bounds, NaN suppressed\n"), "{text}");
         let lines: Vec<_> = text.lines().filter(|line| line.contains('░')).skip(1).collect();
         let count = |line: &str, ink| line.chars().filter(|&c| c == ink).count();
         assert_eq!(lines.len(), 4);

@@ -1,7 +1,7 @@
 //! Records as tables for readers, the paper's figures beside ours.
 
 use super::Args;
-use super::figure::{self, Panel};
+use super::figure::{self, Figure};
 use super::paper::{self, Pair};
 use super::study::{Figures, Record, Study, Variant};
 use super::table::Table;
@@ -51,14 +51,38 @@ impl Quantity {
         }
     }
 
-    /// Ratios of naive and optimized code to the point shader.
-    fn ratios(self, record: &Record) -> Pair {
-        [&record.naive, &record.optimized].map(|figures| self.of(figures) / self.of(&record.point))
+    /// Ratios of naive and optimized code, or of optimized and related code, to the point shader.
+    fn ratios(self, record: &Record, step: Step) -> Pair {
+        let codes = match step {
+            Step::Optimized => [&record.naive, &record.optimized],
+            Step::Related => [&record.optimized, &record.related],
+        };
+        codes.map(|figures| self.of(figures) / self.of(&record.point))
     }
 }
 
-/// All tables, and the bars of the figure for the first setup.
-pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: bool) -> String {
+/// Which kinds of code a table has beside each other.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    /// Naive and optimized.
+    Optimized,
+    /// Optimized and related.
+    Related,
+}
+
+impl Step {
+    const ALL: [Step; 2] = [Step::Optimized, Step::Related];
+
+    fn title(self) -> &'static str {
+        match self {
+            Step::Optimized => "naive → optimized",
+            Step::Related => "optimized → related",
+        }
+    }
+}
+
+/// All tables, and the bars of the figure.
+pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bool) -> String {
     let mut text = String::new();
     for study in studies {
         text += &heading(study, args.nan, markdown);
@@ -68,17 +92,19 @@ pub(super) fn text(studies: &[Study], panels: &[Panel], args: &Args, markdown: b
                 let main = |variant: &&Variant| variant.sides == sides && variant.nan == args.nan.unwrap_or(NanMode::Ignore);
                 let shown: Vec<_> = variants.iter().filter(main).copied().collect();
                 if !shown.is_empty() {
-                    text += &comparison(study, quantity, sides, &shown).print(markdown);
+                    text += &Step::ALL.map(|step| comparison(study, quantity, sides, step, &shown).print(markdown)).concat();
                 }
             }
         }
         if args.nan.is_none() && variants.iter().any(|variant| variant.nan == NanMode::Propagate) {
             text += &nan_handling(study, &variants).print(markdown);
         }
-        let time = study.compile_time.as_secs_f64() * 1e6;
-        text += &format!("Compile time of an optimized bounding shader: {time:.0} µs (median, from its point shader)\n\n");
+        let [optimized, related] = study.compile_times.map(|time| time.as_secs_f64() * 1e6);
+        text += &format!(
+            "Compile time of a bounding shader: optimized {optimized:.0} µs, related {related:.0} µs (medians, from the point shader)\n\n"
+        );
     }
-    text + &figure::text(panels, studies[0].setup, markdown)
+    text + &figure::text(figure, markdown)
 }
 
 /// Whether the paper's figures were measured likewise.
@@ -94,7 +120,7 @@ fn heading(study: &Study, nan: Option<NanMode>, markdown: bool) -> String {
     let paper = if beside { "paper: Clarberg et al. 2010, tables 1 and 2\n" } else { "" };
     let legend = format!(
         "s(x, ω̂): bounds over light directions; s(x̂, ω̂): over all inputs\n\
-         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the naive cost\n{paper}",
+         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the first cost\n{paper}",
         study.setup.target.lanes()
     );
     if markdown {
@@ -123,8 +149,8 @@ pub(super) fn nan_name(nan: NanMode) -> &'static str {
 }
 
 /// `3.08× → 1.78×`
-fn arrow([naive, optimized]: Pair) -> String {
-    format!("{naive:.2}× → {optimized:.2}×")
+fn arrow([before, after]: Pair) -> String {
+    format!("{before:.2}× → {after:.2}×")
 }
 
 /// `3.1× → 1.8×`: the paper has no more digits.
@@ -132,19 +158,19 @@ fn rough([naive, optimized]: Pair) -> String {
     format!("{naive:.1}× → {optimized:.1}×")
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
     sum / f64::from(count)
 }
 
-/// Naive and optimized bounding shaders beside the point shader, and the paper's figures where it has the shader.
-fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Variant]) -> Table {
-    let title = format!("{}, {}, {}: naive → optimized", sides_name(sides), nan_name(variants[0].nan), quantity.title());
-    let beside = is_beside(study, variants[0].nan);
+/// Two kinds of bounding shaders beside the point shader, and the paper's figures where it has the shader and both.
+fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, variants: &[Variant]) -> Table {
+    let title = format!("{}, {}, {}: {}", sides_name(sides), nan_name(variants[0].nan), quantity.title(), step.title());
+    let beside = step == Step::Optimized && is_beside(study, variants[0].nan);
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| beside);
     let known = study.shaders.iter().any(|shader| paper(shader, Inputs::Light).is_some());
     let mut head = vec!["shader".to_owned(), "point".to_owned()];
@@ -162,8 +188,8 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Varia
             if k == 0 {
                 row.push(format!("{:.0}", quantity.of(&record.point)));
             }
-            let [naive, optimized] = quantity.ratios(record);
-            row.extend([arrow([naive, optimized]), percent(1.0 - optimized / naive)]);
+            let [before, after] = quantity.ratios(record, step);
+            row.extend([arrow([before, after]), percent(1.0 - after / before)]);
             if known {
                 row.push(paper(shader, variant.inputs).map_or("-".into(), rough));
             }
@@ -173,7 +199,7 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Varia
     if study.shaders.len() > 1 {
         let mut row = vec!["average".to_owned(), String::new()];
         for &variant in variants {
-            row.extend(averages(study, quantity, variant));
+            row.extend(averages(study, quantity, step, variant));
             if known {
                 let pairs: Option<Vec<Pair>> = study.shaders.iter().map(|shader| paper(shader, variant.inputs)).collect();
                 row.push(pairs.map_or("-".into(), |pairs| rough(means(&pairs))));
@@ -193,9 +219,9 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, variants: &[Varia
 }
 
 /// Averages over shaders: of the ratios, and of what each saves.
-fn averages(study: &Study, quantity: Quantity, variant: Variant) -> [String; 2] {
-    let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record)).collect();
-    let saved = mean(ratios.iter().map(|[naive, optimized]| 1.0 - optimized / naive));
+fn averages(study: &Study, quantity: Quantity, step: Step, variant: Variant) -> [String; 2] {
+    let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record, step)).collect();
+    let saved = mean(ratios.iter().map(|[before, after]| 1.0 - after / before));
     [arrow(means(&ratios)), percent(saved)]
 }
 
@@ -219,7 +245,7 @@ fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
     let pair = |shader: &str, propagate: Variant, quantity: Quantity| -> Pair {
         [Variant { nan: NanMode::Ignore, ..propagate }, propagate].map(|variant| {
             let record = study.find(shader, variant).expect("both were measured");
-            quantity.ratios(record)[1]
+            quantity.ratios(record, Step::Optimized)[1]
         })
     };
     let pairs = |shader: &str| -> Vec<Pair> {

@@ -8,6 +8,7 @@ use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};
 use lightbound_shader::cost::{Candidate, Cost, measure};
 use lightbound_shader::lift::{Input, Lifted, Options, Tracking};
+use lightbound_shader::relations::Relations;
 use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
 use serde::Serialize;
 use std::hint::black_box;
@@ -51,9 +52,18 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// The bounding shader of an integrand.
+    /// The naive, optimized or partly optimized bounding shader of an integrand.
     pub fn lift(self, integrand: &Integrand, ranges: Ranges, tracking: Tracking) -> Lifted {
-        let options = Options { sides: self.sides.of(), nan: self.nan.of(), tracking, ..Options::default() };
+        self.lift_with(integrand, ranges, tracking, Relations::NONE)
+    }
+
+    /// The related one that makes use of some relations; without any, the optimized one.
+    pub fn relate(self, integrand: &Integrand, ranges: Ranges, relations: Relations) -> Lifted {
+        self.lift_with(integrand, ranges, Tracking::ALL, relations)
+    }
+
+    fn lift_with(self, integrand: &Integrand, ranges: Ranges, tracking: Tracking, relations: Relations) -> Lifted {
+        let options = Options { sides: self.sides.of(), nan: self.nan.of(), tracking, relations, ..Options::default() };
         integrand.bound(&integrand.inputs(self.inputs.of(), ranges.of()), &options)
     }
 }
@@ -75,7 +85,7 @@ impl From<Cost> for Figures {
     }
 }
 
-/// A bounding shader, naive and optimized, beside its point shader.
+/// A bounding shader, naive, optimized and related, beside its point shader.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Record {
     pub shader: String,
@@ -88,6 +98,7 @@ pub(super) struct Record {
     pub point: Figures,
     pub naive: Figures,
     pub optimized: Figures,
+    pub related: Figures,
 }
 
 /// All that was measured under a setup.
@@ -96,8 +107,8 @@ pub(super) struct Study {
     pub setup: Setup,
     pub shaders: Vec<String>,
     pub records: Vec<Record>,
-    /// Median over optimized bounding shaders of the time to make one from its point shader.
-    pub compile_time: Duration,
+    /// Median over optimized and over related bounding shaders of the time to make one from its point shader.
+    pub compile_times: [Duration; 2],
 }
 
 /// Groups of a round: varied enough for branches and loops, few enough for inputs to stay in the first cache.
@@ -110,17 +121,26 @@ const TIME: Duration = Duration::from_secs(10);
 const COMPILE_RUNS: usize = 9;
 
 impl Study {
-    /// Measures shaders.
-    pub fn run(shaders: &[(String, Shader)], setup: Setup, variants: &[Variant], rounds: usize) -> Result<Study, Error> {
-        let (mut records, mut times) = (vec![], vec![]);
-        for (name, shader) in shaders {
+    /// Measures shaders, related code with these relations; `progress` is told the fraction that is done.
+    pub fn run(
+        shaders: &[(String, Shader)],
+        setup: Setup,
+        variants: &[Variant],
+        relations: Relations,
+        rounds: usize,
+        progress: &dyn Fn(f64),
+    ) -> Result<Study, Error> {
+        let (mut records, mut times) = (vec![], [vec![], vec![]]);
+        for (k, (name, shader)) in shaders.iter().enumerate() {
+            let progress = |fraction: f64| progress((k as f64 + fraction) / shaders.len() as f64);
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
-            records.extend(compare(name, shader, &integrand, setup, variants, rounds)?);
-            times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant)));
+            records.extend(compare(name, shader, &integrand, setup, variants, relations, rounds, &progress)?);
+            for (relations, times) in [Relations::NONE, relations].into_iter().zip(&mut times) {
+                times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant, relations)));
+            }
         }
-        times.sort();
         let shaders = shaders.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Study { setup, shaders, records, compile_time: times[times.len() / 2] })
+        Ok(Study { setup, shaders, records, compile_times: times.map(median) })
     }
 
     /// The record of a shader and a variant.
@@ -132,22 +152,36 @@ impl Study {
     }
 }
 
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
 /// Measures the variants of a shader in turn with its point shader.
+#[expect(clippy::too_many_arguments, reason = "each is a part of what is measured")]
 fn compare(
     name: &str,
     shader: &Shader,
     integrand: &Integrand,
     setup: Setup,
     variants: &[Variant],
+    relations: Relations,
     rounds: usize,
+    progress: &dyn Fn(f64),
 ) -> Result<Vec<Record>, Error> {
+    /// The part of the time that goes into the check, where code runs long.
+    const CHECK: f64 = 0.1;
     let textures: Vec<Texture> = (0..shader.textures().len()).map(|k| noise(k as u32)).collect();
     let textures: Vec<&Texture> = textures.iter().collect();
     let mut candidates = vec![];
     for (k, &variant) in variants.iter().enumerate() {
         let drawn = boxes::draw(shader, setup.frame.of(), variant.inputs.of(), GROUPS * setup.target.lanes(), SEED);
         let inputs = integrand.inputs(variant.inputs.of(), setup.ranges.of());
-        let lifted = [Tracking::NONE, Tracking::ALL].map(|tracking| variant.lift(integrand, setup.ranges, tracking));
+        let lifted = [
+            variant.lift(integrand, setup.ranges, Tracking::NONE),
+            variant.lift(integrand, setup.ranges, Tracking::ALL),
+            variant.relate(integrand, setup.ranges, relations),
+        ];
         if k == 0 {
             let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
             candidates.push(Candidate::new(&lifted[0].point, setup.target, &members)?);
@@ -156,12 +190,18 @@ fn compare(
         for lifted in &lifted {
             candidates.push(Candidate::new(&lifted.function, setup.target, &rows)?);
         }
-        let [.., naive, optimized] = &mut candidates[..] else { unreachable!("two were added") };
+        let [.., naive, optimized, related] = &mut candidates[..] else { unreachable!("three were added") };
         let told = told(integrand, setup, variant, &rows, &textures)?;
-        agree(naive.run(&textures), optimized.run(&textures), &told).map_err(|row| fault(name, variant, row))?;
+        let (naive, optimized, related) = (naive.run(&textures), optimized.run(&textures), related.run(&textures));
+        agree(naive, optimized, &told).map_err(|row| fault(name, variant, "naive and optimized bounds differ", row))?;
+        let are_within = within(related, optimized, variant.sides, &told);
+        are_within.map_err(|row| fault(name, variant, "related bounds are wider than optimized ones", row))?;
+        progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
-    let costs: Vec<Figures> = measure(&mut candidates, &textures, rounds, TIME).into_iter().map(Figures::from).collect();
-    let records = variants.iter().zip(costs[1..].chunks(2)).map(|(variant, pair)| Record {
+    let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
+    let costs = measure(&mut candidates, &textures, rounds, TIME, &measuring);
+    let costs: Vec<Figures> = costs.into_iter().map(Figures::from).collect();
+    let records = variants.iter().zip(costs[1..].chunks(3)).map(|(variant, codes)| Record {
         shader: name.to_owned(),
         inputs: variant.inputs,
         sides: variant.sides,
@@ -170,8 +210,9 @@ fn compare(
         ranges: setup.ranges,
         target: setup.target.name(),
         point: costs[0],
-        naive: pair[0],
-        optimized: pair[1],
+        naive: codes[0],
+        optimized: codes[1],
+        related: codes[2],
     });
     Ok(records.collect())
 }
@@ -212,10 +253,26 @@ fn agree(naive: &Batch, optimized: &Batch, told: &[bool]) -> Result<(), usize> {
     (0..naive.rows()).find(|&row| !same(row)).map_or(Ok(()), Err)
 }
 
-fn fault(name: &str, variant: Variant, row: usize) -> Error {
+/// Whether related bounds are within optimized ones, wherever these are not NaN; else the first row where not. A few functions are not
+/// quite monotone, as the sine: narrower operands may give them bounds that are wider in the last bits.
+fn within(related: &Batch, optimized: &Batch, sides: Sides, told: &[bool]) -> Result<(), usize> {
+    const LAST_BITS: f32 = 1e-4;
+    let inside = |row: usize| {
+        !told[row]
+            || (0..related.ports()).all(|port| {
+                let (a, b) = (related.get(row, port), optimized.get(row, port));
+                let lower = sides == Sides::Lower || sides == Sides::Both && port % 2 == 0;
+                let bits = LAST_BITS * b.abs();
+                b.is_nan() || b.is_infinite() || if lower { b - bits <= a } else { a <= b + bits }
+            })
+    };
+    (0..related.rows()).find(|&row| !inside(row)).map_or(Ok(()), Err)
+}
+
+fn fault(name: &str, variant: Variant, what: &str, row: usize) -> Error {
     let (formula, sides, nan) = (variant.inputs.formula(), sides_name(variant.sides), nan_name(variant.nan));
     Error::Data {
-        message: format!("{name}: naive and optimized bounds of {formula} differ in box {row} ({sides}, {nan})"),
+        message: format!("{name}: {what} in box {row} of {formula} ({sides}, {nan})"),
         help: "this is a fault of the compiler: please report it, with the shader".into(),
     }
 }
@@ -231,16 +288,13 @@ fn noise(seed: u32) -> Texture {
     Texture::new(WIDTH, &(0..WIDTH * WIDTH).map(texel).collect::<Vec<_>>())
 }
 
-/// Median time from a point shader to the machine code of its optimized bounding shader.
-fn compile_time(integrand: &Integrand, setup: Setup, variant: Variant) -> Duration {
-    let mut times: Vec<_> = (0..COMPILE_RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            let lifted = variant.lift(integrand, setup.ranges, Tracking::ALL);
-            black_box(Code::compile(&passes::lower(&lifted.function), setup.target));
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
+/// Median time from a point shader to the machine code of its optimized or related bounding shader.
+fn compile_time(integrand: &Integrand, setup: Setup, variant: Variant, relations: Relations) -> Duration {
+    let times = (0..COMPILE_RUNS).map(|_| {
+        let start = Instant::now();
+        let lifted = variant.relate(integrand, setup.ranges, relations);
+        black_box(Code::compile(&passes::lower(&lifted.function), setup.target));
+        start.elapsed()
+    });
+    median(times.collect())
 }

@@ -1,7 +1,6 @@
 //! The [figure](super::figure) as a picture: a panel for each shader and choice of inputs, stacked bars in it, on a common scale.
 
-use super::figure::{Bar, PARTS, Panel};
-use super::study::Setup;
+use super::figure::{Figure, PARTS, Panel};
 use std::fmt::Write;
 
 /// Panels of a row.
@@ -27,24 +26,23 @@ const FILLS: [&str; 4] = ["#2b5c8a", "#e08a2e", "url(#hatch)", "#b9bec4"];
 const LABELS: [[&str; 2]; 4] = [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
 
 /// The picture.
-pub(super) fn draw(panels: &[Panel], setup: Setup) -> String {
+pub(super) fn draw(figure: &Figure) -> String {
+    let panels = &figure.panels;
     let columns = panels.len().clamp(1, COLUMNS);
     let rows = panels.len().div_ceil(COLUMNS).max(1);
     let width = SCALE + columns as f64 * (PANEL + MARGIN) + MARGIN;
     let height = HEAD + rows as f64 * (NAME + HEIGHT + FOOT);
-    let most = panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(1);
+    let most = figure.longest();
     let step = step(most);
     let scale = Scale { most: most.div_ceil(step).max(1) * step, step };
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
-         <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    let mut svg = open(width, height);
+    svg.push_str(
+        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
+         <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n",
     );
-    text(&mut svg, [MARGIN, 30.0], "start", 16, "Instructions of upper bounds, NaN propagated");
-    text(&mut svg, [MARGIN, 48.0], "start", 12, &setup.title());
-    legend(&mut svg);
+    text(&mut svg, [MARGIN, 30.0], "start", 16, &format!("Instructions of {}", figure.subject()));
+    text(&mut svg, [MARGIN, 48.0], "start", 12, &figure.setup.title());
+    legend(&mut svg, figure);
     for (k, panel) in panels.iter().enumerate() {
         let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (PANEL + MARGIN);
         let base = HEAD + (k / COLUMNS) as f64 * (NAME + HEIGHT + FOOT) + NAME + HEIGHT;
@@ -52,6 +50,15 @@ pub(super) fn draw(panels: &[Panel], setup: Setup) -> String {
         draw_panel(&mut svg, panel, left, base, &scale);
     }
     svg + "</svg>\n"
+}
+
+/// The beginning of a picture of this size.
+pub(super) fn open(width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    )
 }
 
 /// The common scale of all panels.
@@ -96,9 +103,9 @@ fn step(most: usize) -> usize {
     [1, 2, 5, 10].map(|k| k * power).into_iter().find(|&step| step >= rough).unwrap_or(10 * power)
 }
 
-fn legend(svg: &mut String) {
+fn legend(svg: &mut String, figure: &Figure) {
     let mut x = MARGIN;
-    for (fill, part) in FILLS.iter().zip(PARTS) {
+    for (_, (fill, part)) in FILLS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k)) {
         let _ = writeln!(
             svg,
             "<rect x=\"{x}\" y=\"66\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
@@ -130,7 +137,8 @@ fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Sca
     }
 }
 
-fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
+/// Adds text; the anchor tells which part of it is at the place.
+pub(super) fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{text}</text>");
 }

@@ -3,18 +3,18 @@
 //! Inputs that are given as intervals are intervals in the bounding shader, and numbers are numbers: the code is made for the kind of
 //! box that is asked for. Where a material has one side, s is 0 behind it, without the shader being asked, and so is the bound.
 
-use super::Source;
-use super::csv::{Kind, Rows};
-use super::evaluator::{DIRECTIONS, holds_unit, in_rows};
-use super::files::{Files, Results};
-use super::values::{self, Span, Wrong};
-use crate::cli::variant::VariantArgs;
-use crate::cli::{Error, Exit, console};
+use super::csv::Kind;
+use super::evaluator::DIRECTIONS;
+use super::inputs::{Asked, InputArgs, Job, Run, stream};
+use super::remarks::Remarks;
+use super::values::{Span, Wrong};
+use crate::cli::variant::{HEADING, VariantArgs};
+use crate::cli::{Error, Exit};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::columns;
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
-use lightbound_shader::lift::{Input, Sides};
-use lightbound_shader::{Arena, Scalar, Shader, Texture};
-use std::io::Write;
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet};
+use lightbound_shader::lift::{Input, Options, Sides};
+use lightbound_shader::{Arena, Scalar, Texture};
 
 const USAGE: &str = "\
 lightbound shader bound [OPTIONS] --wi <X,Y,Z> --wo <X,Y,Z> <FILE>
@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound shader bound ward.wgsl --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1..0.2 --set alpha_x=0.1
+  lightbound shader bound phong.wgsl --mode related --split 4 --wi 0.5..0.7,0,0.7..0.9 --wo 0,0,1
   lightbound shader bound ward.wgsl --csv boxes.csv -o bounds.csv --sides upper --luminance
   lightbound shader bound parquet.wgsl --texture wood=w.png --wi 0,0,1 --wo 0,0,1 --set uv=0..0.3
 
@@ -32,97 +33,62 @@ A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, lies between them for all inputs in the box,
 with no tolerance. NaN says that there is no bound. What the shader takes from the surface point is
-set like parameters; unless it is, the point is at the origin.";
+set like parameters; unless it is, the point is at the origin.
+
+Directions are unit vectors. --mode related and --split make use of it: bounds then hold for those
+vectors of a box whose squared length is 1 within 2^-21, which a number is if it has seven digits or
+more; else for all vectors of the box.";
 
 /// Options of `shader bound`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
-
-    /// Directions to the light, in the shading frame, as a box: each of X, Y and Z a number or LO..HI
-    #[arg(long, value_name = "X,Y,Z", value_parser = direction, allow_hyphen_values = true, required_unless_present = "csv")]
-    wi: Option<[Span; 3]>,
-
-    /// Directions to the viewer, likewise
-    #[arg(long, value_name = "X,Y,Z", value_parser = direction, allow_hyphen_values = true, required_unless_present = "csv")]
-    wo: Option<[Span; 3]>,
-
-    #[command(flatten)]
-    files: Files,
+    inputs: InputArgs,
 
     #[command(flatten)]
     variant: VariantArgs,
+
+    /// Cut boxes in so many parts along their widest directions, for tighter bounds
+    #[arg(long, value_name = "PARTS", value_parser = parts(), help_heading = HEADING)]
+    split: Option<usize>,
 }
 
-/// Parses `X,Y,Z`.
-fn direction(text: &str) -> Result<[Span; 3], String> {
-    let spans = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| values::direction_span(name, text));
-    let spans = spans.collect::<Result<Vec<_>, _>>().map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
-    spans.try_into().map_err(|_| "expected three numbers or intervals, as in 0,0.6,0.7..0.8".into())
+/// Parses the number of parts.
+fn parts() -> impl TypedValueParser<Value = usize> {
+    PossibleValuesParser::new(["2", "4"]).map(|parts| parts.parse().expect("possible values are numbers"))
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    let mut results = args.files.results(&args.source)?;
-    let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
-    let (settings, assignments) = args.source.settings(&shader)?;
-    let words = values::assign(shader.parameters(), shader.overrides(), &assignments, values::span)?;
-    let textures = args.files.textures(&shader)?;
-    let integrand = args.variant.integrand(&shader, &settings, Frame::Local)?;
-    let bounder = |intervals: &[bool]| Bounder::new(args, &shader, &integrand, intervals, textures);
-    let remarks = match (&args.files.csv, args.wi, args.wo) {
-        (Some(path), ..) => {
-            let mut rows = Rows::open(path, Kind::Intervals, shader.parameters(), &words)?;
+    let mut results = args.inputs.results()?;
+    let job = args.inputs.job(Kind::Intervals)?;
+    let textures = job.textures()?;
+    let bounder = |intervals: &[bool]| Bounder::new(args, &job, intervals, textures);
+    let remarks = match job.asked()? {
+        Asked::Table(mut rows) => {
             let mut bounder = bounder(&rows.intervals())?;
             stream(&mut rows, &mut bounder, &mut results)?;
             bounder.remarks
         }
-        (None, Some(wi), Some(wo)) => {
-            let row = [wi.to_vec(), wo.to_vec(), values::all(shader.parameters(), words)?].concat();
+        Asked::Row(row) => {
             let mut bounder = bounder(&row.iter().map(|span| span.interval).collect::<Vec<_>>())?;
             bounder.check(&row).map_err(|(_, wrong)| wrong)?;
-            let bounds = bounder.run(&[row]);
+            let bounds = bounder.bounds(&[row]);
             results.write(bounder.text(&bounds[0]).as_bytes())?;
             bounder.remarks
         }
-        (None, ..) => unreachable!("options without --csv have --wi and --wo"),
     };
     results.finish()?;
     remarks.warn();
     Ok(Exit::Done)
 }
 
-/// Bounds all rows, a batch at a time.
-fn stream(rows: &mut Rows, bounder: &mut Bounder, results: &mut Results) -> Result<(), Error> {
-    /// Enough to hide what a batch costs.
-    const BATCH: usize = 4096;
-    let mut text = format!("{}\n", bounder.columns().join(",")).into_bytes();
-    loop {
-        let mut batch = Vec::new();
-        while batch.len() < BATCH
-            && let Some(row) = rows.row()?
-        {
-            bounder.check(&row).map_err(|(word, wrong)| rows.wrong(word, &wrong))?;
-            batch.push(row);
-        }
-        for bounds in bounder.run(&batch) {
-            let ends = bounds.iter().flat_map(|ends| bounder.wanted(*ends));
-            // `Debug` of floats is the shortest text that reads as the same float.
-            let cells: Vec<_> = ends.map(|end| format!("{end:?}")).collect();
-            writeln!(text, "{}", cells.join(",")).expect("memory takes all");
-        }
-        if !results.write(&text)? || batch.is_empty() {
-            return Ok(());
-        }
-        text.clear();
-    }
-}
-
 /// Runs a bounding shader over rows of spans, and keeps count of what deserves a warning.
 struct Bounder {
     kernel: BoundingKernel,
+    /// Tells where a loop was cut off. It is code of its own, since what is asked of code may change its bounds where NaN propagates.
+    capped: Option<BoundingKernel>,
     /// What each word can be, and of which type it is.
     words: Vec<(Input, Scalar)>,
     names: Vec<String>,
@@ -132,61 +98,42 @@ struct Bounder {
     ranges: Ranges,
     surface: lightbound_shader::Sides,
     textures: Vec<Texture>,
+    /// In how many parts boxes are cut.
+    parts: Option<usize>,
     remarks: Remarks,
 }
 
-/// Numbers of rows.
-#[derive(Debug, Default)]
-struct Remarks {
-    all: usize,
-    /// Without a unit vector among the directions.
-    stretched: usize,
-    /// Seen only from the side that a one-sided material does not have.
-    behind: usize,
-    /// With a bound that says nothing.
-    unknown: usize,
-}
-
 impl Bounder {
-    fn new(
-        args: &Args,
-        shader: &Shader,
-        integrand: &Integrand,
-        intervals: &[bool],
-        textures: Vec<Texture>,
-    ) -> Result<Bounder, Error> {
-        let (options, ranges) = (args.variant.options(), args.variant.ranges());
+    fn new(args: &Args, job: &Job<'_>, intervals: &[bool], textures: Vec<Texture>) -> Result<Bounder, Error> {
+        let (options, ranges) = (args.variant.options()?, args.variant.ranges());
+        let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(Spans::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
             input.interval = interval;
         }
-        let lifted = integrand.bound(&inputs, &options);
-        let kernel = BoundingKernel::compile(&Arena::new(), &lifted, args.source.target())?;
-        let parameters = shader.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
+        let compile = |integrand: &Integrand, options: &Options| {
+            BoundingKernel::compile(&Arena::new(), &integrand.bound(&inputs, options), args.inputs.source.target())
+        };
+        let capped = integrand.point.outputs.iter().position(|port| port.name == "capped").map(|output| {
+            let mut asking = integrand.clone();
+            asking.outputs = vec![output];
+            compile(&asking, &Options { sides: Sides::Upper, ..options })
+        });
+        let parameters = job.shader.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
         Ok(Bounder {
-            kernel,
+            kernel: compile(&integrand, &options)?,
+            capped: capped.transpose()?,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
             outputs: integrand.outputs.iter().map(|&k| integrand.point.outputs[k].name.clone()).collect(),
             wanted: options.sides,
             ranges,
-            surface: shader.sides(),
+            surface: job.shader.sides(),
             textures,
-            remarks: Remarks::default(),
+            parts: args.split,
+            remarks: Remarks::new(Kind::Intervals),
         })
-    }
-
-    /// Whether the shader was compiled for a row; else the first word for which it was not.
-    fn check(&self, row: &[Span]) -> Result<(), (usize, Wrong)> {
-        for (word, span) in row.iter().enumerate() {
-            // What a one-sided material has behind it is known without the shader: wo.z is as free as wi.z.
-            let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
-            if !span.ends.iter().all(|&bits| input.bounds.contains(bits)) {
-                return Err((word, self.outside(word, *scalar, span.ends)));
-            }
-        }
-        Ok(())
     }
 
     fn outside(&self, word: usize, scalar: Scalar, ends: [u32; 2]) -> Wrong {
@@ -210,26 +157,50 @@ impl Bounder {
         Wrong { message: format!("`{}`: {value} is out of range", self.names[word]), help }
     }
 
-    /// Bounds of each output, for rows that were checked.
-    fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<[f32; 2]>> {
-        let mut boxes = Boxes::new(&self.kernel, rows.len());
-        let mut limits = Limits::new(&self.kernel, rows.len());
+    /// Runs code for boxes.
+    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<Span>]) -> Limits {
+        /// Stands in for directions of which no bound is asked.
+        const UP: [f32; 3] = [0.0, 0.0, 1.0];
+        let mut boxes = Boxes::new(kernel, rows.len());
+        let mut limits = Limits::new(kernel, rows.len());
         for (row, spans) in rows.iter().enumerate() {
             for (word, span) in spans.iter().enumerate() {
                 boxes.set_bits(row, word, self.ends(word, span.ends));
             }
+            if !self.is_asked(spans) {
+                UP.iter().zip(WO_X..).for_each(|(&x, word)| boxes.set(row, word, [x; 2]));
+            }
         }
-        self.kernel.run(&self.textures.iter().collect::<Vec<_>>(), &boxes, &mut limits);
-        let bounds = |row: usize, spans: &[Span]| {
+        let textures: Vec<_> = self.textures.iter().collect();
+        match self.parts {
+            Some(parts) => Split::new(kernel, parts).run(&textures, &boxes, &mut limits),
+            None => kernel.run(&textures, &boxes, &mut limits),
+        }
+        limits
+    }
+
+    /// Whether the shader is to bound a row that was checked: not where bounds hold for unit vectors, and none is in front.
+    fn is_asked(&self, spans: &[Span]) -> bool {
+        let front = |word: usize| self.ends(word, spans[word].ends).map(f32::from_bits);
+        self.kernel.precondition().is_none_or(|precondition| precondition.check(front).is_ok())
+    }
+
+    /// Bounds of each output, for rows that were checked.
+    fn bounds(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<[f32; 2]>> {
+        let limits = self.limits(&self.kernel, rows);
+        let capped = self.capped.as_ref().map(|kernel| self.limits(kernel, rows));
+        let bounds = rows.iter().enumerate().map(|(row, spans)| {
             let wo_z = spans[WO_Z].ends.map(f32::from_bits);
-            let all = (0..self.outputs.len()).map(|k| limits.get(row, k));
-            all.map(|ends| self.with_back(ends, wo_z)).collect::<Vec<_>>()
-        };
-        let results: Vec<_> = rows.iter().enumerate().map(|(row, spans)| bounds(row, spans)).collect();
-        for (spans, bounds) in rows.iter().zip(&results) {
-            self.remark(spans, bounds);
-        }
-        results
+            let asked = self.is_asked(spans);
+            let all = (0..self.outputs.len()).map(|k| if asked { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] });
+            let all: Vec<_> = all.collect();
+            let covered = self.remarks.note(spans, self.surface) && asked;
+            self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
+            let unknown = |ends: &[f32; 2]| self.wanted(*ends).iter().all(|end| !end.is_finite());
+            self.remarks.unknown += usize::from(all.iter().any(unknown));
+            all
+        });
+        bounds.collect()
     }
 
     /// The ends of a word as the bounding shader takes them.
@@ -258,15 +229,6 @@ impl Bounder {
         [low + 0.0, high + 0.0]
     }
 
-    fn remark(&mut self, spans: &[Span], bounds: &[[f32; 2]]) {
-        let stretched = |first: usize| !holds_unit([0, 1, 2].map(|k| spans[first + k].ends.map(f32::from_bits)));
-        self.remarks.all += 1;
-        self.remarks.stretched += usize::from(stretched(0) || stretched(3));
-        self.remarks.behind += usize::from(!self.surface.covers(f32::from_bits(spans[WO_Z].ends[1])));
-        let unknown = |ends: &[f32; 2]| self.wanted(*ends).iter().all(|end| !end.is_finite());
-        self.remarks.unknown += usize::from(bounds.iter().any(unknown));
-    }
-
     /// Those ends of a bound that were asked for.
     fn wanted(&self, ends: [f32; 2]) -> Vec<f32> {
         match self.wanted {
@@ -274,16 +236,6 @@ impl Bounder {
             Sides::Upper => vec![ends[1]],
             Sides::Both => ends.to_vec(),
         }
-    }
-
-    /// Names of the columns of results.
-    fn columns(&self) -> Vec<String> {
-        let ends: &[&str] = match self.wanted {
-            Sides::Lower => &["lo"],
-            Sides::Upper => &["hi"],
-            Sides::Both => &["lo", "hi"],
-        };
-        self.outputs.iter().flat_map(|name| ends.iter().map(move |end| format!("{name}.{end}"))).collect()
     }
 
     /// Bounds of a box, for readers.
@@ -307,21 +259,51 @@ impl Bounder {
 
 /// Words of a row.
 const WI_Z: usize = 2;
+const WO_X: usize = 3;
 const WO_Z: usize = 5;
 
-impl Remarks {
-    /// Prints what is remarkable about the rows.
-    fn warn(&self) {
-        let rows = |n: usize| in_rows(n, self.all);
-        if self.stretched > 0 {
-            console::warn(&format!("the box of wi or wo holds no unit vector {}", rows(self.stretched)));
-        }
-        if self.behind > 0 {
-            console::warn(&format!("wo.z is not above 0 {}: a one-sided material is black from behind", rows(self.behind)));
-        }
-        if self.unknown > 0 {
-            let hint = "a smaller box tells more, or --nan suppress where NaN propagates";
-            console::print(&format!("hint: nothing is known of s {}; {hint}", rows(self.unknown)));
-        }
+impl Run for Bounder {
+    fn columns(&self) -> Vec<String> {
+        let ends: &[&str] = match self.wanted {
+            Sides::Lower => &["lo"],
+            Sides::Upper => &["hi"],
+            Sides::Both => &["lo", "hi"],
+        };
+        self.outputs.iter().flat_map(|name| ends.iter().map(move |end| format!("{name}.{end}"))).collect()
     }
+
+    fn check(&self, row: &[Span]) -> Result<(), (usize, Wrong)> {
+        for (word, span) in row.iter().enumerate() {
+            // What a one-sided material has behind it is known without the shader: wo.z is as free as wi.z.
+            let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
+            if !span.ends.iter().all(|&bits| input.bounds.contains(bits)) {
+                return Err((word, self.outside(word, *scalar, span.ends)));
+            }
+        }
+        self.kernel.precondition().map_or(Ok(()), |precondition| directions_are_unit(precondition, row))
+    }
+
+    fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>> {
+        let bounds = self.bounds(rows);
+        bounds.iter().map(|bounds| bounds.iter().flat_map(|ends| self.wanted(*ends)).collect()).collect()
+    }
+}
+
+/// Whether related bounds hold for a row; what lies behind a one-sided material is known without them.
+fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), (usize, Wrong)> {
+    const ELSE: &str = "--mode optimized bounds s for vectors of any length";
+    let of = |word: usize| row[word].ends.map(f32::from_bits);
+    let Err(unmet) = precondition.check(of) else { return Ok(()) };
+    let help = match &unmet {
+        Unmet::Below { .. } => return Ok(()),
+        Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
+            let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
+            let [x, y, z] = unit.map(|x| format!("{x:?}"));
+            format!("--mode related takes unit vectors with all their digits, as in {x},{y},{z}; {ELSE}")
+        }
+        Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
+            format!("--mode related takes boxes that hold unit vectors; {ELSE}")
+        }
+    };
+    Err((unmet.input(), Wrong { message: unmet.to_string(), help }))
 }

@@ -94,16 +94,6 @@ impl<'a> Rows<'a> {
         self.defaults.iter().map(|span| span.interval).collect()
     }
 
-    /// The words of the next rows of numbers, one row after the other, at most `count` of them; none at the end.
-    pub fn read(&mut self, count: usize) -> Result<Vec<u32>, Error> {
-        let mut words = Vec::with_capacity(count * self.defaults.len());
-        for _ in 0..count {
-            let Some(row) = self.row()? else { break };
-            words.extend(row.iter().map(|span| span.ends[0]));
-        }
-        Ok(words)
-    }
-
     /// The next row; none at the end.
     pub fn row(&mut self) -> Result<Option<Vec<Span>>, Error> {
         if !self.lines.advance()? {

@@ -6,8 +6,10 @@ mod csv;
 mod eval;
 mod evaluator;
 mod files;
+mod inputs;
 mod list;
 mod preview;
+mod remarks;
 mod show;
 mod values;
 
@@ -78,7 +80,17 @@ fn assignment(text: &str) -> Result<Assignment, String> {
 
 /// Parses the name of a target.
 pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(Target::ALL.map(Target::name)).map(|name| name.parse().expect("possible values are targets"))
+    one_of(Target::ALL)
+}
+
+/// Parses the name of a target that has machine code.
+pub(super) fn machine_name() -> impl TypedValueParser<Value = Target> {
+    one_of(Target::ALL.into_iter().filter(|&target| target != Target::Interpreter))
+}
+
+fn one_of(targets: impl IntoIterator<Item = Target>) -> impl TypedValueParser<Value = Target> {
+    let names = PossibleValuesParser::new(targets.into_iter().map(Target::name));
+    names.map(|name| name.parse().expect("possible values are targets"))
 }
 
 /// Reads a shader: a file, or a name of the library; - is stdin.

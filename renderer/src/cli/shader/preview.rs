@@ -4,7 +4,8 @@
 //! the features of rendering, and shows what scenes will show.
 
 use super::{Assignment, Source, assignment, is_stdin, output, values};
-use crate::cli::render::{self, MAX_SPP, render_source, stops};
+use crate::cli::numbers::whole;
+use crate::cli::render::{self, MAX_SPP, MAX_THREADS, render_source, stops};
 use crate::cli::{Error, Exit};
 use lightbound::accel::AccelKind;
 use lightbound::scene::diagnostics;
@@ -43,15 +44,15 @@ pub struct Args {
     exposure: Option<f32>,
 
     /// Samples per pixel
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=MAX_SPP))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = whole(1..=MAX_SPP))]
     spp: u32,
 
     /// Width and height, pixels
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = whole(1..=1u32 << 16))]
     size: u32,
 
     /// Threads [default: all]; the pixels do not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     threads: Option<u16>,
 
     /// Print nothing but warnings and errors

@@ -18,10 +18,12 @@ Examples:
   lightbound shader show ward.wgsl --stage asm --target sse
   lightbound shader show ward.wgsl --stage c -o ward.c && gcc -O2 -ffp-contract=off -mavx2 -S ward.c
   lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
+  lightbound shader show phong.wgsl --stage bounds --mode related --relations unit,dot
   lightbound shader show ward.wgsl --stage asm --of bound --mode naive
 
-From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered, asm. Comments say what is known of
-values, and for which operation of s each of the bounding shader is there.";
+From s to its bounding shader: the stages ir, interval, bounds, then --of bound with ir, lowered,
+asm. Comments say what is known of values, and for which operation of s each of the bounding shader
+is there; of those in mode related, by which relations a value is tightened.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
@@ -135,7 +137,7 @@ impl Args {
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
         let integrand = self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
         let spans = self.spans.unwrap_or_default().of();
-        Ok(integrand.bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()))
+        Ok(integrand.bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
     }
 }
 

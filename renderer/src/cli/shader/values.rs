@@ -4,6 +4,7 @@
 //! `.x .y .z .w`. Where intervals are taken, a value is a number or `LO..HI`.
 
 use crate::cli::console::count;
+use crate::cli::numbers::{NoFloat, float};
 use lightbound::material::parameters::takes;
 use lightbound::scene::diagnostics::did_you_mean;
 use lightbound_shader::{Parameter, Scalar};
@@ -158,10 +159,25 @@ pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
 
 /// The bits of a component of a direction.
 pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
-    text.parse().map(f32::to_bits).map_err(|_| Wrong {
-        message: format!("`{name}`: `{text}` is not a number"),
-        help: "write it as in 0.5, -1 or 2e-3".into(),
-    })
+    float(text.trim())
+        .map(f32::to_bits)
+        .map_err(|NoFloat { what, help }| Wrong { message: format!("`{name}`: `{text}` {what}"), help: help.into() })
+}
+
+/// Parses `X,Y,Z`, a direction.
+pub fn three_numbers(text: &str) -> Result<[Span; 3], String> {
+    three(text, |name, text| direction(name, text).map(Span::from), "three numbers, as in 0,0.6,0.8")
+}
+
+/// Parses `X,Y,Z`, directions.
+pub fn three_spans(text: &str) -> Result<[Span; 3], String> {
+    three(text, direction_span, "three numbers or intervals, as in 0,0.6,0.7..0.8")
+}
+
+fn three(text: &str, read: impl Fn(&str, &str) -> Result<Span, Wrong>, expected: &str) -> Result<[Span; 3], String> {
+    let spans = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| read(name, text));
+    let spans = spans.collect::<Result<Vec<_>, _>>().map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
+    spans.try_into().map_err(|_| format!("expected {expected}"))
 }
 
 fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Result<u32, Wrong>) -> Result<Span, Wrong> {
@@ -170,6 +186,10 @@ fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Resul
     if low.is_empty() || high.is_empty() {
         let help = "write an interval with both ends, as in 0.2..0.4".into();
         return Err(Wrong { message: format!("`{name}`: `{text}` lacks an end"), help });
+    }
+    if high.contains("..") {
+        let help = "write an interval with its two ends, as in 0.2..0.4".into();
+        return Err(Wrong { message: format!("`{name}`: `{text}` has more than two ends"), help });
     }
     let ends = [read(low)?, read(high)?];
     if !in_order(scalar, ends) {
@@ -196,13 +216,14 @@ pub fn reversed(name: &str, low: &str, high: &str) -> Wrong {
 /// A value as bits and as a number.
 pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     let name = &parameter.name;
-    let not = |what: &str| Wrong {
-        message: format!("`{name}`: `{text}` is not {what}"),
+    let wrong = |what: &str| Wrong {
+        message: format!("`{name}`: `{text}` {what}"),
         help: format!("`{name}` takes {}", takes(parameter)),
     };
+    let not = |what: &str| wrong(&format!("is not {what}"));
     // Each type reads its own text: a float by way of a double would be rounded twice.
     let (bits, value) = match parameter.scalar {
-        Scalar::F32 => text.parse().map(|x: f32| (x.to_bits(), f64::from(x))).map_err(|_| not("a number")),
+        Scalar::F32 => float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what)),
         Scalar::I32 => text.parse().map(|i: i32| (i as u32, f64::from(i))).map_err(|_| not("a whole number that 32 bits hold")),
         Scalar::U32 => {
             text.parse().map(|i: u32| (i, f64::from(i))).map_err(|_| not("a whole number, 0 or more, that 32 bits hold"))
@@ -310,6 +331,7 @@ mod tests {
             ("exponent", "..1", "`exponent`: `..1` lacks an end"),
             ("exponent", "1..", "`exponent`: `1..` lacks an end"),
             ("exponent", "1..nan", "`exponent`: `nan` is not a number"),
+            ("exponent", "0.1..0.2..0.3", "`exponent`: `0.1..0.2..0.3` has more than two ends"),
             ("kd", "0.05..0.2", "`kd`: 0.2 is out of range"),
         ] {
             assert_eq!(read(name, text), Err(said.to_owned()), "{text}");

@@ -4,10 +4,10 @@
 //! Truth values are integers, 0 and 1; other integers are unsigned, which wrap, and are cast where they count as signed. `chop` is C's
 //! conversion, which is not defined for what does not fit: compiled for x86 it is the instruction that the operation stands for.
 
+use super::structure::{Scope, Spelling, Writer};
 use super::{TABLES, identifier, integer, names};
 use crate::ir::rewrite::{liveness, sweep};
-use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
-use std::fmt::Write;
+use crate::ir::{Function, Op, Type, Value};
 
 /// C source of one function with the interface of [`c::emit`](super::emit), for groups of so many lanes.
 pub fn emit(function: &Function, lanes: usize) -> String {
@@ -16,11 +16,9 @@ pub fn emit(function: &Function, lanes: usize) -> String {
     let mut function = function.clone();
     sweep(&mut function);
     let (function, used) = (&function, liveness(&function));
-    let mut writer = Writer { function, names: names(function, &used), used, text: String::new(), indent: 2 };
-    writer.function(lanes);
-    let reading = writer.text.contains("word_at(");
-    let tables = if reading { [TABLES, WORD].concat() } else { "struct table;\n\n".to_owned() };
-    format!("// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{}", identifier(&function.name), writer.text)
+    let text = Numbers { scope: Scope { function, names: names(function, &used), used } }.text(lanes);
+    let tables = if text.contains("word_at(") { [TABLES, WORD].concat() } else { "struct table;\n\n".to_owned() };
+    format!("// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{text}", identifier(&function.name))
 }
 
 /// What C has no operators for, once for all functions of a file.
@@ -51,31 +49,9 @@ static inline unsigned word_at(const struct table *table, unsigned index) {
 
 ";
 
-struct Writer<'a> {
-    function: &'a Function,
-    names: Vec<String>,
-    used: Vec<bool>,
-    text: String,
-    indent: usize,
-}
-
-/// The C type of values.
-fn type_of(ty: Type) -> &'static str {
-    match ty {
-        Type::F32 => "float",
-        Type::I32 => "unsigned",
-        Type::Bool => "int",
-    }
-}
-
-fn constant(ty: Type, bits: u32) -> String {
-    let float = f32::from_bits(bits);
-    match ty {
-        Type::F32 if float.is_finite() => format!("{float:?}f"),
-        Type::F32 => format!("float_of({bits:#x}u)"),
-        Type::I32 => format!("(unsigned){}", integer(bits)),
-        Type::Bool => u8::from(bits != 0).to_string(),
-    }
+/// A function whose values are numbers.
+struct Numbers<'a> {
+    scope: Scope<'a>,
 }
 
 /// What an operation is in C, with `$0`, `$1`, `$2` for its arguments.
@@ -120,137 +96,67 @@ fn template(op: Op) -> &'static str {
     }
 }
 
-impl Writer<'_> {
-    fn name(&self, value: Value) -> String {
-        match self.function.def(value) {
-            Def::Const(bits) => constant(self.function.ty(value), bits),
-            _ => self.names[value.index()].clone(),
+impl Numbers<'_> {
+    fn text(&self, lanes: usize) -> String {
+        let head = format!(
+            "void {}(const float *restrict in, float *restrict out, const struct table *tables) {{\n    (void)in;\n    \
+             (void)tables;\n    for (int lane = 0; lane < {lanes}; lane++) {{\n",
+            identifier(&self.scope.function.name)
+        );
+        let mut writer = Writer::new(self, head, 2);
+        for (value, input) in self.scope.inputs() {
+            let word = format!("in[{} + lane]", input * lanes);
+            let word = match self.scope.function.ty(value) {
+                Type::F32 => word,
+                Type::I32 => format!("bits_of({word})"),
+                Type::Bool => format!("bits_of({word}) != 0"),
+            };
+            writer.constant(&self.name(value), value, &word);
         }
-    }
-
-    fn expression(&self, value: Value) -> String {
-        let (op, args) = self.function.operation(value).expect("statements define operations");
-        let fill = |text: String, (k, &arg): (usize, &Value)| text.replace(&format!("${k}"), &self.name(arg));
-        args.iter().enumerate().fold(template(op).to_owned(), fill)
-    }
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:1$}{line}", "", self.indent * 4);
-    }
-
-    fn function(&mut self, lanes: usize) {
-        let function = self.function;
-        let name = identifier(&function.name);
-        let _ =
-            writeln!(self.text, "void {name}(const float *restrict in, float *restrict out, const struct table *tables) {{");
-        self.text += "    (void)in;\n    (void)tables;\n";
-        let _ = writeln!(self.text, "    for (int lane = 0; lane < {lanes}; lane++) {{");
-        for (index, data) in function.values.iter().enumerate() {
-            if let Def::Input(input) = data.def
-                && self.used[index]
-            {
-                let word = format!("in[{} + lane]", input as usize * lanes);
-                let word = match data.ty {
-                    Type::F32 => word,
-                    Type::I32 => format!("bits_of({word})"),
-                    Type::Bool => format!("bits_of({word}) != 0"),
-                };
-                let line = format!("const {} {} = {word};", type_of(data.ty), self.names[index]);
-                self.line(&line);
-            }
-        }
-        self.stmts(&function.body);
-        for (index, &value) in function.body.yields.iter().enumerate() {
+        writer.stmts(&self.scope.function.body);
+        for (index, &value) in self.scope.function.body.yields.iter().enumerate() {
             let name = self.name(value);
-            let word = match function.ty(value) {
+            let word = match self.scope.function.ty(value) {
                 Type::F32 => name,
                 Type::I32 => format!("float_of({name})"),
                 Type::Bool => format!("float_of(-(unsigned)({name}))"),
             };
-            let line = format!("out[{} + lane] = {word};", index * lanes);
-            self.line(&line);
+            writer.line(&format!("out[{} + lane] = {word};", index * lanes));
         }
-        self.text += "    }\n}\n";
+        writer.text + "    }\n}\n"
+    }
+}
+
+impl Spelling for Numbers<'_> {
+    fn scope(&self) -> &Scope<'_> {
+        &self.scope
     }
 
-    fn stmts(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Op(value) if !self.used[value.index()] => {}
-                Stmt::Op(value) => {
-                    let ty = type_of(self.function.ty(*value));
-                    let line = format!("const {ty} {} = {};", self.name(*value), self.expression(*value));
-                    self.line(&line);
-                }
-                Stmt::If(i) => self.if_(i),
-                Stmt::Loop(l) => self.loop_(l),
-            }
+    fn type_of(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::F32 => "float",
+            Type::I32 => "unsigned",
+            Type::Bool => "int",
         }
     }
 
-    fn declare(&mut self, values: &[Value]) {
-        for &value in values {
-            let line = format!("{} {};", type_of(self.function.ty(value)), self.name(value));
-            self.line(&line);
+    fn constant(&self, ty: Type, bits: u32) -> String {
+        let float = f32::from_bits(bits);
+        match ty {
+            Type::F32 if float.is_finite() => format!("{float:?}f"),
+            Type::F32 => format!("float_of({bits:#x}u)"),
+            Type::I32 => format!("(unsigned){}", integer(bits)),
+            Type::Bool => u8::from(bits != 0).to_string(),
         }
     }
 
-    fn assign(&mut self, to: &[Value], from: &[Value]) {
-        for (&to, &from) in std::iter::zip(to, from).filter(|(to, from)| to != from) {
-            let line = format!("{} = {};", self.name(to), self.name(from));
-            self.line(&line);
-        }
+    fn expression(&self, value: Value) -> String {
+        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
+        let fill = |text: String, (k, &arg): (usize, &Value)| text.replace(&format!("${k}"), &self.name(arg));
+        args.iter().enumerate().fold(template(op).to_owned(), fill)
     }
 
-    fn arm(&mut self, head: &str, arm: &Block, results: &[Value]) {
-        self.line(head);
-        self.indent += 1;
-        self.stmts(arm);
-        self.assign(results, &arm.yields);
-        self.indent -= 1;
-    }
-
-    fn if_(&mut self, i: &If) {
-        self.declare(&i.results);
-        let head = format!("if ({}) {{", self.name(i.cond));
-        self.arm(&head, &i.then, &i.results);
-        self.arm("} else {", &i.otherwise, &i.results);
-        self.line("}");
-    }
-
-    fn loop_(&mut self, l: &Loop) {
-        for (&param, &init) in std::iter::zip(&l.params, &l.init) {
-            let line = format!("{} {} = {};", type_of(self.function.ty(param)), self.name(param), self.name(init));
-            self.line(&line);
-        }
-        self.declare(&l.results);
-        self.line("for (;;) {");
-        self.indent += 1;
-        self.stmts(&l.head);
-        let line = format!("if (!({})) {{", self.name(l.cond));
-        self.line(&line);
-        self.indent += 1;
-        self.assign(&l.results, &l.head.yields);
-        self.line("break;");
-        self.indent -= 1;
-        self.line("}");
-        self.stmts(&l.body);
-        self.next(l);
-        self.indent -= 1;
-        self.line("}");
-    }
-
-    /// All parameters change at once: what they become is read before any is written.
-    fn next(&mut self, l: &Loop) {
-        let changed: Vec<_> = std::iter::zip(&l.params, &l.body.yields).filter(|(param, next)| param != next).collect();
-        for &(&param, &next) in &changed {
-            let ty = type_of(self.function.ty(param));
-            let line = format!("const {ty} next_{} = {};", self.name(param), self.name(next));
-            self.line(&line);
-        }
-        for (&param, _) in changed {
-            let line = format!("{0} = next_{0};", self.name(param));
-            self.line(&line);
-        }
+    fn condition(&self, cond: Value) -> String {
+        self.name(cond)
     }
 }

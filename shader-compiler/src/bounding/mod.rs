@@ -38,6 +38,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directions;
+mod split;
+
 use crate::analysis::{Bounds, Floats, Pieces};
 use crate::frontend::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides as Surface};
 use crate::ir::rewrite::append;
@@ -46,9 +49,11 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, CompileError, Kernel};
 use crate::lift::{self, Input, Lifted, Options, Sides};
 use crate::passes;
-use crate::relations::{Axis, UNIT};
+use crate::relations::{Axis, Relations, UNIT};
 use crate::target::Target;
 use crate::texture::Texture;
+pub use directions::{Direction, Precondition, Unmet};
+pub use split::Split;
 
 /// Where directions are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -133,7 +138,12 @@ impl Integrand {
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
         let vector = input / 3;
-        (vector < vectors).then_some(Axis { vector, component: input % 3, frame: vector >= 2 })
+        (vector < vectors).then_some(Axis {
+            vector,
+            component: input % 3,
+            frame: vector >= 2,
+            above: vector == 1 && self.sides == Surface::One,
+        })
     }
 
     /// The bounding shader of s.
@@ -202,15 +212,33 @@ pub struct BoundingKernel {
     kernel: Kernel,
     /// For each input of the point shader, its first port and whether it is an interval.
     inputs: Vec<(usize, bool)>,
+    /// For each of them, whether all between two floats that it can be, it can be.
+    in_one_piece: Vec<bool>,
     /// Sides of each output.
     sides: Vec<Sides>,
+    precondition: Precondition,
+    /// Whether bounds depend on the precondition.
+    is_related: bool,
 }
 
 impl BoundingKernel {
     /// Compiles a bounding shader for a target.
     pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
         let kernel = Kernel::compile(arena, &passes::lower(&lifted.function), target)?;
-        Ok(BoundingKernel { kernel, inputs: lifted.layout(), sides: lifted.sides.clone() })
+        let in_one_piece = |input: &Input| match &input.bounds {
+            Bounds::Float(floats) => {
+                floats.pieces.iter().count() == 1 && (floats.positive_zero || !floats.pieces.contains(0.0))
+            }
+            Bounds::Int(_) | Bounds::Bool(_) => false,
+        };
+        Ok(BoundingKernel {
+            kernel,
+            inputs: lifted.layout(),
+            in_one_piece: lifted.inputs.iter().map(in_one_piece).collect(),
+            sides: lifted.sides.clone(),
+            precondition: Precondition::new(directions::directions(lifted)),
+            is_related: lifted.relations != Relations::NONE,
+        })
     }
 
     /// The code.
@@ -218,12 +246,28 @@ impl BoundingKernel {
         &self.kernel
     }
 
+    /// What boxes have to meet, if the bounds of related code depend on it.
+    pub fn precondition(&self) -> Option<&Precondition> {
+        self.is_related.then_some(&self.precondition)
+    }
+
     /// Bounds all boxes; `textures` are those of the shader, in the order of its declarations.
     ///
     /// *Panics* if there are fewer textures than the shader reads, or if boxes or limits were made for another kernel or are not
-    /// equally many.
+    /// equally many. With debug assertions, also if the bounds of a box are void for not meeting the [precondition](Self::precondition).
     pub fn run(&self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
+        self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut limits.batch);
+    }
+
+    /// Checks the precondition of all boxes, in builds with debug assertions.
+    fn check(&self, boxes: &Boxes) {
+        let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else { return };
+        for row in 0..boxes.batch.rows() {
+            if let Err(unmet) = precondition.check(|input| boxes.ends(row, input)) {
+                panic!("the precondition of related bounds is not met by box {row}: {unmet}");
+            }
+        }
     }
 }
 
@@ -257,6 +301,12 @@ impl Boxes {
 }
 
 impl Boxes {
+    /// The ends of an input that is a float.
+    fn ends(&self, row: usize, input: usize) -> [f32; 2] {
+        let (port, interval) = self.inputs[input];
+        [port, if interval { port + 1 } else { port }].map(|port| self.batch.get(row, port))
+    }
+
     /// Whether an input is within bounds, in all boxes.
     pub(crate) fn are_within(&self, input: usize, bounds: &Bounds) -> bool {
         let (port, interval) = self.inputs[input];
@@ -292,6 +342,12 @@ impl Limits {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
+
+    /// Whether an output that is a truth value may be true: so its upper bound says, which must have been asked for.
+    pub fn may_be_true(&self, row: usize, output: usize) -> bool {
+        let [_, hi] = self.ports[output];
+        self.batch.bits(row, hi.expect("upper bounds were asked for")) != 0
+    }
 }
 
 #[cfg(test)]
@@ -320,5 +376,43 @@ mod tests {
             let found = limits([Sides::Lower, Sides::Both, Sides::Upper], &Options { nan, ..Options::default() });
             assert_eq!(found, [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]], "{nan:?}");
         }
+    }
+
+    /// Runs a related kernel on a box of `wi` for which it was made, and on another one.
+    fn run_on(wi: [[f32; 2]; 3], relations: Relations) {
+        let source = "struct Material { k: f32 }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.k * dot(wi, wo)); }";
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let options = Options { relations, ..Options::default() };
+        let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Paper), &options);
+        let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
+        let (mut boxes, mut limits) = (Boxes::new(&kernel, 2), Limits::new(&kernel, 2));
+        for (row, wi) in [[[-0.1, 0.1], [-0.1, 0.1], [0.9, 1.0]], wi].into_iter().enumerate() {
+            let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
+            wi.into_iter().chain(numbers).enumerate().for_each(|(input, ends)| boxes.set(row, input, ends));
+        }
+        kernel.run(&[], &boxes, &mut limits);
+        assert!(limits.get(1, 0)[1] > 0.0);
+    }
+
+    #[test]
+    fn boxes_of_code_that_is_not_related_have_no_precondition() {
+        run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::NONE);
+        run_on([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]], Relations::all());
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "box 1: wi.z is 0.5..2, and components of unit vectors are from -1 to 1")]
+    fn components_beyond_those_of_unit_vectors_are_caught() {
+        run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::all());
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "box 1: wi holds no unit vector: the square of its length is 0.25..0.765625")]
+    fn boxes_without_a_unit_vector_are_caught() {
+        run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 0.875]], Relations::all());
     }
 }

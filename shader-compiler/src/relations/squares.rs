@@ -1,0 +1,230 @@
+//! Squares of a unit vector's components add up to 1: x² + y² = 1 − z², 1 − z² = x² + y², 1 − x² − y² = z².
+//!
+//! A value that is c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a constant c, is c + k (1 − Σ rⱼ²) over the
+//! other components rⱼ. So it has the ends of that, too, and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms stand in any
+//! order, and (1 − z)(1 + z) is 1 − z². Of vectors that can be shorter than 1, only the end that this is true of is told.
+//!
+//! # Rounding
+//!
+//! Let ||v|² − 1| ≤ α, u = 2⁻²⁴ and M = |c| + 1 + α. The value has at most four terms and three additions. Squares are off by u times
+//! themselves, in all by less than uM, and each sum by u times itself, whose size is at most M (1 + 4u): together by at most 4.02 uM, where
+//! what squares lose below the least normal number, 2⁻¹⁴⁸, has its place. (1 − z)(1 + z) is off by 3.01u times itself, of which the
+//! size is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The ends are those of C − Σ rⱼ² or C + Σ rⱼ², of at most two squares of ends
+//! of intervals within ±(1 + 2⁻¹⁹): squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for
+//! C = c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, ends are not within what the value is.
+//! That is less than α + u (5.1 |c| + 11.3). Ends further out make for squares of which the sum is far more than 1, and are off by less than
+//! that is.
+
+use super::unit::UnitVector;
+use super::{Alternative, Guard, Point, Related};
+use crate::analysis::{Bounds, Floats};
+use crate::ir::{Emit, Function, Op, Value};
+
+/// Squares of some components of a unit vector, and a constant.
+#[derive(Clone, Debug)]
+pub struct Squares {
+    /// The other components, and whether they are known not to be negative.
+    rest: Vec<(Value, bool)>,
+    /// Whether the squares of the others are subtracted: k = 1.
+    minus: bool,
+    /// C for either end; infinite where nothing is known.
+    limits: [f32; 2],
+    guard: Option<Guard>,
+}
+
+/// A constant and squares, each with a sign.
+struct Sum {
+    constant: f64,
+    squares: Vec<(Value, bool)>,
+}
+
+/// Finds sums of squares of a unit vector's components.
+pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+    point.for_each_operation(|value, scope| {
+        let Some(sum) = sum(point.function, value) else { return };
+        let made = |unit: &UnitVector| Squares::new(point, scope, unit, &sum);
+        let Some(squares) = point.units.iter().find_map(made) else { return };
+        let [least, most] = squares.limits;
+        let limit = match squares.guard {
+            Some(_) => Floats::all(),
+            None if squares.rest.is_empty() => Floats::between(least, most),
+            None if squares.minus => Floats::between(f32::NEG_INFINITY, most),
+            None => Floats::between(least, f32::INFINITY),
+        };
+        related.add(point, value, Alternative::Squares(squares), Bounds::Float(limit));
+    });
+}
+
+/// The constant and the squares of which a value is the sum.
+fn sum(function: &Function, value: Value) -> Option<Sum> {
+    if let Some(z) = conjugates(function, value) {
+        return Some(Sum { constant: 1.0, squares: vec![(z, true)] });
+    }
+    let (mut found, mut constants) = (Sum { constant: 0.0, squares: vec![] }, 0);
+    let mut work = vec![(value, false)];
+    while let Some((value, minus)) = work.pop() {
+        match function.operation(value) {
+            Some((Op::Add, &[a, b])) => work.extend([(b, minus), (a, minus)]),
+            Some((Op::Sub, &[a, b])) => work.extend([(b, !minus), (a, minus)]),
+            Some((Op::Mul, &[a, b])) if a == b => found.squares.push((a, minus)),
+            _ => {
+                let bits = function.constant(value).filter(|_| constants == 0)?;
+                constants += 1;
+                found.constant = f64::from(f32::from_bits(bits)) * if minus { -1.0 } else { 1.0 };
+            }
+        }
+        if work.len() + found.squares.len() > 4 {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The z of (1 − z)(1 + z).
+fn conjugates(function: &Function, value: Value) -> Option<Value> {
+    let (Op::Mul, &[a, b]) = function.operation(value)? else { return None };
+    let is_one = |value: Value| function.constant(value) == Some(1.0f32.to_bits());
+    [(a, b), (b, a)].into_iter().find_map(|(difference, sum)| {
+        match (function.operation(difference)?, function.operation(sum)?) {
+            ((Op::Sub, &[one, z]), (Op::Add, &[c, d])) if is_one(one) && (c == z && is_one(d) || d == z && is_one(c)) => {
+                Some(z)
+            }
+            _ => None,
+        }
+    })
+}
+
+impl Squares {
+    /// What a unit vector tells of a sum, if it is of its components and tells more than the sum itself.
+    fn new(point: &Point<'_>, scope: &[bool], unit: &UnitVector, sum: &Sum) -> Option<Squares> {
+        let minus = !sum.squares.first()?.1;
+        let is_part = |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
+        let used = |part: &Value| sum.squares.iter().filter(|square| square.0 == *part).count();
+        let (size, constant) = (sum.constant.abs(), sum.constant);
+        // A square alone, or less a constant of 0, is its own bound, and where there is no constant, 0 may have a sign that ends have not.
+        let tells = if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
+        if !sum.squares.iter().all(is_part) || !unit.parts.iter().all(|part| used(part) <= 1) || !tells || size > 16.0 {
+            return None;
+        }
+        let rest: Vec<_> = unit.parts.iter().copied().filter(|part| used(part) == 0).collect();
+        if !rest.iter().all(|part| scope[part.index()]) {
+            return None;
+        }
+        let slack = unit.slack + (5.1 * size + 11.3) / f64::from(1 << 24);
+        let middle = constant + if minus { 1.0 } else { -1.0 };
+        let mut limits = [((middle - slack) as f32).next_down(), ((middle + slack) as f32).next_up()];
+        if unit.short {
+            limits[usize::from(!minus)] = if minus { f32::NEG_INFINITY } else { f32::INFINITY };
+        }
+        let rest = rest.into_iter().map(|part| (part, point.floats(part).low() >= 0.0)).collect();
+        Some(Squares { rest, minus, limits, guard: unit.guard })
+    }
+
+    /// The values whose ends it needs.
+    pub(super) fn sources(&self) -> Vec<Value> {
+        self.rest.iter().map(|&(part, _)| part).chain(self.guard.map(|guard| guard.value)).collect()
+    }
+
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Ends by those of the other components.
+    pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+        let mut ends = self.limits.map(|end| emit.f32(end));
+        let squares: Vec<_> = self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
+        let total = squares.into_iter().reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
+        if let Some([lo, hi]) = total {
+            ends = match self.minus {
+                true => [emit.op(Op::Sub, &[ends[0], hi]), emit.op(Op::Sub, &[ends[1], lo])],
+                false => [emit.op(Op::Add, &[ends[0], lo]), emit.op(Op::Add, &[ends[1], hi])],
+            };
+        }
+        match self.guard {
+            Some(guard) => guard.guarded(emit, of, ends),
+            None => ends,
+        }
+    }
+}
+
+/// Ends of the square of what is within ends.
+fn square<E: Emit<Value: PartialEq>>(emit: &mut E, [lo, hi]: [E::Value; 2], positive: bool) -> [E::Value; 2] {
+    let [low, high] = [lo, hi].map(|end| emit.op(Op::Mul, &[end, end]));
+    if positive || lo == hi {
+        return [low, high];
+    }
+    let zero = emit.f32(0.0);
+    let below = emit.op(Op::Neg, &[hi]);
+    let least = emit.op(Op::Max, &[lo, below]);
+    let least = emit.op(Op::Max, &[least, zero]);
+    [emit.op(Op::Mul, &[least, least]), emit.op(Op::Max, &[low, high])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::materials::{around, axes, compare, nearly_unit, related};
+    use super::super::{Alternative, Relation, Relations};
+    use crate::bounding::Frame;
+    use crate::interpreter;
+    use crate::interval::Nan;
+    use crate::ir::op::Words;
+    use crate::ir::random::Random;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn sums_of_squares_are_within_the_ends() {
+        let text = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) {
+            %0 = mul x, x
+            %1 = mul y, y
+            %2 = mul z, z
+            %3 = add %0, %2
+            %4 = add %1, %3
+            %5 = sub 1.0, %2
+            %6 = sub 1.0, z
+            %7 = add z, 1.0
+            %8 = mul %7, %6
+            %9 = sub %5, %0
+            %10 = add %2, -1.0
+            return %3, %4, %5, %8, %9, %10
+        }";
+        let point = parse(text).expect("the text is well formed");
+        let found = related(&point, &axes(1), Relations::NONE.with(Relation::Unit).with(Relation::Squares));
+        let mut random = Random::new(11);
+        let mut narrow = [0; 6];
+        for _ in 0..100_000 {
+            let v = nearly_unit(&mut random, None);
+            let ends = around(&mut random, v);
+            let values = interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
+            for (k, (&result, value)) in std::iter::zip(&point.body.yields, values).enumerate() {
+                let of = |value: crate::ir::Value| ends[value.index()].map(f32::to_bits);
+                let is_it = |alternative: &&Alternative| matches!(alternative, Alternative::Squares(_));
+                let alternative = found.alternatives[result.index()].iter().find(is_it).expect("there is one");
+                let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
+                let value = f32::from_bits(value);
+                assert!(lo <= value && value <= hi, "output {k} of {v:?} in {ends:?}: {value} is not in [{lo}, {hi}]");
+                assert!(found.limits[result.index()].contains(value.to_bits()), "output {k} of {v:?}: {value}");
+                narrow[k] += usize::from(hi - lo < 1e-3);
+            }
+        }
+        assert!(narrow.iter().all(|&count| count > 10_000), "{narrow:?}");
+    }
+
+    #[test]
+    fn materials_with_sines_have_tighter_bounds() {
+        let source = "struct Material { kd: vec3f }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                let sine = sqrt(max(1.0 - wi.z * wi.z, 0.0));
+                let radius = sqrt(wi.x * wi.x + wi.y * wi.y);
+                return vec3f(sine, radius, (1.0 - wi.z) * (1.0 + wi.z) / max(wi.z * wi.z, 0.01));
+            }";
+        let unit = Relations::NONE.with(Relation::Unit);
+        for frame in [Frame::Local, Frame::World] {
+            for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+                let [plain, found] =
+                    [unit, unit.with(Relation::Squares)].map(|relations| compare(source, frame, nan, relations, 10.0, 400));
+                println!("{frame:?}, {nan:?}: {plain:?}, {found:?}");
+                assert!(found.members > 10_000 && found.gain > plain.gain + 0.03, "{plain:?}, {found:?}");
+            }
+        }
+    }
+}

@@ -38,6 +38,7 @@ use super::{Alternative, Point, Related};
 use crate::analysis::transfer::transfer;
 use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
+use crate::ir::builder::cost_of;
 use crate::ir::{Block, Def, Emit, Op, Stmt, Type, Value};
 use std::cell::Cell;
 
@@ -46,6 +47,10 @@ const USES: usize = 12;
 
 /// Floats may be off by so much, relatively, where ends are still taken to tighten.
 const OFF: f64 = 1e-2;
+
+/// Operations that are written once more, where the end does not take the place of another, cost so much at most, in basic ones. That
+/// leaves out `pow` and the like.
+const DEAREST: u32 = 15;
 
 /// A value as a function of one that it uses several times.
 #[derive(Clone, Debug)]
@@ -183,13 +188,18 @@ fn range(floats: &Floats) -> Range {
 
 /// Finds values that are monotone in one that they use several times.
 pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+    find_up_to(point, DEAREST, related);
+}
+
+/// The same, where ends that do not take the place of others cost so much at most.
+fn find_up_to(point: &Point<'_>, dearest: u32, related: &mut Related) {
     let plain = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
         let ops: Vec<_> =
             block.stmts.iter().filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None }).collect();
         for (source, sites) in sources(point, &ops) {
             let (masks, half) = (vec![0; point.function.len()], half(point, &ops, source));
-            Search { point, ops: &ops, source, sites, masks, half, found: vec![], plain: &plain }.run(related);
+            Search { point, ops: &ops, source, sites, masks, half, found: vec![], plain: &plain, dearest }.run(related);
         }
     });
 }
@@ -258,6 +268,8 @@ struct Search<'a> {
     found: Vec<(Value, u32)>,
     /// Values whose ends have to be those of their forms.
     plain: &'a [Cell<bool>],
+    /// Ends that do not take the place of others cost so much at most.
+    dearest: u32,
 }
 
 impl Search<'_> {
@@ -306,7 +318,7 @@ impl Search<'_> {
             if moving.is_some() {
                 tie.steps.iter().filter(|step| step.value != value).for_each(|step| self.plain[step.value.index()].set(true));
             }
-            let Some(found) = moving.or_else(|| tie.widening(self.source)) else { continue };
+            let Some(found) = moving.or_else(|| tie.widening(self.source, self.dearest)) else { continue };
             self.found.push((value, sites));
             related.add(self.point, value, Alternative::Monotone(found), Bounds::all(Type::F32));
             return;
@@ -691,7 +703,10 @@ impl<'a> Tie<'a> {
     }
 
     /// The value with all the uses at one end of the source, if that is what was looked at.
-    fn widening(self, source: Value) -> Option<Monotone> {
+    fn widening(self, source: Value, dearest: u32) -> Option<Monotone> {
+        if self.steps.iter().map(|step| cost_of(step.op)).sum::<u32>() > dearest {
+            return None;
+        }
         let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);
         self.half.is_none().then_some(Monotone {
             source,
@@ -1068,7 +1083,7 @@ mod tests {
         }
         let point = Point { function: &solved.point, kinds: &solved.kinds, bounds, units: vec![] };
         let mut related = Related::nothing(&solved.point);
-        find(&point, &mut related);
+        find_up_to(&point, u32::MAX, &mut related);
         let result = solved.point.body.yields[0];
         let [alternative] = &related.alternatives[result.index()][..] else { panic!("{:?}", related.alternatives) };
         let mut random = Random::new(3);

@@ -5,8 +5,6 @@ struct Material {
     kd: vec3f,
     /// Roughness. range: [0.05, 1], default: 0.3
     alpha: f32,
-    /// Exponent. range: [1, 1000], default: 50
-    exponent: f32,
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
@@ -18,7 +16,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let t = cos_h * cos_h * (a2 - 1.0) + 1.0;
     let d = a2 / (3.14159265 * t * t);
     let f = 0.04 + 0.96 * pow(1.0 - cos_d, 5.0);
-    let blinn = (m.exponent + 2.0) * pow(cos_h, m.exponent);
+    let exponent = 2.0 / a2;
+    let blinn = (exponent + 2.0) * pow(cos_h, exponent);
     let sines = sqrt(max(1.0 - wi.z * wi.z, 0.0)) * sqrt(wo.x * wo.x + wo.y * wo.y);
     return m.kd * (blinn + 0.1 * sines) + d * f;
 }

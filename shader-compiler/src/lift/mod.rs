@@ -164,7 +164,9 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let known: Vec<_> = inputs.iter().map(|input| relations::of_input(input.bounds, input.axis, options.relations)).collect();
     let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
-    let related = relations::run(&point, &kinds, &axes, options.relations, |limits| solve(&kinds, Some(limits.to_vec())));
+    // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or not anything tests for it.
+    let tested = if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
+    let related = relations::run(&point, &kinds, &axes, options.relations, |limits| solve(&tested, Some(limits.to_vec())));
     let untested = solve(&kinds, Some(related.limits.clone()));
     let mut bounds = untested.clone();
     let (mut tests, mut telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);

@@ -20,7 +20,7 @@
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::UnitVector;
-use super::{Alternative, Guard, Point, Related, Relation};
+use super::{Alternative, Guard, Point, Related, Relation, Relations};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
@@ -79,7 +79,8 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
 }
 
 /// Finds dot products of unit vectors.
-pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) {
+pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Related) {
+    let by_distance = relations.has(Relation::Dot);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(point.function, *value) else { return };
@@ -90,12 +91,16 @@ pub(super) fn find(point: &Point<'_>, by_distance: bool, related: &mut Related) 
         if dot.is_guarded() {
             return related.add(point, *value, Alternative::Dot(dot), Bounds::Float(Floats::all()));
         }
+        let is_coordinate = (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some();
+        if !relations.has(if dot.by_distance && !is_coordinate { Relation::Dot } else { Relation::Unit }) {
+            return;
+        }
         let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
         let is_above = is_above && terms.iter().all(|term| !term.minus);
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.limit(*value, &limit(dot.most));
-        } else if (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some() {
+        } else if is_coordinate {
             let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
             let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {

@@ -417,7 +417,7 @@ pub fn run(
         half::find(&mut point, &mut related);
     }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
-        dot::find(&point, relations.has(Relation::Dot), &mut related);
+        dot::find(&point, relations, &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
     }

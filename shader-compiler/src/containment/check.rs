@@ -417,7 +417,10 @@ impl Seen<'_> {
         if let Some(unrelated) = unrelated {
             // What `monotone` adds for results below the least normal number may be as much as that.
             let least = f64::from(f32::MIN_POSITIVE);
-            let is_within = |side, found, wider| if side == 0 { found >= wider - least } else { found <= wider + least };
+            // Where NaN propagates, 0 ÷ 0 at an end tells of one, and a tighter end of a dividend may be the 0.
+            let tells = |found: f64| found.is_nan() && self.options().nan == Nan::Propagate;
+            let is_within =
+                |side, found, wider| tells(found) || if side == 0 { found >= wider - least } else { found <= wider + least };
             self.compare(unrelated, is_within, Wrong::IsWider, tally);
         }
     }

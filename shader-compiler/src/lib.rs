@@ -114,7 +114,7 @@
 //!
 //! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case of each operation, *optimized* code, the
 //! default, the cheapest one that is right for what is known of its operands; both give the same bounds. *Related* code knows
-//! [relations](relations) between values as well, which interval arithmetic forgets: that a vector is a unit one, that two operands are one
+//! [relations] between values as well, which interval arithmetic forgets: that a vector is a unit one, that two operands are one
 //! value, that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions are unit vectors, as precise as
 //! [`Axis`](relations::Axis) says. In builds with debug assertions, a box that has none panics; a
 //! [`Precondition`](bounding::Precondition) tells beforehand. With what came before, the lines that differ are:

@@ -90,7 +90,8 @@ impl<'a> Checker<'a> {
                 // Those that it is held against come before it, or are itself.
                 let like = |options: Options| variants.iter().position(|variant| variant.options == options);
                 let naive = like(Options { tracking: Tracking::NONE, ..options }).unwrap_or(variants.len());
-                let testing = like(Options { relations: options.relations, ..groups[0][0] }).unwrap_or(0);
+                let testing = Options { relations: options.relations, ..groups[0][0] };
+                let testing = if options == testing { variants.len() } else { like(testing).unwrap_or(0) };
                 let unrelated = like(Options { relations: Relations::NONE, ..options });
                 variants.push(Variant { options, lifted, kernel, naive, testing, unrelated });
             }

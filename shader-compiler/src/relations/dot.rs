@@ -194,7 +194,7 @@ pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: 
             let number = if minus { emit.op(Op::Neg, &[number]) } else { number };
             let closest = emit.op(Op::Max, &[number, lo]);
             let closest = emit.op(Op::Min, &[closest, hi]);
-            return emit.op(Op::Sub, &[number, closest]);
+            return emit.op(Op::Sub, &[closest, number]);
         }
     }
     let ([a_lo, a_hi], [b_lo, b_hi]) = (a, if minus { [b[1], b[0]] } else { b });

@@ -19,7 +19,7 @@
 //! each, so that C₁ + 1.1u − C₂ d² in floats is never below C₁ − d²/2: what is rounded down is at most u (C₁ + d²/2) + 6.02u d²/2, and
 //! 1.1u + 8u d²/2 was added.
 
-use super::unit::UnitVector;
+use super::unit::{UnitVector, is_dot};
 use super::{Alternative, Guard, Point, Related, Relation, Relations};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
@@ -96,7 +96,7 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
             return;
         }
         let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
-        let is_above = is_above && terms.iter().all(|term| !term.minus);
+        let is_above = is_above && is_dot(&terms, a.parts, b.parts);
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.limit(*value, &limit(dot.most));

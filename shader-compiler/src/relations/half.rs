@@ -212,14 +212,16 @@ fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
             return None;
         }
     }
-    (found.len() > 1).then_some(found)
+    // A component that is there twice is none of a unit vector.
+    let is_single = |square: &Square| found.iter().filter(|other| other.part == square.part).count() == 1;
+    (found.len() > 1 && found.iter().all(is_single)).then_some(found)
 }
 
 /// What a value is the root of, and the square of what that is raised to.
 fn root(function: &Function, value: Value) -> Option<(Value, f32)> {
     let (root, floor) = raised(function, value);
     match function.operation(root)? {
-        (Op::Sqrt, &[sum]) => Some((sum, floor * floor)),
+        (Op::Sqrt, &[sum]) => Some((sum, floor * floor)).filter(|(_, square)| square.is_finite()),
         _ => None,
     }
 }
@@ -544,6 +546,46 @@ mod tests {
                 }
             }
             assert!(widths[1] < 0.8 * widths[0], "{widths:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_unit_vector_is_none() {
+        // A component that is there twice, and a floor whose square is infinite.
+        let twice = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32) {
+            %0 = mul x, x
+            %1 = add %0, %0
+            %2 = mul z, z
+            %3 = add %1, %2
+            %4 = sqrt %3
+            %5 = div x, %4
+            %6 = div z, %4
+            %7 = mul %5, %5
+            %8 = mul %6, %6
+            %9 = add %7, %8
+            %10 = sqrt %1
+            %11 = div x, %10
+            return %5, %6, %9, %11
+        }";
+        let raised = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
+            %0 = mul x, 1e19
+            %1 = mul z, 1e19
+            %2 = mul %0, %0
+            %3 = mul %1, %1
+            %4 = add %2, %3
+            %5 = sqrt %4
+            %6 = max %5, 1e20
+            %7 = div %0, %6
+            %8 = div %1, %6
+            return %7, %8
+        }";
+        let mut random = Random::new(41);
+        for (text, nan) in [twice, raised].into_iter().flat_map(|text| NAN.map(|nan| (text, nan))) {
+            let bounder = Bounder::new(text, &[None; 3], half(), nan);
+            for _ in 0..5000 {
+                let v = nearly_unit(&mut random, None);
+                bounder.run(&around(&mut random, v), [&v]);
+            }
         }
     }
 

@@ -92,7 +92,7 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
 }
 
 /// Whether terms are those of a dot product of two vectors.
-fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
+pub(super) fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
     std::iter::zip(a, b)
         .all(|(a, b)| terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a])))
 }

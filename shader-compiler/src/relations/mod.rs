@@ -7,7 +7,7 @@
 //! - a *limit*: bounds that hold at compile time, so that cheaper cases are selected;
 //! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that it depends on. The bounding
 //!   shader intersects them with those of the interval form, so bounds are never wider than without relations. The one exception is what
-//!   [`Monotone`] adds for results below the least normal number, 2⁻¹²⁶, which is less than that.
+//!   [`Monotone`] adds to outputs for results below the least normal number, 2⁻¹²⁶, which is less than that.
 //!
 //! # What both must keep
 //!

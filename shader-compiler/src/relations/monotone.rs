@@ -17,7 +17,8 @@
 //!   of t is cut to [t', t̄], t' some floats below t̄, or t̲. So F(t, t, u) is within the forms' ends for members with t ≥ t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least elasticity e of G in its first
 //!   argument, which has to be above 0: t' is such that this makes up for what is relative of the errors. What is absolute, by results below
 //!   the least normal number, is added. As [t', t̄] is within t's ends, the end is within that of v's form before that, and takes its
-//!   place at no cost. All of this needs ends of the operations between that are those of their forms, so they have no alternatives.
+//!   place at no cost, where v is an output or nothing is added; elsewhere what comes after v might make more of it, and the two are
+//!   intersected. All of this needs ends of the operations between that are those of their forms, so they have no alternatives.
 //!
 //! Moreover:
 //!
@@ -39,7 +40,8 @@ use crate::analysis::transfer::transfer;
 use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::builder::cost_of;
-use crate::ir::{Block, Def, Emit, Op, Stmt, Type, Value};
+use crate::ir::function::{ValueData, for_each_stmt};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
 use std::cell::Cell;
 
 /// More uses of a value than that are not looked at.
@@ -65,8 +67,9 @@ pub struct Monotone {
     sign: Sign,
     /// How the lower and the upper end are found.
     ends: [Option<End>; 2],
-    /// Whether no NaN is on the way, of which the ends of the interval form would have to tell.
-    clean: bool,
+    /// Whether moved ends take the place of those of the interval form: no NaN is on the way, of which those would have to tell, and
+    /// nothing comes after a shift that might make more of it.
+    replaces: bool,
 }
 
 /// An operation.
@@ -444,6 +447,7 @@ impl Search<'_> {
         let goes_against =
             |step: &Step| (0..self.sites.len()).any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value);
         let (floats, shift) = tie.margin(self.point, goes_against)?;
+        let is_last = path.last().is_some_and(|&value| is_last(self.point.function, value));
         let steps = self.steps(path, against, &[])?;
         let bounds = steps.last().expect("there are steps").bounds;
         let (sign, [low, high]) = (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
@@ -455,7 +459,7 @@ impl Search<'_> {
             cut: vec![],
             sign,
             ends: [Some(end(0)), Some(end(1))],
-            clean: self.is_clean(path),
+            replaces: self.is_clean(path) && (shift == 0.0 || is_last),
         })
     }
 
@@ -505,6 +509,20 @@ fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
     attempts.extend(known.iter().map(without));
     attempts.retain(|units| units.len() > 1);
     attempts
+}
+
+/// Whether nothing is made of a value, which is an output.
+fn is_last(function: &Function, value: Value) -> bool {
+    let is_operand = |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
+    let mut is_handed_on = false;
+    for_each_stmt(&function.body, &mut |stmt| {
+        is_handed_on |= match stmt {
+            Stmt::Op(_) => false,
+            Stmt::If(node) => [&node.then, &node.otherwise].iter().any(|arm| arm.yields.contains(&value)),
+            Stmt::Loop(node) => [&node.init, &node.head.yields, &node.body.yields].iter().any(|values| values.contains(&value)),
+        };
+    });
+    function.body.yields.contains(&value) && !is_handed_on && !function.values.iter().any(is_operand)
 }
 
 /// Whether both operands of an operation are one value.
@@ -714,7 +732,7 @@ impl<'a> Tie<'a> {
             cut: self.cut,
             sign,
             ends: self.ends,
-            clean: false,
+            replaces: false,
         })
     }
 }
@@ -754,7 +772,7 @@ impl Monotone {
 
     /// Whether an end is within that of the interval form already, but for what is below 1e-30.
     pub(super) fn is_within(&self, side: usize) -> bool {
-        self.clean && matches!(self.ends[side], Some(End { way: By::Moving { .. }, .. }))
+        self.replaces && matches!(self.ends[side], Some(End { way: By::Moving { .. }, .. }))
     }
 
     /// Ends with the source tied; infinite where there is none.

@@ -318,6 +318,7 @@ impl Search<'_> {
             }
             let is_plain = |step: &Step| step.value == value || related.alternatives[step.value.index()].is_empty();
             let moving = if tie.steps.iter().all(is_plain) { self.moving(&path, sites, &tie) } else { None };
+            let moving = moving.filter(|moved| moved.replaces || cost(&moved.steps) <= self.dearest);
             if moving.is_some() {
                 tie.steps.iter().filter(|step| step.value != value).for_each(|step| self.plain[step.value.index()].set(true));
             }
@@ -509,6 +510,11 @@ fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
     attempts.extend(known.iter().map(without));
     attempts.retain(|units| units.len() > 1);
     attempts
+}
+
+/// What operations cost, in basic ones.
+fn cost(steps: &[Step]) -> u32 {
+    steps.iter().map(|step| cost_of(step.op)).sum()
 }
 
 /// Whether nothing is made of a value, which is an output.
@@ -722,7 +728,7 @@ impl<'a> Tie<'a> {
 
     /// The value with all the uses at one end of the source, if that is what was looked at.
     fn widening(self, source: Value, dearest: u32) -> Option<Monotone> {
-        if self.steps.iter().map(|step| cost_of(step.op)).sum::<u32>() > dearest {
+        if cost(&self.steps) > dearest {
             return None;
         }
         let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);

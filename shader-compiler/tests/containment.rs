@@ -184,6 +184,25 @@ fn loops_that_are_given_up_hide_no_nan() {
 }
 
 #[test]
+fn tests_for_nan_do_not_hide_which_zeros_a_divisor_can_be() {
+    // That a ÷ b is tested to be finite leaves its quotient's sign of zero to be as without tests.
+    let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
+        %0 = div a, b
+        %1 = max %0, 0.0
+        %2 = div %0, %1
+        %3 = max %2, 0.0
+        %4 = div c, %3
+        return %4
+    }";
+    let point = parse(text).expect("the text is well formed");
+    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)), axis: None };
+    let subject = Subject::new("zeros".to_owned(), point, vec![input(1e-4, 1.0), input(-1.0, 1.0), input(1e-4, 1.0)]);
+    let tally = Checker::check(&subject, Target::Interpreter, LOOP_CAP, 0, 300, MEMBERS);
+    sound("zeros", &tally, |_| String::new());
+    assert!(tally.checks > 10_000);
+}
+
+#[test]
 fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
     // Of members that leave at once the result is ∞ − ∞, of others 1.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {

@@ -37,13 +37,27 @@ pub fn run(
     limits: Option<Vec<Bounds>>,
     valid_ranges: bool,
 ) -> Vec<Bounds> {
+    run_with(function, kinds, inputs, nan, limits, None, valid_ranges)
+}
+
+/// The same, where all values that can be −0 by `facts` can be, if they can be 0: forms go by that, and what comes of −0 as a divisor is
+/// to be known of.
+pub fn run_with(
+    function: &Function,
+    kinds: &[bool],
+    inputs: &[Bounds],
+    nan: Nan,
+    limits: Option<Vec<Bounds>>,
+    facts: Option<&[Bounds]>,
+    valid_ranges: bool,
+) -> Vec<Bounds> {
     let of = |data: &crate::ir::function::ValueData| match data.def {
         Def::Input(index) => inputs[index as usize],
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().map(of).collect();
-    let mut solver = Solver { function, kinds, nan, bounds, limits };
+    let mut solver = Solver { function, kinds, nan, bounds, limits, facts };
     solver.block(&function.body);
     if valid_ranges {
         valid_range::refine(&mut solver);
@@ -65,6 +79,8 @@ pub(super) struct Solver<'f> {
     pub(super) bounds: Vec<Bounds>,
     /// What the users of values demand of them, beside their bounds; `None` where nothing is demanded.
     pub(super) limits: Option<Vec<Bounds>>,
+    /// What says which values can be −0; `None` where nothing is said.
+    facts: Option<&'f [Bounds]>,
 }
 
 /// What defines a value of a loop.
@@ -131,10 +147,14 @@ impl<'f> Solver<'f> {
     }
 
     fn set(&mut self, value: Value, bounds: Bounds) {
-        let bounds = match &self.limits {
+        let mut bounds = match &self.limits {
             Some(limits) => bounds.meet(&limits[value.index()]),
             None => bounds,
         };
+        if let (Bounds::Float(floats), Some(Bounds::Float(fact))) = (&mut bounds, self.facts.map(|facts| &facts[value.index()]))
+        {
+            floats.negative_zero |= fact.negative_zero && floats.pieces.contains(0.0);
+        }
         self.bounds[value.index()] = bounds;
     }
 

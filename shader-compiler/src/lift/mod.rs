@@ -167,19 +167,22 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or not anything tests for it.
     let tested = if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
     let related = relations::run(&point, &kinds, &axes, options.relations, |limits| solve(&tested, Some(limits.to_vec())));
-    let untested = solve(&kinds, Some(related.limits.clone()));
+    let limits = (options.relations != Relations::NONE).then_some(&related.limits);
+    let untested = solve(&kinds, limits.cloned());
     let mut bounds = untested.clone();
     let (mut tests, mut telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
         let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
-        tests = reported::run(&point, &kinds, &solve(&testing, Some(related.limits.clone())));
+        tests = reported::run(&point, &kinds, &solve(&testing, limits.cloned()));
         let limit = |(related, tests): (&Bounds, &Tests)| match related {
             Bounds::Float(_) => related.meet(&tests.bounds()),
             _ => *related,
         };
-        bounds = solve(&testing, Some(std::iter::zip(&related.limits, &tests).map(limit).collect()));
+        let limits = std::iter::zip(&related.limits, &tests).map(limit).collect();
+        let facts = Some(&untested[..]);
+        bounds = solve::run_with(&point, &testing, &known, options.nan, Some(limits), facts, options.valid_ranges);
     }
     let facts = lower::Known {
         kinds: &kinds,

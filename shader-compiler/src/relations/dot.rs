@@ -209,44 +209,12 @@ pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: 
 
 #[cfg(test)]
 mod tests {
+    use super::super::materials::{around, axes, nearly_unit};
     use super::super::unit::find;
-    use super::super::{Axis, SLACK};
     use super::*;
     use crate::ir::op::Words;
     use crate::ir::random::Random;
     use crate::ir::text::parse;
-
-    /// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything between.
-    fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
-        loop {
-            let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
-            let mut part = || random.below(2_000_001) as f64 / 1e6 - 1.0;
-            let v = [part(), part(), part()];
-            let v = match close_to {
-                Some(center) => [0, 1, 2].map(|k| f64::from(center[k]) + scale * v[k]),
-                None => v,
-            };
-            let length = libm::sqrt(v.iter().map(|x| x * x).sum());
-            if length < 1e-3 {
-                continue;
-            }
-            let wanted = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
-            let v = v.map(|x| (x / length * wanted) as f32);
-            if (v.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() - 1.0).abs() <= SLACK {
-                return v;
-            }
-        }
-    }
-
-    /// A box around a vector: wide or narrow, or no wider than the vector, along each axis.
-    fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
-        v.map(|x| {
-            [-1.0, 1.0].map(|side| {
-                let far = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
-                x + side * far * (random.below(1000) as f32 / 1000.0)
-            })
-        })
-    }
 
     #[test]
     fn dot_products_are_within_the_ends_and_ends_are_tight() {
@@ -259,8 +227,7 @@ mod tests {
             return %4
         }";
         let function = parse(text).expect("the text is well formed");
-        let axis = |input: usize| Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false });
-        let units = find(&function, &(0..6).map(axis).collect::<Vec<_>>());
+        let units = find(&function, &axes(2));
         let sum = function.body.yields[0];
         let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors").0;
         let input =

@@ -11,7 +11,7 @@ use crate::integrator::{Counts, Integrator};
 use crate::scene::Scene;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -59,6 +59,15 @@ pub struct Effort {
     pub wall: Duration,
     /// CPU time of the process during rendering, over all threads.
     pub cpu: Duration,
+}
+
+impl AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
+        self.counts += other.counts;
+        self.camera_samples += other.camera_samples;
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+    }
 }
 
 /// Jobs of one tile: which samples to take, pass by pass. Single ones first, so that an early stop leaves a whole picture, then
@@ -158,6 +167,11 @@ impl<'a> Work<'a> {
         self.jobs
     }
 
+    /// Whether the jobs that are done go beyond `samples` samples for each pixel, to which [`Pause::samples`] could go.
+    pub fn is_beyond(&self, samples: u32) -> bool {
+        self.jobs > pass_after(samples).saturating_mul(self.film.tiles().len())
+    }
+
     /// What it took so far.
     pub fn effort(&self) -> Effort {
         self.effort
@@ -244,6 +258,11 @@ impl<'a> Work<'a> {
         self.effort.wall += start.elapsed();
         self.effort.cpu += cpu_time() - cpu_start;
         reason
+    }
+
+    /// The sums, for good.
+    pub fn into_film(self) -> Film {
+        self.film
     }
 
     /// What there is.

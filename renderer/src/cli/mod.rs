@@ -7,8 +7,10 @@ mod bounds;
 mod console;
 mod interrupt;
 mod layers;
+mod merge;
 mod numbers;
 mod output;
+mod part;
 mod render;
 mod shader;
 mod stats;
@@ -124,6 +126,8 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Put parts of a picture together: ranges of samples, crops
+    Merge(merge::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
@@ -137,6 +141,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Shader(command) => shader::run(&command),
     };

@@ -108,7 +108,7 @@ pub struct Pause {
     /// Once each pixel has so many samples (or a few more, where that is not the end of a pass); exact, so that what is decided then
     /// does not depend on time.
     pub samples: Option<u32>,
-    /// At about this time, when all threads have finished their jobs.
+    /// At about this time, when all threads have finished their jobs; not before one is done.
     pub time: Option<Instant>,
 }
 
@@ -213,7 +213,8 @@ impl<'a> Work<'a> {
             match () {
                 _ if self.options.stop.load(Ordering::Relaxed) => Some(Halt::Stopped),
                 _ if job >= tiles.len() && self.options.time_limit.is_some_and(late) => Some(Halt::TimeLimit),
-                _ if pause.time.is_some_and(|time| Instant::now() >= time) => Some(Halt::Paused),
+                // However short the time, something gets done.
+                _ if job > self.jobs && pause.time.is_some_and(|time| Instant::now() >= time) => Some(Halt::Paused),
                 () => None,
             }
         };

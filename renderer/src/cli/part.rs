@@ -115,7 +115,7 @@ impl Part {
 
     /// Reads the sums from the file, and adds them to a film that has room for them.
     pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), Error> {
-        let file = read_exr(path).map_err(|cause| damaged(path, &cause.to_string()))?;
+        let file = read_exr(path).map_err(|cause| Error::Data { message: cause.to_string(), help: AGAIN.into() })?;
         if Part::of(path, &file)?.header != self.header {
             return Err(damaged(path, "it changed while it was read"));
         }
@@ -175,8 +175,11 @@ fn said(value: &Attribute) -> String {
     }
 }
 
+/// What helps where a file is not as it was written.
+const AGAIN: &str = "render it again";
+
 fn damaged(path: &Path, what: &str) -> Error {
-    Error::Data { message: format!("{}: is damaged ({what})", path.display()), help: "render it again".into() }
+    Error::Data { message: format!("{}: is damaged ({what})", path.display()), help: AGAIN.into() }
 }
 
 /// A part as a picture that carries its sums: `picture` is what `film` shows.
@@ -197,4 +200,33 @@ fn with_sums(mut exr: ExrPicture, header: &Header, film: &Film) -> ExrPicture {
     let text = serde_json::to_string(header).expect("numbers make JSON");
     exr.attributes.push((HEADER.into(), Attribute::Text(text)));
     exr
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound::film::Window;
+
+    #[test]
+    fn differences_are_told_the_weightiest_first() {
+        let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
+        let (whole, options) = (Block::new(window, 0..4).unwrap(), FilmOptions::default());
+        let header = Header::new(whole, Coverage::default(), &Film::new(window, options), 0, Effort::default());
+        let settings = |version: &str, hash: &str, seed: &str| -> Attributes {
+            let pairs = [("version", version), ("sceneHash", hash), ("seed", seed), ("scene", seed), ("noise", seed)];
+            pairs.map(|(name, value)| (format!("lightbound/{name}"), Attribute::text(value))).into()
+        };
+        let mine = settings("1", "a", "7").into_iter().filter(is_setting).collect();
+        let part = Part { resolution: [2, 2], settings: mine, scene: None, window, header };
+        let differs = |resolution, version: &str, hash: &str, seed: &str, moments| {
+            let film = FilmOptions { moments, ..options };
+            part.differs(resolution, &settings(version, hash, seed), film, "b.exr").unwrap_or_default()
+        };
+        assert_eq!(differs([2, 2], "1", "a", "7", false), "");
+        assert_eq!(differs([2, 2], "2", "b", "8", true), "it is of version 1 of lightbound, b.exr of version 2");
+        assert!(differs([2, 3], "1", "b", "8", true).starts_with("its scene is not that of b.exr"));
+        assert_eq!(differs([2, 3], "1", "a", "8", true), "its image has 2 × 2 pixels, that of b.exr 2 × 3");
+        assert_eq!(differs([2, 2], "1", "a", "8", true), "its seed is 7, that of b.exr 8");
+        assert_eq!(differs([2, 2], "1", "a", "7", true), "b.exr keeps squares for the variance, it does not");
+    }
 }

@@ -22,8 +22,9 @@ pub struct WorkArgs {
     ///
     /// The error is the square root of relMSE (see `lightbound compare`), estimated from the samples: the mean over pixels and channels
     /// of the variance of the mean over (mean² + 0.01). It is looked at when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 …
-    /// samples, so that the same options give the same picture; --spp is the most that are taken. Light that no
-    /// sample has met yet cannot be in it. It is conservative for Sobol' points, and to stop by what was seen biases the picture slightly, towards pictures that look smooth early.
+    /// samples, so that the same options give the same picture; --spp is the most that are taken. Light that no sample has met yet
+    /// cannot be in it. It is conservative for Sobol' points, and to stop by what was seen biases the picture slightly, towards
+    /// pictures that look smooth early.
     #[arg(long, value_name = "X", value_parser = threshold, conflicts_with = "sample_range")]
     pub noise_threshold: Option<f64>,
 

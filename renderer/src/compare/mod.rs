@@ -10,6 +10,8 @@ pub mod errors;
 pub mod flip;
 mod layer;
 mod metric;
+#[cfg(test)]
+mod pattern;
 mod planes;
 pub mod ssim;
 

@@ -4,6 +4,7 @@
 //! left to data. Exit codes are those of [`Exit`].
 
 mod bounds;
+mod compare;
 mod console;
 mod interrupt;
 mod layers;
@@ -127,6 +128,8 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Tell how far a picture is from a reference, and fail beyond limits
+    Compare(compare::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
@@ -140,6 +143,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Shader(command) => shader::run(&command),
     };

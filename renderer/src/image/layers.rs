@@ -168,7 +168,7 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
         let parts = file.layer_data.iter();
         parts
             .enumerate()
-            .find(|(_, part)| names.iter().all(|n| part.channel_data.list.iter().any(|c| c.name.eq(*n))))
+            .find(|(_, part)| names.iter().all(|n| part.channel_data.list.iter().any(|c| c.name.eq(n))))
             .map(|(i, _)| i)
     };
     let rgb = has(&["R", "G", "B"]);

@@ -206,6 +206,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     };
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let displayed = a.is_display_referred && b.is_display_referred;
+    let mixed = a.is_display_referred != b.is_display_referred;
+    let remark = mixed.then(|| {
+        format!("only {} is of a display: 8 bits in sRGB, nothing above 1", if a.is_display_referred { "A" } else { "B" })
+    });
     let names =
         args.layers.as_ref().map(|names| names.split(',').filter(|n| !n.is_empty()).map(String::from).collect::<Vec<_>>());
     let pairs = pair::pair(a, b, names.as_deref(), args.crop)?;
@@ -213,7 +217,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     request.check(&pairs)?;
     let working =
         (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
-    let judged = Judged::of(pairs, &request);
+    let mut judged = Judged::of(pairs, &request);
+    judged.remarks.extend(remark);
     if let Some(working) = working {
         working.finish_and_clear();
     }

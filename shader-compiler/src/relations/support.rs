@@ -10,8 +10,9 @@
 //! z' begins with 0, and what is computed from intervals contains what is computed from their members, whatever these are of, among them
 //! a vector with z = 0, for which results are 0, too.
 //!
-//! That is so unless something is said of ends that is true of unit vectors alone, since there may be none with z ≥ 0 in the box. Ends that come
-//! of it may cross each other, and nothing is known of what is made of them. Then 0 is joined to the ends of results where z̲ < 0.
+//! That is so unless something is said of ends of what depends on z that is true of unit vectors alone, since there may be none with z ≥ 0 in
+//! the box. Ends that come of it may cross each other, and nothing is known of what is made of them. Then 0 is joined to the ends of results
+//! where z̲ < 0.
 //!
 //! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing; where NaN propagates, no result may be NaN,
 //! as far as is known at compile time without this relation.

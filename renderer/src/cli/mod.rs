@@ -4,6 +4,7 @@
 //! left to data. Exit codes are those of [`Exit`].
 
 mod bounds;
+mod compare;
 mod console;
 mod interrupt;
 mod layers;
@@ -29,6 +30,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All done (a time limit that was reached counts as done).
     Done = 0,
+    /// All done, and what was compared does not match.
+    Failed = 1,
     /// The input or the options are wrong.
     Input = 2,
     /// The results could not be written where they belong.
@@ -111,6 +114,7 @@ impl Error {
     after_help = "\
 Exit codes:
     0  done
+    1  a comparison failed
     2  the input or the options are wrong, or there are warnings under --strict
     3  a result could not be written
   130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",
@@ -128,6 +132,8 @@ enum Command {
     Render(render::Args),
     /// Put parts of a picture together: ranges of samples, crops
     Merge(merge::Args),
+    /// Tell how far a picture is from a reference, and fail beyond limits
+    Compare(compare::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
@@ -142,6 +148,7 @@ pub fn run() -> ExitCode {
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Shader(command) => shader::run(&command),
     };

@@ -2,6 +2,7 @@
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
 use super::{Film, Window};
+use crate::compare::errors::EPSILON;
 
 /// Depth where no surface was seen, the value that compositors expect.
 pub const NO_DEPTH: f32 = 1e10;
@@ -60,11 +61,11 @@ pub struct Picture {
 }
 
 /// The square root of the relMSE that a picture is estimated to have: of the mean over pixels and channels of
-/// variance / (mean² + 0.01). Infinite where a variance is, or none is known.
+/// variance / (mean² + 0.01), as [`crate::compare`] defines it. Infinite where a variance is, or none is known.
 pub fn relative_noise(picture: &Picture) -> f64 {
     let Some(variance) = &picture.variance else { return f64::INFINITY };
     let values = picture.radiance.as_flattened().iter().zip(variance.as_flattened());
-    let term = |(&mean, &variance): (&f32, &f32)| f64::from(variance) / (f64::from(mean) * f64::from(mean) + 0.01);
+    let term = |(&mean, &variance): (&f32, &f32)| f64::from(variance) / (f64::from(mean) * f64::from(mean) + EPSILON);
     (values.map(term).sum::<f64>() / (3 * variance.len()) as f64).sqrt()
 }
 

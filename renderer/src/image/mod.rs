@@ -5,11 +5,13 @@
 //! renderer makes is written by [`mod@write`].
 
 mod encoding;
+pub mod layers;
 pub mod read;
 mod read_exr;
 pub mod write;
 
 use crate::math::Vec3;
+pub(crate) use encoding::srgb;
 pub use encoding::{Encoding, EncodingError};
 pub use read_exr::{read_exr, read_exr_header};
 use std::path::{Path, PathBuf};

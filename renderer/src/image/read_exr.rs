@@ -1,8 +1,8 @@
 //! EXR files as [`write_exr`](super::write::write_exr) makes them, read back whole: all channels, windows and attributes.
 
 use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
-use super::{ImageError, Problem, read::check_exr};
-use exr::prelude::{AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, ReadChannels, ReadLayers, Vec2};
+use super::{ImageError, Problem, read::exr_file};
+use exr::prelude::{AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, Vec2};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
@@ -59,9 +59,7 @@ fn picture(size: Vec2<usize>, layer: &LayerAttributes, image: &ImageAttributes) 
 }
 
 fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
-    check_exr(data)?;
-    let reader = exr::image::read::read().no_deep_data().largest_resolution_level().all_channels().all_layers();
-    let file = reader.all_attributes().from_buffered(Cursor::new(data)).map_err(|e| damaged(e.to_string()))?;
+    let file = exr_file(data)?;
     let [layer] = &file.layer_data[..] else {
         return Err(damaged(format!("{} layers in place of one", file.layer_data.len())));
     };

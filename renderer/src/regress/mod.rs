@@ -1,0 +1,3 @@
+//! Regression tests: scenes whose pictures are held against references, listed in a suite.
+
+pub mod outcome;

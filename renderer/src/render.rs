@@ -3,7 +3,7 @@
 //! The work is a list of jobs, each a tile and a range of sample numbers, ordered so that the whole picture gains samples evenly.
 //! Threads take the next job when they are free; sums are exact ([`crate::film`]), so who does what leaves no trace.
 
-use crate::film::{Film, Picture};
+use crate::film::{Film, FilmOptions, Picture};
 use crate::integrator::{Counts, Integrator};
 use crate::scene::Scene;
 use rustix::time::{ClockId, clock_gettime};
@@ -21,8 +21,8 @@ pub struct RenderOptions<'a> {
     pub threads: usize,
     /// Stops taking new jobs after this long, but not before every pixel has a sample.
     pub time_limit: Option<Duration>,
-    /// Whether to record features for denoisers.
-    pub features: bool,
+    /// What to record besides the radiance.
+    pub film: FilmOptions,
     /// Stops taking new jobs once set.
     pub stop: &'a AtomicBool,
     /// Told the number of camera samples of each finished job.
@@ -63,7 +63,7 @@ fn cpu_time() -> Duration {
 
 /// Renders the scene's film window.
 pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOptions) -> Rendering {
-    let film = Film::new(scene.film.window, options.features);
+    let film = Film::new(scene.film.window, options.film);
     let tiles = film.tiles();
     let next = AtomicUsize::new(0);
     let totals = Mutex::new((Counts::default(), 0u64));

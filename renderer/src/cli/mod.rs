@@ -27,6 +27,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All done (a time limit that was reached counts as done).
     Done = 0,
+    /// All done, and what was compared does not match.
+    Failed = 1,
     /// The input or the options are wrong.
     Input = 2,
     /// The results could not be written where they belong.
@@ -109,6 +111,7 @@ impl Error {
     after_help = "\
 Exit codes:
     0  done
+    1  a comparison failed
     2  the input or the options are wrong, or there are warnings under --strict
     3  a result could not be written
   130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",

@@ -9,6 +9,7 @@ pub mod read;
 pub mod write;
 
 use crate::math::Vec3;
+pub(crate) use encoding::srgb;
 pub use encoding::{Encoding, EncodingError};
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,14 @@
 //! only the conversion of each sample rounds, and that depends on the sample alone. A sample belongs to one pixel (filter
 //! importance sampling, see [`crate::filter`]), so tiles share nothing.
 
+mod columns;
+mod coverage;
 mod fixed;
 mod picture;
 mod sums;
 
+pub use columns::{Column, column_names};
+pub use coverage::{Block, Coverage};
 pub use picture::{FeatureImages, NO_DEPTH, Picture};
 pub use sums::{Features, Sums};
 
@@ -38,6 +42,24 @@ impl Window {
     /// Rows.
     pub fn height(&self) -> u32 {
         self.y1 - self.y0
+    }
+
+    /// The place of a pixel of the window among all of it, row by row.
+    pub fn index(&self, x: u32, y: u32) -> usize {
+        (y - self.y0) as usize * self.width() as usize + (x - self.x0) as usize
+    }
+
+    /// The pixels that both have; `None` where there are none.
+    pub fn intersection(self, other: Window) -> Option<Window> {
+        let (x0, y0) = (self.x0.max(other.x0), self.y0.max(other.y0));
+        let (x1, y1) = (self.x1.min(other.x1), self.y1.min(other.y1));
+        (x0 < x1 && y0 < y1).then_some(Window { x0, y0, x1, y1 })
+    }
+
+    /// The smallest window that holds both.
+    pub fn hull(self, other: Window) -> Window {
+        let (x0, y0) = (self.x0.min(other.x0), self.y0.min(other.y0));
+        Window { x0, y0, x1: self.x1.max(other.x1), y1: self.y1.max(other.y1) }
     }
 
     /// All pixels, row by row.
@@ -86,6 +108,8 @@ pub struct Film {
     window: Window,
     options: FilmOptions,
     tiles: Vec<Tile>,
+    /// Odd samples of parts that were added.
+    invalid: u64,
 }
 
 impl Film {
@@ -97,10 +121,20 @@ impl Film {
             .map(|(x0, y0)| Window { x0, y0, x1: (x0 + TILE).min(window.x1), y1: (y0 + TILE).min(window.y1) })
             .map(|window| Tile { window, options, sums: Mutex::new(Sums::new(window, options)) })
             .collect();
-        Film { window, options, tiles }
+        Film { window, options, tiles, invalid: 0 }
     }
 
-    /// The tiles.
+    /// The pixels, within the whole image.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// What is kept of samples.
+    pub fn options(&self) -> FilmOptions {
+        self.options
+    }
+
+    /// The tiles, row by row.
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
@@ -119,7 +153,7 @@ mod tests {
         let render = |order: &mut dyn Iterator<Item = usize>| {
             let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, EVERYTHING);
             for i in order {
-                film.tiles()[0].lock().add_radiance(3, 5, Vec3::splat(samples[i]));
+                film.tiles()[0].lock().add_radiance(3, 5, 0, Vec3::splat(samples[i]));
             }
             let picture = film.picture();
             [picture.radiance[0], picture.variance.unwrap()[0]].map(|v| v.map(f32::to_bits))
@@ -132,9 +166,9 @@ mod tests {
     fn odd_samples_are_counted_not_spread() {
         let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
         let mut tile = film.tiles()[0].lock();
-        tile.add_radiance(0, 0, Vec3::new(f32::NAN, 1.0, 1.0));
-        tile.add_radiance(0, 0, Vec3::splat(f32::MAX));
-        tile.add_radiance(0, 0, Vec3::ONE);
+        tile.add_radiance(0, 0, 0, Vec3::new(f32::NAN, 1.0, 1.0));
+        tile.add_radiance(0, 0, 0, Vec3::splat(f32::MAX));
+        tile.add_radiance(0, 0, 0, Vec3::ONE);
         drop(tile);
         let picture = film.picture();
         assert_eq!((picture.invalid_samples, picture.max_samples), (2, 3));
@@ -148,7 +182,7 @@ mod tests {
         let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
         let mut tile = film.tiles()[0].lock();
         for radiance in [Vec3::NAN, Vec3::new(2.0, 4.0, -6.0)] {
-            tile.add_radiance(0, 0, radiance);
+            tile.add_radiance(0, 0, 0, radiance);
         }
         drop(tile);
         // Means 1, 2 and −3, half of the difference squared.
@@ -162,7 +196,7 @@ mod tests {
         for tile in film.tiles() {
             let mut sums = tile.lock();
             for (x, y) in tile.window().pixels() {
-                sums.add_radiance(x, y, Vec3::splat(x as f32));
+                sums.add_radiance(x, y, 0, Vec3::splat(x as f32));
             }
         }
         let picture = film.picture();

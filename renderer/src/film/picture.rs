@@ -1,7 +1,6 @@
 //! Pictures: the means of what a film has summed up.
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
-use super::sums::FEATURE_SAMPLES;
 use super::{Film, Window};
 
 /// Depth where no surface was seen, the value that compositors expect.
@@ -72,13 +71,13 @@ impl Film {
             features: self.options.features.then(|| FeatureImages::empty(n)),
             min_samples: u32::MAX,
             max_samples: 0,
-            invalid_samples: 0,
+            invalid_samples: self.invalid,
         };
         for tile in &self.tiles {
             let tile = tile.lock();
             picture.invalid_samples += tile.invalid;
             for (i, (x, y)) in tile.window.pixels().enumerate() {
-                let at = ((y - window.y0) * window.width() + (x - window.x0)) as usize;
+                let at = window.index(x, y);
                 let pixel = &tile.radiance[i];
                 picture.min_samples = picture.min_samples.min(pixel.samples);
                 picture.max_samples = picture.max_samples.max(pixel.samples);
@@ -87,9 +86,8 @@ impl Film {
                     out[at] = [0, 1, 2].map(|c| variance_of_mean(pixel.sum[c], squares[c], pixel.samples));
                 }
                 if let (Some(out), Some(f)) = (&mut picture.features, tile.features.get(i)) {
-                    let samples = pixel.samples.min(FEATURE_SAMPLES);
-                    out.albedo[at] = f.albedo.map(|s| mean(s.into(), FEATURE_BITS, samples));
-                    out.normal[at] = f.normal.map(|s| mean(s.into(), FEATURE_BITS, samples));
+                    out.albedo[at] = f.albedo.map(|s| mean(s.into(), FEATURE_BITS, f.samples));
+                    out.normal[at] = f.normal.map(|s| mean(s.into(), FEATURE_BITS, f.samples));
                     if f.hits > 0 {
                         out.position[at] = f.position.map(|s| mean(s.into(), FEATURE_BITS, f.hits));
                         out.depth[at] = mean(f.depth.into(), FEATURE_BITS, f.hits);

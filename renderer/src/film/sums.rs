@@ -36,11 +36,20 @@ pub(super) struct FeatureSum {
     pub normal: [i64; 3],
     pub position: [i64; 3],
     pub depth: i64,
-    /// Samples that hit anything.
+    /// Samples that count here, whether they hit anything or not.
+    pub samples: u32,
+    /// Those that did.
     pub hits: u32,
     /// Ids seen by the pixel's first sample; 0 where it saw nothing.
     pub material: u32,
     pub object: u32,
+}
+
+impl FeatureSum {
+    /// Albedo, normal and position.
+    pub fn vectors(&self) -> [[i64; 3]; 3] {
+        [self.albedo, self.normal, self.position]
+    }
 }
 
 /// The sums of one tile's pixels.
@@ -68,15 +77,14 @@ impl Sums {
         }
     }
 
-    fn index(&self, x: u32, y: u32) -> usize {
-        ((y - self.window.y0) * self.window.width() + (x - self.window.x0)) as usize
-    }
-
-    /// Adds one sample of pixel (x, y): radiance times filter weight, W·sr⁻¹·m⁻².
-    pub fn add_radiance(&mut self, x: u32, y: u32, radiance: Vec3) {
-        let i = self.index(x, y);
+    /// Adds sample number `sample` of pixel (x, y): radiance times filter weight, W·sr⁻¹·m⁻².
+    pub fn add_radiance(&mut self, x: u32, y: u32, sample: u32, radiance: Vec3) {
+        let i = self.window.index(x, y);
         let pixel = &mut self.radiance[i];
         pixel.samples += 1;
+        if let Some(features) = self.features.get_mut(i).filter(|_| sample < FEATURE_SAMPLES) {
+            features.samples += 1;
+        }
         if !radiance.is_finite() {
             self.invalid += 1;
             return;
@@ -101,7 +109,7 @@ impl Sums {
         if sample >= FEATURE_SAMPLES {
             return;
         }
-        let i = self.index(x, y);
+        let i = self.window.index(x, y);
         let f = &mut self.features[i];
         let add = |sum: &mut i64, x: f32| {
             let x = if x.is_nan() { 0.0 } else { x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT) };

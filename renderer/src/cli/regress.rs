@@ -274,7 +274,11 @@ fn renew(args: &Args, suite: &Suite) -> Result<Exit, Error> {
             }
             Err(UpdateError::Broken(broken)) => {
                 exit = Exit::Input;
-                { let text = format!("BROKEN  {}\n        {}\n        help: {}", case.name, broken.message, broken.help); progress.bar().suspend(|| console::print(&text)); continue }
+                {
+                    let text = format!("BROKEN  {}\n        {}\n        help: {}", case.name, broken.message, broken.help);
+                    progress.bar().suspend(|| console::print(&text));
+                    continue;
+                }
             }
         };
         progress.bar().suspend(|| console.say(&text));

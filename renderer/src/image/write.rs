@@ -113,10 +113,20 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
 pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposure: f32) -> Result<(), ImageError> {
     assert_eq!(rgb.len(), width as usize * height as usize);
     let gain = libm::exp2f(exposure);
-    let codes: Vec<u8> = rgb.as_flattened().iter().map(|&x| srgb_code(x * gain)).collect();
+    let codes: Vec<[u8; 3]> = rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect();
+    write_png_codes(path, width, height, &codes)
+}
+
+/// Writes a PNG of sRGB codes, row by row from the top.
+///
+/// # Panics
+/// If `codes` is not `width * height` long.
+pub fn write_png_codes(path: &Path, width: u32, height: u32, codes: &[[u8; 3]]) -> Result<(), ImageError> {
+    assert_eq!(codes.len(), width as usize * height as usize);
     let mut bytes = Vec::new();
     let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-    let encoded = image::ImageEncoder::write_image(encoder, &codes, width, height, image::ExtendedColorType::Rgb8);
+    let encoded =
+        image::ImageEncoder::write_image(encoder, codes.as_flattened(), width, height, image::ExtendedColorType::Rgb8);
     encoded.map_err(|e| Problem::Unwritable { format: "PNG", message: e.to_string() }.of(path))?;
     save(path, &bytes)
 }

@@ -1,97 +1,60 @@
 //! Keys of cases: equal as long as the picture of a case must be.
 //!
-//! A key is a hash of all that a picture depends on: the program, the case, and the scene's files. Which files a scene has is told
-//! by its text: every quoted string that is the path of a file counts, so that nothing needs to be loaded. Keys are compared on one
-//! machine, within hours; they need to withstand no attack.
+//! A key is a hash of all that a picture depends on: the program, the case as the suite has it, and the files of its scene.
 
 use super::suite::Case;
-use crate::scene::file::read_bytes;
-use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use crate::scene::inputs::Inputs;
 
 /// Makes keys for one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
-    program: u64,
+    program: [u8; 32],
 }
 
 impl Keys {
     /// For the program that runs. Where it cannot be read, its version has to do.
     pub fn of_this_program() -> Keys {
-        let mut hasher = DefaultHasher::new();
-        env!("CARGO_PKG_VERSION").hash(&mut hasher);
-        std::env::current_exe().and_then(std::fs::read).unwrap_or_default().hash(&mut hasher);
-        Keys { program: hasher.finish() }
+        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_else(|_| env!("CARGO_PKG_VERSION").into());
+        Keys { program: blake3::hash(&program).into() }
     }
 
-    /// The key of a case that is rendered with `seed`, if that is not the case's own.
-    pub fn of(&self, case: &Case, seed: Option<u32>) -> String {
-        let mut hasher = DefaultHasher::new();
-        (self.program, format!("{case:?}"), seed).hash(&mut hasher);
-        let folder = case.scene.parent().unwrap_or(Path::new(""));
-        let (mut open, mut seen) = (vec![case.scene.clone()], BTreeSet::new());
-        while let Some(path) = open.pop() {
-            if !seen.insert(path.clone()) {
-                continue;
-            }
-            let bytes = read_bytes(&path).unwrap_or_default();
-            (&path, &bytes).hash(&mut hasher);
-            if is_scene(&path) {
-                open.extend(quoted(&bytes).map(|name| folder.join(name)).filter(|path| path.is_file()));
-            }
-        }
-        format!("{:016x}", hasher.finish())
+    /// The key of a case that is rendered with `seed`, if that is not the case's own, of a scene read from `inputs`.
+    pub fn of(&self, case: &Case, seed: Option<u32>, inputs: &Inputs) -> String {
+        let mut hasher = blake3::Hasher::new_keyed(&self.program);
+        hasher.update(inputs.hash().as_bytes());
+        hasher.update(format!("{case:?} {seed:?}").as_bytes());
+        hasher.finalize().to_string()
     }
-}
-
-/// Whether a file is text that may name others.
-fn is_scene(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    name.ends_with(".pbrt") || name.ends_with(".pbrt.gz")
-}
-
-/// All that stands between quotes, whether the text is well-formed or not: a quote may open or close.
-fn quoted(bytes: &[u8]) -> impl Iterator<Item = PathBuf> {
-    bytes
-        .split(|&b| b == b'"')
-        .skip(1)
-        .filter_map(|s| std::str::from_utf8(s).ok())
-        .filter(|s| s.len() < 1024)
-        .map(PathBuf::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::suite::Suite;
     use super::*;
-    use std::fs;
+    use std::path::Path;
 
     #[test]
     fn keys_change_with_whatever_the_picture_depends_on() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("suite.toml", "[[case]]\nname = \"a\"\nscene = \"a.pbrt\"\n");
-        write("a.pbrt", "# 3\" of snow\nInclude \"b.pbrt\"\n");
-        write("b.pbrt", "Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"t.png\"\n");
-        write("t.png", "first");
-        write("other.png", "first");
-        let suite = Suite::read(&folder.path().join("suite.toml")).unwrap();
-        let case = &suite.cases[0];
+        let path = folder.path().join("suite.toml");
+        std::fs::write(&path, "[[case]]\nname = \"a\"\nscene = \"suite.toml\"\n").unwrap();
+        let case = &Suite::read(&path).unwrap().cases[0];
         let keys = Keys::of_this_program();
-        let first = keys.of(case, None);
-        assert_eq!(keys.of(case, None), first);
-        write("other.png", "second");
-        assert_eq!(keys.of(case, None), first);
-        assert_ne!(keys.of(case, Some(1)), first);
-        assert_ne!(Keys { program: !keys.program }.of(case, None), first);
-        let mut more = case.clone();
-        more.settings.spp = Some(9);
-        assert_ne!(keys.of(&more, None), first);
-        write("t.png", "second");
-        let second = keys.of(case, None);
-        assert_ne!(second, first);
-        write("b.pbrt", "Texture \"t\" \"float\" \"imagemap\" \"string filename\" \"t.png\"\n");
-        assert_ne!(keys.of(case, None), second);
+        let inputs = |text: &str| {
+            let mut inputs = Inputs::new(Path::new(""));
+            inputs.add_main(text.as_bytes());
+            inputs
+        };
+        let key = keys.of(case, None, &inputs("one"));
+        assert_eq!(Keys::of_this_program().of(case, None, &inputs("one")), key);
+        let mut other = case.clone();
+        other.settings.spp = Some(9);
+        let others = [
+            keys.of(case, None, &inputs("two")),
+            keys.of(case, Some(1), &inputs("one")),
+            keys.of(&other, None, &inputs("one")),
+            Keys { program: [0; 32] }.of(case, None, &inputs("one")),
+        ];
+        assert!(!others.contains(&key));
     }
 }

@@ -13,3 +13,6 @@ pub mod state;
 pub mod statistics;
 pub mod suite;
 pub mod update;
+
+#[cfg(test)]
+mod fault_tests;

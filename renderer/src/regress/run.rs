@@ -7,10 +7,10 @@ use super::suite::{Case, Kind};
 use crate::compare::{Metric, Planes, compare, flip};
 use crate::film::FilmOptions;
 use crate::image::write::Attribute;
-use crate::integrator::PathTracer;
+use crate::integrator::{Integrator, PathTracer};
 use crate::render::{RenderOptions, render};
 use crate::scene::Scene;
-use crate::scene::build::{Overrides, load_source};
+use crate::scene::build::{Loaded, Overrides, load_source};
 use crate::scene::diagnostics::{Diagnostics, SceneError, Source, Warning};
 use lightbound_shader::Target;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl From<SceneError> for Broken {
 }
 
 /// The scene of a case, with its settings; `source` is that of the case's file, or stands for it. A `seed` goes before the case's.
-pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Scene, Vec<Warning>), Broken> {
+pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Loaded, Vec<Warning>), Broken> {
     let settings = &case.settings;
     let overrides = Overrides {
         accel: settings.accel,
@@ -70,14 +70,14 @@ pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Sce
         crop: None,
     };
     let mut diagnostics = Diagnostics::new(false);
-    let mut scene = load_source(source, &[], &overrides, &mut diagnostics)?.scene;
+    let mut loaded = load_source(source, &[], &overrides, &mut diagnostics)?;
     if let Some(kind) = settings.sampler {
-        scene.sampling.kind = kind;
+        loaded.scene.sampling.kind = kind;
     }
     if let Some(depth) = settings.depth {
-        scene.integrator.max_depth = depth;
+        loaded.scene.integrator.max_depth = depth;
     }
-    Ok((scene, diagnostics.warnings().to_vec()))
+    Ok((loaded, diagnostics.warnings().to_vec()))
 }
 
 /// Renders a scene; `None` if it was stopped.
@@ -85,8 +85,8 @@ pub fn draw(scene: &Scene, work: Work) -> Option<Rendered> {
     draw_by(scene, &PathTracer { max_depth: scene.integrator.max_depth }, work)
 }
 
-/// The same by any path tracer.
-pub(super) fn draw_by(scene: &Scene, integrator: &PathTracer, work: Work) -> Option<Rendered> {
+/// The same by any integrator.
+pub(super) fn draw_by(scene: &Scene, integrator: &dyn Integrator, work: Work) -> Option<Rendered> {
     let window = scene.film.window;
     let all = f64::from(window.width()) * f64::from(window.height()) * f64::from(scene.sampling.spp);
     let done = std::sync::atomic::AtomicU64::new(0);

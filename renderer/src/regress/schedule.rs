@@ -1,6 +1,7 @@
 //! Runs the cases of a suite, several at a time.
 
 use super::key::Keys;
+use super::measurement::Measurement;
 use super::outcome::Outcome;
 use super::run::{self, Broken, Rendered, Work};
 use super::state::State;
@@ -74,53 +75,53 @@ impl Schedule<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        // Before rendering, since it may be missing.
-        let reference = match run::reference(case) {
-            Ok(reference) => reference,
-            Err(broken) => return Some((self.broken(case, broken), false)),
-        };
-        let seed = self.seed.filter(|_| case.kind == Kind::Statistical);
-        let key = keys.of(case, seed);
-        let left = self.state.and_then(|state| state.rendered(&case.name, &key));
-        let kept = left.is_some();
-        let rendered = match left {
-            Some(rendered) => {
-                (self.progress)(1.0);
-                rendered
-            }
-            None => match self.render(case, seed) {
-                Ok(rendered) => rendered?,
-                Err(broken) => return Some((self.broken(case, broken), false)),
-            },
-        };
-        if let Some(state) = self.state.filter(|_| !kept)
-            && let Err(error) = state.keep(&case.name, key, &rendered)
-        {
-            (self.event)(Event::NotKept(error.to_string()));
-        }
-        let last_time = self.state.and_then(|state| state.last_time(&case.name));
-        Some((Outcome { last_time, ..run::judge(case, &rendered, &reference, self.pictures) }, kept))
-    }
-
-    fn broken(&self, case: &Case, broken: Broken) -> Outcome {
-        (self.progress)(1.0);
-        run::broken(case, broken)
-    }
-
-    fn render(&self, case: &Case, seed: Option<u32>) -> Result<Option<Rendered>, Broken> {
-        let (scene, warnings) = run::load(case, &Source::file(&case.scene), seed)?;
-        for warning in &warnings {
-            (self.event)(Event::Warning(case, warning));
-        }
         let told = Mutex::new(0.0);
         let progress = |share: f64| {
             let mut told = told.lock().expect("no thread panics here");
             (self.progress)(share - *told);
             *told = share;
         };
-        let threads = (self.threads / self.jobs).max(1);
-        Ok(run::draw(&scene, Work { threads, stop: self.stop, progress: &progress }))
+        let result = self.picture(case, keys, &progress);
+        if !matches!(result, Ok(None)) {
+            progress(1.0);
+        }
+        match result {
+            Ok(None) => None,
+            Ok(Some(Taken { reference, rendered, kept })) => {
+                let last_time = self.state.and_then(|state| state.last_time(&case.name));
+                Some((Outcome { last_time, ..run::judge(case, &rendered, &reference, self.pictures) }, kept))
+            }
+            Err(broken) => Some((run::broken(case, broken), false)),
+        }
     }
+
+    /// Reference and picture of a case, and whether the latter was left by an interrupted run; `None` once stopped.
+    fn picture(&self, case: &Case, keys: &Keys, progress: &(dyn Fn(f64) + Sync)) -> Result<Option<Taken>, Broken> {
+        // Before rendering, since it may be missing.
+        let reference = run::reference(case)?;
+        let seed = self.seed.filter(|_| case.kind == Kind::Statistical);
+        let (loaded, warnings) = run::load(case, &Source::file(&case.scene), seed)?;
+        for warning in &warnings {
+            (self.event)(Event::Warning(case, warning));
+        }
+        let key = keys.of(case, seed, &loaded.inputs);
+        if let Some(rendered) = self.state.and_then(|state| state.rendered(&case.name, &key)) {
+            return Ok(Some(Taken { reference, rendered, kept: true }));
+        }
+        let threads = (self.threads / self.jobs).max(1);
+        let Some(rendered) = run::draw(&loaded.scene, Work { threads, stop: self.stop, progress }) else { return Ok(None) };
+        if let Some(Err(error)) = self.state.map(|state| state.keep(&case.name, key, &rendered)) {
+            (self.event)(Event::NotKept(error.to_string()));
+        }
+        Ok(Some(Taken { reference, rendered, kept: false }))
+    }
+}
+
+/// A picture, new or kept, and what it is held against.
+struct Taken {
+    reference: Measurement,
+    rendered: Rendered,
+    kept: bool,
 }
 
 /// The next case and its number.

@@ -54,7 +54,8 @@ pub enum UpdateError {
 
 /// Renders and writes the reference of a case; `None`, and nothing written, if it was stopped.
 pub fn update(case: &Case, work: Work) -> Result<Option<Update>, UpdateError> {
-    let (mut scene, warnings) = run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Broken)?;
+    let (loaded, warnings) = run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Broken)?;
+    let mut scene = loaded.scene;
     prepare(case, &mut scene);
     let Some(rendered) = run::draw(&scene, work) else { return Ok(None) };
     if rendered.invalid > 0 {

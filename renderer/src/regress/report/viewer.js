@@ -79,7 +79,7 @@ class Viewer {
     select.addEventListener("change", () => {
       this.ranges[name] = Number(select.value);
       show();
-      this.paint();
+      this.paintMaps();
     });
     show();
     const bar = make("span", { className: "ramp" });
@@ -87,7 +87,7 @@ class Viewer {
     return make("span", { className: "scale" }, low, bar, select);
   }
 
-  /** Makes panes as large as fits, the split view as tall as two others, all whole multiples of the picture where it is enlarged. */
+  /** Makes panes as large as fits, the split view as tall as two rows of others may be, all whole multiples of the picture where it is enlarged. */
   layOut() {
     const { width, height } = this.pictures;
     const narrow = matchMedia("(max-width: 48rem)").matches;
@@ -101,8 +101,7 @@ class Viewer {
     // Both rows and what stands above them in a window, but no smaller than can be made out.
     const tall = narrow ? Infinity : Math.max((innerHeight - 17 * rem) / 2, 9 * rem);
     const pane = fit((whole - GAP) / (narrow ? 2 : 4), tall);
-    const twoRows = (2 * pane * height) / width + GAP + 1.7 * rem;
-    const split = narrow ? fit(whole, tall) : fit(whole - 2 * (pane + GAP), twoRows);
+    const split = narrow ? fit(whole, tall) : fit(whole - 2 * (pane + GAP), 2 * tall + GAP + 1.7 * rem);
     this.frame.style.setProperty("--pane", `${pane}px`);
     this.frame.style.setProperty("--split", `${split}px`);
   }
@@ -168,7 +167,7 @@ class Viewer {
 
   expose(stops) {
     settings.stops = Math.max(-LAST_STOP, Math.min(LAST_STOP, stops));
-    this.paint();
+    this.paintLinear();
   }
 
   choose(channel) {
@@ -187,8 +186,14 @@ class Viewer {
     this.stage.setSplit(this.stage.split > 0.5 ? 0 : 1);
   }
 
-  /** Makes the pictures anew, as the settings are. */
+  /** Makes all pictures anew, as the settings are. */
   paint() {
+    this.paintLinear();
+    this.paintMaps();
+  }
+
+  /** Reference and result. */
+  paintLinear() {
     const { stops, channel } = settings;
     const text = `${stops > 0 ? "+" : stops < 0 ? "−" : ""}${Math.abs(stops)}`;
     this.stops.value = `${text} EV`;
@@ -199,7 +204,13 @@ class Viewer {
     this.canvases.reference.pictures = [reference];
     this.canvases.result.pictures = [result];
     this.canvases.split.pictures = [result, reference];
-    this.canvases.difference.pictures = [p.paintDifference(this.ranges.difference, channel)];
+    this.stage.redraw();
+  }
+
+  /** Difference and ꟻLIP map, which exposure does not change. */
+  paintMaps() {
+    const p = this.pictures;
+    this.canvases.difference.pictures = [p.paintDifference(this.ranges.difference, settings.channel)];
     if (p.flip) this.canvases.flip.pictures = [p.paintFlip(this.ranges.flip)];
     this.stage.redraw();
   }

@@ -7,6 +7,7 @@
 //! same run; and nanoseconds per ray of either kind. One thread; minimum and median of the rounds.
 
 use lightbound::accel::{Accel, AccelKind};
+use lightbound::film::FilmOptions;
 use lightbound::geometry::Hit;
 use lightbound::integrator::PathTracer;
 use lightbound::math::{Aabb, Ray};
@@ -63,7 +64,7 @@ impl Accel for Recorder {
 
 fn render_once(scene: &Scene) -> Rendering {
     let stop = AtomicBool::new(false);
-    let options = RenderOptions { threads: 1, time_limit: None, features: false, stop: &stop, progress: &|_| () };
+    let options = RenderOptions { threads: 1, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
     render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
 }
 

@@ -8,6 +8,7 @@
 
 pub mod accel;
 pub mod camera;
+pub mod compare;
 pub mod film;
 pub mod filter;
 pub mod geometry;

@@ -185,6 +185,22 @@ fn every_format() {
 }
 
 #[test]
+fn variance_is_a_layer_where_it_is_asked_for() {
+    let place = Place::new();
+    let mut with = place.channels(&["--variance"]);
+    let without = place.channels(&[]);
+    let is_variance = |channel: &(String, Vec<u32>)| channel.0.starts_with("variance.");
+    let layers: Vec<_> = with.extract_if(.., |channel| is_variance(channel)).collect();
+    assert_eq!(with, without);
+    assert_eq!(layers.iter().map(|c| c.0.as_str()).collect::<Vec<_>>(), ["variance.B", "variance.G", "variance.R"]);
+    let values = |c: &(String, Vec<u32>)| c.1.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>();
+    assert!(layers.iter().all(|c| values(c).iter().all(|&x| (0.0..100.0).contains(&x)) && values(c).iter().any(|&x| x > 0.0)));
+    let single = place.channels(&["--variance", "--spp", "1"]);
+    assert!(single.iter().filter(|c| is_variance(c)).all(|c| values(c).iter().all(|x| x.is_infinite())));
+    place.render(&["--variance", "-o", "a.png"]).assert().code(2).stderr(contains("a.png").and(contains(".exr")));
+}
+
+#[test]
 fn exr_layers_and_attributes() {
     let place = Place::new();
     place.render(&["-o", "a.exr", "--seed", "7", "--accel", "builtin"]).assert().success();

@@ -4,9 +4,13 @@
 mod common;
 
 use common::{draw, overrides, pfm, render_text, scene_of};
-use lightbound::film::Picture;
+use lightbound::film::{Block, Film, FilmOptions, Picture};
+use lightbound::integrator::PathTracer;
+use lightbound::render::{Halt, Pause, RenderOptions, Work, render};
 use lightbound::scene::build::Overrides;
 use lightbound_shader::Target;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 const SCENE: &str = r#"
 Sampler "zsobol" "integer pixelsamples" 6
@@ -32,7 +36,7 @@ AttributeBegin Translate 1 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
 
 fn bits(p: &Picture) -> Vec<u32> {
     let f = p.features.as_ref().unwrap();
-    let colours = [&p.radiance, &f.albedo, &f.normal, &f.position];
+    let colours = [&p.radiance, p.variance.as_ref().unwrap(), &f.albedo, &f.normal, &f.position];
     let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
     all.extend(f.depth.iter().map(|x| x.to_bits()));
     all.extend(f.material.iter().chain(&f.object));
@@ -45,6 +49,55 @@ fn threads_leave_no_trace() {
     for threads in [2, 3, 8] {
         assert!(one == bits(&render_text(SCENE, &overrides(), threads)), "{threads} threads");
     }
+}
+
+/// Options of a test, with everything recorded.
+fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
+    let film = FilmOptions { features: true, moments: true };
+    RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
+}
+
+#[test]
+fn pauses_leave_no_trace() {
+    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+    let (options, integrator) = (options(3, &stop), PathTracer { max_depth: 5 });
+    let whole = render(&scene, &integrator, &options);
+    let mut work = Work::new(&scene, &integrator, 0..6, &options);
+    for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
+        assert_eq!(work.go_on(&Pause { samples: Some(samples), time: None }), Halt::Paused);
+        let picture = work.film().picture();
+        assert_eq!((work.taken(), picture.min_samples, picture.max_samples), (taken, taken, taken));
+    }
+    // Each time, at most one job for each thread, if any; the film holds what it says, and goes over to work that knows nothing else.
+    while work.go_on(&Pause { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) }) != Halt::Done {
+        let samples: u64 =
+            work.coverage().blocks().iter().map(|b| (b.window().pixels().count() * b.samples().len()) as u64).sum();
+        assert_eq!(samples, work.effort().camera_samples);
+        let mut film = Film::new(scene.film.window, options.film);
+        let columns = work.film().columns();
+        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
+        film.add_columns(scene.film.window, &words, work.film().picture().invalid_samples);
+        work = Work::new(&scene, &integrator, 0..6, &options).resume(film, work.jobs(), work.effort());
+    }
+    let paused = work.into_rendering();
+    assert!(bits(&whole.picture) == bits(&paused.picture));
+    assert_eq!((whole.counts.rays, whole.camera_samples), (paused.counts.rays, paused.camera_samples));
+}
+
+#[test]
+fn ranges_of_samples_add_up() {
+    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+    let (options, integrator) = (options(2, &stop), PathTracer { max_depth: 5 });
+    let mut film = Film::new(scene.film.window, options.film);
+    for range in [4..6, 0..1, 1..4] {
+        let mut work = Work::new(&scene, &integrator, range.clone(), &options);
+        assert_eq!(work.go_on(&Pause::default()), Halt::Done);
+        assert_eq!(work.coverage().blocks(), [Block::new(scene.film.window, range).unwrap()]);
+        let columns = work.film().columns();
+        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
+        film.add_columns(scene.film.window, &words, 0);
+    }
+    assert!(bits(&film.picture()) == bits(&render(&scene, &integrator, &options).picture));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! | channels | contents |
 //! |---|---|
 //! | `R` `G` `B` | radiance, linear sRGB |
+//! | `variance.R` `variance.G` `variance.B` | variance of the mean radiance, as [`lightbound::film::Picture::variance`] has it |
 //! | `albedo.R` `albedo.G` `albedo.B` | directional albedo of what the camera sees first |
 //! | `normal.X` `normal.Y` `normal.Z` | shading normal, world space |
 //! | `depth.Z` | distance along the viewing axis |
@@ -25,6 +26,9 @@ pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(S
         }
     };
     vectors("", ["R", "G", "B"], &picture.radiance);
+    if let Some(variance) = &picture.variance {
+        vectors("variance.", ["R", "G", "B"], variance);
+    }
     if let Some(features) = &picture.features {
         vectors("albedo.", ["R", "G", "B"], &features.albedo);
         vectors("normal.", ["X", "Y", "Z"], &features.normal);

@@ -9,6 +9,7 @@ mod interrupt;
 mod layers;
 mod numbers;
 mod output;
+mod regress;
 mod render;
 mod shader;
 mod stats;
@@ -27,6 +28,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All done (a time limit that was reached counts as done).
     Done = 0,
+    /// All done, and what was compared or tested does not match.
+    Failed = 1,
     /// The input or the options are wrong.
     Input = 2,
     /// The results could not be written where they belong.
@@ -109,6 +112,7 @@ impl Error {
     after_help = "\
 Exit codes:
     0  done
+    1  a comparison or a regression test failed
     2  the input or the options are wrong, or there are warnings under --strict
     3  a result could not be written
   130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",
@@ -126,6 +130,8 @@ enum Command {
     Render(render::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
+    /// Hold the pictures of a suite of scenes against references
+    Regress(regress::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
@@ -138,6 +144,7 @@ pub fn run() -> ExitCode {
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
         Command::Bounds(args) => bounds::run(&args),
+        Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),
     };
     let exit = result.unwrap_or_else(|error| {

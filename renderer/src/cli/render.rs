@@ -8,6 +8,7 @@ use super::shader::{target_name, unavailable};
 use super::stats::{Stats, peak_memory_bytes};
 use super::{Error, Exit, layers};
 use lightbound::accel::AccelKind;
+use lightbound::film::FilmOptions;
 use lightbound::image::ImageError;
 use lightbound::image::write::{Attribute, save, write_exr, write_pfm, write_png};
 use lightbound::integrator::{Integrator, PathTracer};
@@ -45,6 +46,14 @@ pub struct Args {
     /// Brighten a .png by so many stops [default: 0]
     #[arg(long, value_name = "STOPS", value_parser = stops, help_heading = "Output")]
     pub exposure: Option<f32>,
+
+    /// Write the variance of each pixel's mean, too, as channels variance.R, .G and .B of an .exr
+    ///
+    /// It is estimated from the pixel's samples as if they were independent (the sample variance over their number), and infinite for a
+    /// single sample. Sobol' points, the default of most scenes, are more even than independent ones: for them it is conservative,
+    /// that is, the true error is mostly smaller. For unbiased figures use the sampler "independent".
+    #[arg(long, help_heading = "Output")]
+    pub variance: bool,
 
     /// Write times, ray counts, memory and warnings as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -140,7 +149,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args) -> Result<Exit, Error> {
     let console = Console::new(args.quiet);
     let interrupt = Interrupt::install(args.quiet);
-    let named = args.output.as_deref().map(|path| target(path, args.exposure)).transpose()?;
+    let named = args.output.as_deref().map(|path| target(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
 
     if let Some(target) = args.target.filter(|target| !target.is_available()) {
@@ -169,7 +178,7 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     let scene = &loaded.scene;
     let (format, output) = match named {
         Some(named) => named,
-        None => target(&default_output(&args.scene, &scene.film.filename), args.exposure)?,
+        None => target(&default_output(&args.scene, &scene.film.filename), args)?,
     };
     if let Some(file) = &stats_file
         && [output.path(), &args.scene].into_iter().any(|other| file.is(other))
@@ -191,7 +200,7 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         &RenderOptions {
             threads,
             time_limit: args.time_limit,
-            features: format == Format::Exr,
+            film: FilmOptions { features: format == Format::Exr, moments: args.variance },
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
         },
@@ -234,9 +243,15 @@ impl Args {
 }
 
 /// A place for a picture, and whether the options fit it.
-fn target(path: &Path, exposure: Option<f32>) -> Result<(Format, Output), Error> {
+fn target(path: &Path, args: &Args) -> Result<(Format, Output), Error> {
     let format = Format::expect(path)?;
-    if exposure.is_some() && format != Format::Png {
+    if args.variance && format != Format::Exr {
+        return Err(Error::Option {
+            message: format!("--variance is for .exr; `{}` has no place for more than a colour", path.display()),
+            help: "write an .exr with -o".into(),
+        });
+    }
+    if args.exposure.is_some() && format != Format::Png {
         return Err(Error::Option {
             message: format!("--exposure is for .png; `{}` keeps scene-linear values", path.display()),
             help: "write a .png with -o, or leave the exposure to the viewer".into(),
@@ -259,7 +274,7 @@ fn default_output(scene: &Path, film: &Path) -> PathBuf {
 }
 
 /// As many as the process may use.
-fn all_threads() -> usize {
+pub(super) fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 

@@ -50,7 +50,7 @@ impl Encoding {
 }
 
 /// The sRGB value of a linear one, both in [0, 1].
-pub(super) fn srgb(x: f32) -> f32 {
+pub(crate) fn srgb(x: f32) -> f32 {
     if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
 }
 

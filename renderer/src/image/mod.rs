@@ -6,10 +6,13 @@
 
 mod encoding;
 pub mod read;
+mod read_exr;
 pub mod write;
 
 use crate::math::Vec3;
+pub(crate) use encoding::srgb;
 pub use encoding::{Encoding, EncodingError};
+pub use read_exr::read_exr;
 use std::path::{Path, PathBuf};
 
 /// Why a picture could not be read or written.

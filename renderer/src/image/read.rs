@@ -12,7 +12,16 @@ use std::path::Path;
 
 /// Reads a picture. `encoding` is that of 8- and 16-bit samples; EXR, HDR and PFM are linear whatever it says.
 pub fn read(path: &Path, encoding: Encoding) -> Result<Image, ImageError> {
-    let data = std::fs::read(path).map_err(|e| Problem::Read(e).of(path))?;
+    read_by(path, encoding, |path| std::fs::read(path))
+}
+
+/// [`read()`] with another way to the file's content.
+pub fn read_by(
+    path: &Path,
+    encoding: Encoding,
+    read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
+) -> Result<Image, ImageError> {
+    let data = read(path).map_err(|e| Problem::Read(e).of(path))?;
     let tga = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga"));
     decode(&data, tga, encoding).map_err(|p| p.of(path))
 }
@@ -81,15 +90,8 @@ fn decode_common(data: &[u8], kind: ImageFormat, format: &'static str, encoding:
 
 /// The first layer with colour channels, at its largest resolution; the data window is the picture.
 fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
+    check_exr(data)?;
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
-    let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
-    for header in &meta.headers {
-        check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
-        // Each block has its place in the table of offsets.
-        if header.chunk_count > data.len() / 8 {
-            return Err(Problem::Damaged { format: "EXR", message: "the file is truncated".into() });
-        }
-    }
     let reader = exr::image::read::read().no_deep_data().largest_resolution_level().all_channels().all_layers();
     let file = reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)?;
     for layer in &file.layer_data {
@@ -107,6 +109,20 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
     }
     let names = file.layer_data.iter().flat_map(|l| &l.channel_data.list).map(|c| c.name.to_string());
     Err(Problem::NoColour(names.collect::<Vec<_>>().join(", ")))
+}
+
+/// Whether the headers of an EXR file say something that can be true, before what they say is allocated.
+pub(super) fn check_exr(data: &[u8]) -> Result<(), Problem> {
+    let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
+    let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
+    for header in &meta.headers {
+        check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
+        // Each block has its place in the table of offsets.
+        if header.chunk_count > data.len() / 8 {
+            return Err(Problem::Damaged { format: "EXR", message: "the file is truncated".into() });
+        }
+    }
+    Ok(())
 }
 
 /// One, three or four channels of an EXR file as one image.

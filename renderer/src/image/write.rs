@@ -11,7 +11,7 @@ use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 
 /// A picture to be written as EXR, in 32 bits per sample.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExrPicture {
     /// Size of the pixels below (the data window).
     pub size: [u32; 2],
@@ -26,7 +26,7 @@ pub struct ExrPicture {
 }
 
 /// A channel of an EXR picture.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     /// `R`, `albedo.G`, `depth.Z`, …
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Channel {
 }
 
 /// The samples of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ChannelSamples {
     /// Values.
     F32(Vec<f32>),

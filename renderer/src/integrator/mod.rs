@@ -7,10 +7,11 @@ pub use path::PathTracer;
 
 use crate::film::Tile;
 use crate::scene::Scene;
+use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Range};
 
 /// What was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Closest-hit rays, camera rays included.
     pub rays: u64,
@@ -21,7 +22,7 @@ pub struct Counts {
 }
 
 /// Work of compiled shaders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShadingCounts {
     /// Evaluations of functions of shaders.
     pub evaluations: u64,

@@ -201,7 +201,7 @@ impl Worker for Wave<'_> {
             sums.add_features(s.x, s.y, s.number, s.weight, &seen);
         }
         for s in &self.samples {
-            sums.add_radiance(s.x, s.y, s.radiance * (s.weight * self.scene.film.gain));
+            sums.add_radiance(s.x, s.y, s.number, s.radiance * (s.weight * self.scene.film.gain));
         }
         counts
     }

@@ -7,6 +7,7 @@ mod interpret;
 
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::parse::Entity;
+use super::inputs::Inputs;
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct Description {
     /// Folder of the main file, which other files are relative to.
     pub folder: PathBuf,
+    /// The files that were read.
+    pub inputs: Inputs,
     /// `Option` directives in order.
     pub options: Vec<SceneOption>,
     /// Camera, if one is given; the default is a perspective camera at the origin, looking along +z.

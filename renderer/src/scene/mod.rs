@@ -5,6 +5,7 @@ mod ctm;
 pub mod describe;
 pub mod diagnostics;
 pub mod file;
+pub mod inputs;
 pub mod ply;
 pub mod shader_file;
 
@@ -52,6 +53,8 @@ pub struct Scene {
 pub struct FilmSettings {
     /// Columns and rows of the whole image.
     pub resolution: (u32, u32),
+    /// The pixels that the scene file asks for, whatever is rendered of them now; maybe none.
+    pub own: Window,
     /// The pixels to render.
     pub window: Window,
     /// Radiance is multiplied by this: exposure time × ISO / 100, as in pbrt-v4.

@@ -114,8 +114,13 @@ pub enum Problem {
 
 /// Reads the file at `path`, gzip'ed or not (the content decides, not the name).
 pub fn read(path: &Path) -> Result<PlyMesh, PlyError> {
+    read_by(path, |path| std::fs::read(path))
+}
+
+/// [`read`] with another way to the file's content.
+pub fn read_by(path: &Path, read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>) -> Result<PlyMesh, PlyError> {
     let fail = |e| PlyError { path: path.into(), place: Place::File, problem: Problem::Io(e) };
-    parse(&std::fs::read(path).map_err(fail)?, path)
+    parse(&read(path).map_err(fail)?, path)
 }
 
 /// Reads a file's content; `path` only serves messages.

@@ -1,5 +1,6 @@
 //! The text of shaders, from bytes that should be UTF-8.
 
+use super::inputs::Inputs;
 use std::io;
 use std::path::Path;
 
@@ -45,9 +46,9 @@ pub fn text(name: &str, read: io::Result<Vec<u8>>) -> Result<String, ReadError> 
     })
 }
 
-/// The text of a file.
-pub fn read(path: &Path) -> Result<String, ReadError> {
-    text(&path.display().to_string(), std::fs::read(path))
+/// The text of a file of a scene.
+pub fn read(path: &Path, inputs: &mut Inputs) -> Result<String, ReadError> {
+    text(&path.display().to_string(), inputs.read(path))
 }
 
 #[cfg(test)]
@@ -59,7 +60,7 @@ mod tests {
         assert_eq!(text("a.wgsl", Ok(b"fn".to_vec())).unwrap(), "fn");
         let error = text("a.wgsl", Ok(b"one\ntwo\n\xff".to_vec())).unwrap_err();
         assert_eq!((error.to_string(), error.remedy().contains("UTF-8")), ("a.wgsl:3: not text in UTF-8".into(), true));
-        let error = read(Path::new("/no/such.wgsl")).unwrap_err();
+        let error = read(Path::new("/no/such.wgsl"), &mut Inputs::default()).unwrap_err();
         assert!(error.to_string().starts_with("/no/such.wgsl: cannot be read ("), "{error}");
     }
 }

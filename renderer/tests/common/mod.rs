@@ -6,7 +6,7 @@ pub mod place;
 
 use bsdf::Bsdf;
 use lightbound::accel::AccelKind;
-use lightbound::film::Picture;
+use lightbound::film::{FilmOptions, Picture};
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator::PathTracer;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
@@ -45,7 +45,8 @@ pub fn draw(scene: &Scene, threads: usize) -> Picture {
 /// The same, with what it took.
 pub fn work(scene: &Scene, threads: usize) -> Rendering {
     let stop = AtomicBool::new(false);
-    let options = RenderOptions { threads, time_limit: None, features: true, stop: &stop, progress: &|_| () };
+    let film = FilmOptions { features: true, moments: true };
+    let options = RenderOptions { threads, time_limit: None, film, stop: &stop, progress: &|_| () };
     render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
 }
 

@@ -79,6 +79,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         scene: source.name().into(),
         output: Some(picture),
         exposure: args.exposure,
+        variance: false,
         stats: None,
         quiet: args.quiet,
         integrator: None,

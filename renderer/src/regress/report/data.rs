@@ -185,9 +185,15 @@ mod tests {
         let case = &page["cases"][0];
         assert_eq!((&page["suite"], &case["name"]), (&"suite.toml".into(), &"</script><b>\u{2028}\"".into()));
         assert_eq!(case["messages"], serde_json::json!(["a", "b"]));
-        assert_eq!(case["figures"][0], serde_json::json!({"name": "relMSE", "value": 0.1, "limit": {"atMost": 0.25}, "holds": true}));
+        assert_eq!(
+            case["figures"][0],
+            serde_json::json!({"name": "relMSE", "value": 0.1, "limit": {"atMost": 0.25}, "holds": true})
+        );
         assert_eq!(case["figures"][1]["value"], "NaN");
-        assert_eq!(case["figures"][2], serde_json::json!({"name": "relMSE", "value": "-Infinity", "limit": null, "holds": true}));
+        assert_eq!(
+            case["figures"][2],
+            serde_json::json!({"name": "relMSE", "value": "-Infinity", "limit": null, "holds": true})
+        );
         assert_eq!((&case["seconds"], &case["lastSeconds"]), (&1.5.into(), &Value::Null));
         assert_eq!((&case["pictures"], &case["size"]), (&"case-0.js".into(), &serde_json::json!([3, 2])));
     }

@@ -1,7 +1,7 @@
 //! Lights that are no surfaces.
 
 use super::{Builder, transform};
-use crate::image::{self, Encoding};
+use crate::image::Encoding;
 use crate::light::{
     AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LightError, PointLight, SpotLight, image_illuminance,
 };
@@ -95,7 +95,7 @@ impl Builder<'_> {
                 .help("remove one of them; \"scale\" brightens an image"));
         }
         let path = self.path(name);
-        let image = image::read::read(&path, Encoding::Srgb).map_err(|e| entity.error(e.to_string()))?;
+        let image = self.read_image(entity, &path, Encoding::Srgb)?;
         if image.width() != image.height() {
             return Err(entity.error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height())).help(
                 "environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them",

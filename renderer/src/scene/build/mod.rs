@@ -14,7 +14,9 @@ use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
+use super::inputs::Inputs;
 use crate::accel::{self, AccelKind};
+use crate::image::{self, Encoding, Image};
 use crate::light::Lights;
 use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
@@ -51,6 +53,8 @@ pub struct Loaded {
     pub load: Duration,
     /// Building lights and acceleration structure.
     pub build: Duration,
+    /// The files that the scene was read from.
+    pub inputs: Inputs,
 }
 
 /// Reads and builds the scene of a pbrt-v4 file.
@@ -75,6 +79,7 @@ pub fn load_source(
     let description = describe(source, diagnostics)?;
     let mut builder = Builder {
         folder: description.folder.clone(),
+        inputs: description.inputs.clone(),
         start: Location::new(source.clone(), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
@@ -91,7 +96,7 @@ pub fn load_source(
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
-    let shaders = builder.shaders.into_bound();
+    let (shaders, inputs) = (builder.shaders.into_bound(), builder.inputs);
     let load = start.elapsed();
 
     let start = Instant::now();
@@ -112,13 +117,15 @@ pub fn load_source(
         lights,
         accel: accel.into(),
     };
-    Ok(Loaded { scene, load, build: start.elapsed() })
+    Ok(Loaded { scene, load, build: start.elapsed(), inputs })
 }
 
 /// What all parts of building share.
 struct Builder<'a> {
     /// Folder of the main file, to which all paths are relative.
     folder: PathBuf,
+    /// All files are read through it.
+    inputs: Inputs,
     /// Start of the main file: the place of what the file leaves to defaults.
     start: Location,
     diagnostics: &'a mut Diagnostics,
@@ -190,6 +197,11 @@ impl Builder<'_> {
         self.folder.join(name)
     }
 
+    /// An image of the scene.
+    fn read_image(&mut self, entity: &Entity, path: &Path, encoding: Encoding) -> Result<Image, SceneError> {
+        image::read::read_by(path, encoding, |path| self.inputs.read(path)).map_err(|e| entity.error(e.to_string()))
+    }
+
     /// A spectrum that is not a plain colour; `None` where it is one.
     fn spectrum(&mut self, entity: &Entity, spectrum: &SpectrumParam) -> Result<Option<Spectrum>, SceneError> {
         match spectrum {
@@ -207,7 +219,9 @@ impl Builder<'_> {
             },
             SpectrumParam::File(name) => {
                 let path = self.path(name);
-                let text = std::fs::read_to_string(&path)
+                let text = self
+                    .inputs
+                    .read_text(&path)
                     .map_err(|e| entity.error(format!("{} cannot be read: {e}", path.display())).help("check the path"))?;
                 let spectrum = spectrum::from_text(&text).map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
                 Ok(Some(spectrum))

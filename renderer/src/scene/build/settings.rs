@@ -31,7 +31,8 @@ impl Builder<'_> {
         };
         let resolution = (size("xresolution", 1280)?, size("yresolution", 720)?);
         let resolution = overrides.resolution.unwrap_or(resolution);
-        let window = self.window(film, resolution, overrides)?;
+        let own = self.own_window(film, resolution)?;
+        let window = self.window(film, own, resolution, overrides)?;
         let filename = p.string("filename")?.unwrap_or_default().into();
 
         let default = self.default_entity("perspective");
@@ -67,35 +68,27 @@ impl Builder<'_> {
         if supported {
             self.warn_unused(film)?;
         }
-        Ok(FilmSettings { resolution, window, gain, filename })
+        Ok(FilmSettings { resolution, own, window, gain, filename })
     }
 
-    /// The part of the image to render: the command line's crop, else the file's crop window or pixel bounds.
-    fn window(&mut self, film: &Entity, (w, h): (u32, u32), overrides: &Overrides) -> Result<Window, SceneError> {
+    /// The part of the image that the file asks for: its crop window, or its pixel bounds, or all; maybe none.
+    fn own_window(&mut self, film: &Entity, (w, h): (u32, u32)) -> Result<Window, SceneError> {
         let p = &film.params;
-        let crop = match (overrides.crop, p.floats("cropwindow")?) {
-            (Some(crop), _) => Some(crop),
-            (None, Some(&[x0, x1, y0, y1])) => Some([x0, x1, y0, y1]),
-            (None, Some(_)) => {
-                return Err(film.error("\"cropwindow\" takes 4 numbers").help("give x0, x1, y0, y1 from 0 to 1"));
-            }
-            (None, None) => None,
-        };
-        let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
-        let bounds = p.ints("pixelbounds")?;
-        let window = match (crop, bounds) {
-            (Some([x0, x1, y0, y1]), _) => {
-                Window { x0: edge(x0.min(x1), w), x1: edge(x0.max(x1), w), y0: edge(y0.min(y1), h), y1: edge(y0.max(y1), h) }
-            }
+        match (p.floats("cropwindow")?, p.ints("pixelbounds")?) {
+            (Some(&[x0, x1, y0, y1]), _) => Ok(cropped([x0, x1, y0, y1], (w, h))),
+            (Some(_), _) => Err(film.error("\"cropwindow\" takes 4 numbers").help("give x0, x1, y0, y1 from 0 to 1")),
             (None, Some(&[x0, x1, y0, y1])) => {
                 let clamp = |x: i32, n: u32| x.clamp(0, n as i32) as u32;
-                Window { x0: clamp(x0, w), x1: clamp(x1, w), y0: clamp(y0, h), y1: clamp(y1, h) }
+                Ok(Window { x0: clamp(x0, w), x1: clamp(x1, w), y0: clamp(y0, h), y1: clamp(y1, h) })
             }
-            (None, Some(_)) => {
-                return Err(film.error("\"pixelbounds\" takes 4 integers").help("give x0, x1, y0, y1 in pixels"));
-            }
-            (None, None) => Window { x0: 0, y0: 0, x1: w, y1: h },
-        };
+            (None, Some(_)) => Err(film.error("\"pixelbounds\" takes 4 integers").help("give x0, x1, y0, y1 in pixels")),
+            (None, None) => Ok(Window { x0: 0, y0: 0, x1: w, y1: h }),
+        }
+    }
+
+    /// The part of the image to render: the command line's crop, or what the file asks for.
+    fn window(&self, film: &Entity, own: Window, (w, h): (u32, u32), overrides: &Overrides) -> Result<Window, SceneError> {
+        let window = overrides.crop.map_or(own, |crop| cropped(crop, (w, h)));
         if window.x0 >= window.x1 || window.y0 >= window.y1 {
             let what = if overrides.crop.is_some() {
                 SceneError::new("the crop holds no pixel")
@@ -262,4 +255,10 @@ impl Builder<'_> {
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32 })
     }
+}
+
+/// The pixels within fractions `x0, x1, y0, y1` of an image; maybe none.
+fn cropped([x0, x1, y0, y1]: [f32; 4], (w, h): (u32, u32)) -> Window {
+    let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
+    Window { x0: edge(x0.min(x1), w), x1: edge(x0.max(x1), w), y0: edge(y0.min(y1), h), y1: edge(y0.max(y1), h) }
 }

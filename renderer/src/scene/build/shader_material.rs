@@ -149,7 +149,7 @@ impl Builder<'_> {
     /// The shader of a file, beside the scene or in the library.
     fn find_shader(&mut self, entity: &Entity, file: &str, who: &str) -> Result<u32, SceneError> {
         let folder = &self.folder;
-        self.shaders.find(file, || folder.join(file)).map_err(|missing| match missing {
+        self.shaders.find(file, || folder.join(file), &mut self.inputs).map_err(|missing| match missing {
             Missing::Nowhere(path) => {
                 let error = entity.error(format!("{who} is not there; looked for {}, and in the library", path.display()));
                 let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());

@@ -5,6 +5,7 @@ use crate::material::{Bound, Instance, Program, ProgramError, Setting, library, 
 use crate::math::Vec3;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::file::parse::Entity;
+use crate::scene::inputs::Inputs;
 use crate::scene::shader_file::{self, ReadError};
 use crate::texture::Param;
 use lightbound_shader::texture::Lookup;
@@ -105,14 +106,14 @@ impl Shaders {
     }
 
     /// Index of the shader of this file: at `path`, or else the library's of this name.
-    pub fn find(&mut self, name: &str, path: impl FnOnce() -> PathBuf) -> Result<u32, Missing> {
+    pub fn find(&mut self, name: &str, path: impl FnOnce() -> PathBuf, inputs: &mut Inputs) -> Result<u32, Missing> {
         if let Some(&file) = self.named.get(name) {
             return Ok(file);
         }
         let path = path();
         let file = match (path.canonicalize(), library::find(name)) {
             (Ok(real), _) => self.add(Origin::File(real), || {
-                let text = shader_file::read(&path).map_err(Missing::Read)?;
+                let text = shader_file::read(&path, inputs).map_err(Missing::Read)?;
                 Shader::parse(&path.display().to_string(), &text).map_err(Missing::Shader)
             })?,
             (Err(_), Some(entry)) => self.library(entry),

@@ -148,7 +148,7 @@ impl Builder<'_> {
             self.warn(entity, "displacement is not supported", "the mesh as it is")?;
         }
         let path = self.path(name);
-        let mesh = ply::read(&path).map_err(|e| entity.error(e.to_string()))?;
+        let mesh = ply::read_by(&path, |path| self.inputs.read(path)).map_err(|e| entity.error(e.to_string()))?;
         let error = |e: crate::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {

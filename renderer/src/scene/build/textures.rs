@@ -126,7 +126,7 @@ impl Builder<'_> {
             return Ok(image.clone());
         }
         let parsed: Encoding = encoding.parse().map_err(|e: image::EncodingError| entity.error(e.to_string()))?;
-        let image = Arc::new(image::read::read(path, parsed).map_err(|e| entity.error(e.to_string()))?);
+        let image = Arc::new(self.read_image(entity, path, parsed)?);
         self.textures.images.insert(key, image.clone());
         Ok(image)
     }

@@ -12,6 +12,7 @@ use crate::scene::ctm::{self, Ctm};
 use crate::scene::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
 use crate::scene::file::params::{Param, ParamSet, ParamType, Values};
 use crate::scene::file::parse::{Directive, Entity, Name, Parser, Setting, Statement};
+use crate::scene::inputs::Inputs;
 use glam::{DAffine3, DVec3};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -178,7 +179,7 @@ impl<'d> Interpreter<'d> {
         materials.push(MaterialEntity { name: None, entity: diffuse });
         Interpreter {
             diagnostics,
-            scene: Description { folder, ..Description::default() },
+            scene: Description { inputs: Inputs::new(&folder), folder, ..Description::default() },
             reading: Vec::new(),
             in_world: false,
             state: State::default(),
@@ -215,6 +216,10 @@ impl<'d> Interpreter<'d> {
                 None => "name a scene file in pbrt-v4's format",
             })
         })?;
+        match from {
+            Some(_) => self.scene.inputs.add(source.path(), &text),
+            None => self.scene.inputs.add_main(&text),
+        }
         self.reading.push(identity);
         let mut parser = Parser::new(&text, source.clone())?;
         while let Some(statement) = parser.next(self.diagnostics)? {

@@ -1,0 +1,85 @@
+//! Structural similarity, Wang et al. 2004.
+//!
+//! Means μ, variances σ² and the covariance of both pictures in a window of 11 × 11 pixels, weighted by a Gaussian of
+//! standard deviation 1.5 whose weights sum to 1, give
+//!
+//! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)),  C₁ = 0.01², C₂ = 0.03²
+//!
+//! for values from 0 to 1. The figure is the mean over all windows that lie in the picture and hold numbers only.
+
+use rayon::prelude::*;
+
+/// Reach of the window from its middle.
+const RADIUS: usize = 5;
+
+/// Pixels of the window along each axis; smaller pictures have no SSIM.
+pub const WINDOW: usize = 2 * RADIUS + 1;
+
+const C1: f64 = 0.01 * 0.01;
+const C2: f64 = 0.03 * 0.03;
+
+/// Mean SSIM of two planes of values from 0 to 1, `width` wide; `None` where no window fits.
+///
+/// # Panics
+/// If the planes differ in size.
+pub fn mean(a: &[f32], b: &[f32], width: usize) -> Option<f64> {
+    assert_eq!(a.len(), b.len());
+    let height = a.len().checked_div(width)?;
+    if width < WINDOW || height < WINDOW {
+        return None;
+    }
+    let weights = weights();
+    // Row by row, so that the sum does not depend on threads.
+    let rows: Vec<(f64, u64)> = (0..=height - WINDOW)
+        .into_par_iter()
+        .map(|top| {
+            let rows = top * width..(top + WINDOW) * width;
+            windows(&a[rows.clone()], &b[rows], width, &weights)
+                .filter(|ssim| ssim.is_finite())
+                .fold((0.0, 0), |(sum, n), ssim| (sum + ssim, n + 1))
+        })
+        .collect();
+    let (sum, n) = rows.iter().fold((0.0, 0), |(sum, n), row| (sum + row.0, n + row.1));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// SSIM of all windows in a strip of [`WINDOW`] rows.
+fn windows(a: &[f32], b: &[f32], width: usize, weights: &[f64; WINDOW]) -> impl Iterator<Item = f64> {
+    // Moments of columns: of A, B, A², B², AB.
+    let column = |x: usize| {
+        let mut moments = [0.0; 5];
+        for (y, weight) in weights.iter().enumerate() {
+            let (a, b) = (f64::from(a[y * width + x]), f64::from(b[y * width + x]));
+            for (moment, value) in moments.iter_mut().zip([a, b, a * a, b * b, a * b]) {
+                *moment += weight * value;
+            }
+        }
+        moments
+    };
+    let columns: Vec<[f64; 5]> = (0..width).map(column).collect();
+    (0..=width - WINDOW).map(move |left| {
+        let mut moments = [0.0; 5];
+        for (column, weight) in columns[left..].iter().zip(weights) {
+            for (moment, value) in moments.iter_mut().zip(column) {
+                *moment += weight * value;
+            }
+        }
+        ssim(moments)
+    })
+}
+
+fn ssim([a, b, aa, bb, ab]: [f64; 5]) -> f64 {
+    let (variance_a, variance_b, covariance) = (aa - a * a, bb - b * b, ab - a * b);
+    (2.0 * a * b + C1) * (2.0 * covariance + C2) / ((a * a + b * b + C1) * (variance_a + variance_b + C2))
+}
+
+/// The Gaussian along one axis.
+fn weights() -> [f64; WINDOW] {
+    let gaussian = |i: usize| {
+        let x = (i as f64 - RADIUS as f64) / 1.5;
+        libm::exp(-0.5 * x * x)
+    };
+    let weights: [f64; WINDOW] = std::array::from_fn(gaussian);
+    let sum: f64 = weights.iter().sum();
+    weights.map(|w| w / sum)
+}

@@ -1,0 +1,124 @@
+//! Fixed-point numbers of film sums: how samples become integers.
+//!
+//! | sum | fraction bits | quantum | range |
+//! |---|---|---|---|
+//! | radiance, `i128` | 56 | 1.4·10⁻¹⁷ | a sample is kept to ±2³⁹; 2³² of them fit |
+//! | squares of radiance, `u128` | 56 | 1.4·10⁻¹⁷ | the whole sum to 2⁷² = 4.7·10²¹, from where on it stays at its end |
+//! | features, `i64` | 24 | 6·10⁻⁸ | a sample is kept to ±2²²; 2¹⁶ of them fit |
+//!
+//! Each conversion rounds once, to nearest with ties away from zero, and depends on the sample alone. Sums of squares only grow, so
+//! that adding with saturation is associative, too: a sum that is too large is the same in any order.
+
+/// Fraction bits of radiance sums.
+pub const RADIANCE_BITS: i32 = 56;
+/// Largest radiance that is kept.
+pub const RADIANCE_LIMIT: f32 = (1u64 << 39) as f32;
+/// Fraction bits of sums of squares.
+pub const SQUARE_BITS: i32 = 56;
+/// Fraction bits of feature sums.
+pub const FEATURE_BITS: i32 = 24;
+/// Largest feature value that is kept.
+pub const FEATURE_LIMIT: f32 = (1 << 22) as f32;
+
+/// `|x|` as mantissa below 2²⁴ and exponent of 2, which is below 0 for 0. `x` is finite.
+fn parts(x: f32) -> (u128, i32) {
+    let raw = x.to_bits();
+    let exponent = (raw >> 23 & 0xff) as i32;
+    let mantissa = (raw & 0x7f_ffff) | if exponent > 0 { 0x80_0000 } else { 0 };
+    (mantissa.into(), exponent.max(1) - 150)
+}
+
+/// `mantissa · 2^shift`, rounded; `None` where it has more than 128 bits. The mantissa is below 2⁴⁸.
+fn scaled(mantissa: u128, shift: i32) -> Option<u128> {
+    match shift {
+        0.. if mantissa.leading_zeros() as i32 >= shift => Some(mantissa << shift),
+        0.. => None,
+        -48..=-1 => Some((mantissa + (1 << (-shift - 1))) >> -shift),
+        _ => Some(0),
+    }
+}
+
+/// `x · 2^bits`. `x` is finite and the result fits.
+pub fn fixed(x: f32, bits: i32) -> i128 {
+    let (mantissa, exponent) = parts(x);
+    let magnitude = scaled(mantissa, exponent + bits).expect("the value is within the range") as i128;
+    if x.is_sign_negative() { -magnitude } else { magnitude }
+}
+
+/// `x² · 2^SQUARE_BITS`, or the largest number where that does not fit. `x` is finite.
+pub fn square(x: f32) -> u128 {
+    let (mantissa, exponent) = parts(x);
+    scaled(mantissa * mantissa, 2 * exponent + SQUARE_BITS).unwrap_or(u128::MAX)
+}
+
+/// `sum / 2^bits / samples`, rounded in double precision and then once to single.
+pub fn mean(sum: i128, bits: i32, samples: u32) -> f32 {
+    (sum as f64 / (1u64 << bits) as f64 / f64::from(samples.max(1))) as f32
+}
+
+/// Variance of the mean of `samples` values with the given sum and sum of squares, if they are independent: their sample variance,
+/// which is unbiased, over their number. Infinite where it is unknown: for fewer than two samples, and where squares went
+/// beyond their range.
+///
+/// Computed in double precision: what is below 10⁻¹⁵ of the mean square may be lost to rounding.
+pub fn variance_of_mean(sum: i128, squares: u128, samples: u32) -> f32 {
+    if samples < 2 || squares == u128::MAX {
+        return f32::INFINITY;
+    }
+    let n = f64::from(samples);
+    let sum = sum as f64 / (1u64 << RADIANCE_BITS) as f64;
+    let squares = squares as f64 / (1u64 << SQUARE_BITS) as f64;
+    ((squares - sum * sum / n).max(0.0) / (n * (n - 1.0))) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fixed_point_is_exact_where_it_can_be() {
+        let exact = [0.0, 1.0, -1.0, 0.1, 3.25e10, -7.5e-3, 2f32.powi(-30), RADIANCE_LIMIT, -RADIANCE_LIMIT];
+        for x in exact {
+            assert_eq!(fixed(x, RADIANCE_BITS), (f64::from(x) * 2f64.powi(RADIANCE_BITS)) as i128, "{x}");
+        }
+        let quantum = 2f32.powi(-RADIANCE_BITS);
+        assert_eq!(fixed(0.5 * quantum, RADIANCE_BITS), 1);
+        assert_eq!(fixed(-0.5 * quantum, RADIANCE_BITS), -1);
+        assert_eq!(fixed(0.49 * quantum, RADIANCE_BITS), 0);
+        assert_eq!(fixed(f32::MIN_POSITIVE / 8.0, RADIANCE_BITS), 0);
+    }
+
+    proptest! {
+        /// A float's square is exact in double precision, and so is its scaling; only rounding to an integer is left.
+        #[test]
+        fn squares_are_rounded_once(bits in any::<u32>()) {
+            let x = f32::from_bits(bits);
+            prop_assume!(x.is_finite());
+            let expected = (f64::from(x) * f64::from(x) * 2f64.powi(SQUARE_BITS)).round();
+            // A cast from float to integer stops at the ends of the integer's range.
+            prop_assert_eq!(square(x), expected as u128);
+        }
+    }
+
+    #[test]
+    fn large_squares_stay_at_the_end() {
+        assert_eq!(square(2f32.powi(35)), 1 << 126);
+        assert_eq!(square(2f32.powi(36)), u128::MAX);
+        assert_eq!(square(-RADIANCE_LIMIT), u128::MAX);
+        assert_eq!((square(0.0), square(f32::MIN_POSITIVE)), (0, 0));
+    }
+
+    #[test]
+    fn variance_is_that_of_textbooks() {
+        let samples = [1.0f32, 4.0, -2.0, 7.5];
+        let sum = samples.iter().map(|&x| fixed(x, RADIANCE_BITS)).sum();
+        let squares = samples.iter().map(|&x| square(x)).sum();
+        // Mean 2.625, squared deviations 49.6875 in all, over 3 and over 4.
+        assert_eq!(variance_of_mean(sum, squares, 4), 49.6875 / 12.0);
+        let (sum, squares) = (1000 * fixed(0.1, RADIANCE_BITS), 1000 * square(0.1));
+        assert!(variance_of_mean(sum, squares, 1000) < 1e-17);
+        assert_eq!(variance_of_mean(sum, squares, 1), f32::INFINITY);
+        assert_eq!(variance_of_mean(sum, u128::MAX, 1000), f32::INFINITY);
+    }
+}

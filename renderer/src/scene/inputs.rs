@@ -1,0 +1,85 @@
+//! All that a scene was made of: the files that were read, as one hash.
+//!
+//! Every file that loading reads is noted here at the moment when its bytes are read, so that the hash tells of the very bytes that
+//! the scene was built from. It covers the files' contents (BLAKE3) and the names by which the scene knows them, but not where the
+//! scene's folder is, nor what the main file is called: the same scene on another machine has the same hash.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files that a scene was read from.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Folder of the main file.
+    folder: PathBuf,
+    /// Name and hash of the content. A file that changed between two readings is there twice.
+    files: BTreeSet<(String, [u8; 32])>,
+}
+
+impl Inputs {
+    /// Nothing yet, for a scene in this folder.
+    pub fn new(folder: &Path) -> Inputs {
+        Inputs { folder: folder.into(), files: BTreeSet::new() }
+    }
+
+    /// Notes the main file's text.
+    pub fn add_main(&mut self, text: &[u8]) {
+        self.files.insert((String::new(), blake3::hash(text).into()));
+    }
+
+    /// Notes the content of a file.
+    pub fn add(&mut self, path: &Path, content: &[u8]) {
+        let name = path.strip_prefix(&self.folder).unwrap_or(path);
+        self.files.insert((name.to_string_lossy().into_owned(), blake3::hash(content).into()));
+    }
+
+    /// Reads a file and notes it.
+    pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let content = std::fs::read(path)?;
+        self.add(path, &content);
+        Ok(content)
+    }
+
+    /// Reads a text file and notes it.
+    pub fn read_text(&mut self, path: &Path) -> io::Result<String> {
+        String::from_utf8(self.read(path)?).map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
+    }
+
+    /// The hash of it all, 64 hexadecimal digits.
+    pub fn hash(&self) -> String {
+        let mut all = blake3::Hasher::new();
+        for (name, content) in &self.files {
+            // Lengths keep names and contents apart.
+            all.update(&(name.len() as u64).to_le_bytes());
+            all.update(name.as_bytes());
+            all.update(content);
+        }
+        all.finalize().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_contents_and_nothing_else_count() {
+        let hash = |folder: &str, files: &[(&str, &str)]| {
+            let mut inputs = Inputs::new(Path::new(folder));
+            inputs.add_main(b"main");
+            files.iter().for_each(|(name, content)| inputs.add(Path::new(name), content.as_bytes()));
+            inputs.hash()
+        };
+        let reference = hash("a", &[("a/x.ply", "1"), ("a/y.ply", "2")]);
+        assert_eq!(reference.len(), 64);
+        assert_eq!(reference, hash("/b/c", &[("/b/c/y.ply", "2"), ("/b/c/x.ply", "1"), ("/b/c/x.ply", "1")]));
+        let others = [
+            &[("a/x.ply", "2"), ("a/y.ply", "1")][..],
+            &[("a/x.ply", "1")],
+            &[("a/x.ply", "1"), ("a/y.ply", "2"), ("a/y.ply", "3")],
+            &[("a/x.ply", "1"), ("/y.ply", "2")],
+        ];
+        assert!(others.iter().all(|files| hash("a", files) != reference));
+    }
+}

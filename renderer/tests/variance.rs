@@ -1,0 +1,52 @@
+//! The variance that pictures carry, held against how much pictures of other seeds differ.
+
+mod common;
+
+use common::{draw, overrides, scene_of};
+use lightbound::scene::build::Overrides;
+
+/// A floor under a sphere and a sky: noise in every pixel, of smooth and of sharp things.
+fn scene(sampler: &str) -> String {
+    format!(
+        r#"
+Sampler "{sampler}" "integer pixelsamples" 16
+Integrator "path" "integer maxdepth" 3
+LookAt 0 -6 3  0 0 0.5  0 0 1
+Camera "perspective" "float fov" 40
+Film "rgb" "integer xresolution" 48 "integer yresolution" 48
+WorldBegin
+LightSource "infinite" "rgb L" [0.3 0.4 0.5]
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -1 3
+Shape "sphere" "float radius" 0.3
+AttributeEnd
+Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
+Translate -1 0 0.7
+Shape "sphere" "float radius" 0.7
+"#
+    )
+}
+
+/// Squared differences of two seeds over the variances that they state, over all pixels: 1 where these are right.
+fn ratio(sampler: &str) -> f64 {
+    let picture = |seed| draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2);
+    let (a, b) = (picture(1), picture(2));
+    let [va, vb] = [&a, &b].map(|p| p.variance.as_ref().unwrap().as_flattened());
+    let (means, variances) = (a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()), va.iter().zip(vb));
+    let squares: f64 = means.map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    squares / variances.map(|(a, b)| f64::from(*a) + f64::from(*b)).sum::<f64>()
+}
+
+#[test]
+fn it_is_right_for_independent_samples() {
+    let ratio = ratio("independent");
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+}
+
+#[test]
+fn it_is_conservative_for_sobol_points() {
+    let ratio = ratio("zsobol");
+    assert!((0.01..0.8).contains(&ratio), "{ratio}");
+}

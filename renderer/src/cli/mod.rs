@@ -4,6 +4,7 @@
 //! left to data. Exit codes are those of [`Exit`].
 
 mod bounds;
+mod compare;
 mod console;
 mod interrupt;
 mod layers;
@@ -128,6 +129,8 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Tell how far a picture is from a reference, and fail beyond limits
+    Compare(compare::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// Hold the pictures of a suite of scenes against references
@@ -143,6 +146,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),

@@ -7,10 +7,10 @@
 //! | mean error (bias) | A − B |
 //! | MAE | \|A − B\| |
 //! | MSE, and RMSE its root | (A − B)² |
-//! | relMSE | (A − B)² / (B² + 0.01) (Rousselle et al. 2012) |
+//! | relMSE | (A − B)² / (B² + 0.01) |
 //! | MAPE | \|A − B\| / (\|B\| + 0.01) |
 //!
-//! The 0.01 keeps black pixels from deciding everything; it is the constant that papers on rendering and viewers share.
+//! The 0.01 keeps black pixels from deciding everything; it is what papers on denoising and the viewer tev take.
 
 /// What keeps relative errors finite where the reference is black.
 pub const EPSILON: f64 = 0.01;

@@ -9,10 +9,16 @@
 pub mod errors;
 pub mod flip;
 mod layer;
+mod map;
 mod metric;
+#[cfg(test)]
+mod pattern;
 mod planes;
 pub mod ssim;
+mod validity;
 
 pub use layer::{Comparison, Figure, compare};
+pub use map::map;
 pub use metric::{Better, Metric};
 pub use planes::Planes;
+pub use validity::{Fault, Faults, Validity};

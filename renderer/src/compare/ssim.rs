@@ -83,3 +83,51 @@ fn weights() -> [f64; WINDOW] {
     let sum: f64 = weights.iter().sum();
     weights.map(|w| w / sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pattern::{self, WIDTH};
+    use super::*;
+
+    /// `skimage.metrics.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
+    /// data_range=1)` of scikit-image 0.26.0, for the codes over 255.
+    const SCIKIT_IMAGE: [f64; 3] = [0.962_018_694_283_489, 0.974_245_446_468_634_3, 0.975_028_959_588_911_2];
+
+    #[test]
+    fn another_implementation_agrees() {
+        let [a, b] = pattern::codes().map(|codes| pattern::planes(&codes, |_, code| f32::from(code) / 255.0));
+        for (c, expected) in SCIKIT_IMAGE.into_iter().enumerate() {
+            let found = mean(&a.channels()[c], &b.channels()[c], WIDTH).unwrap();
+            // The codes are rounded to 32 bits here.
+            assert!((found - expected).abs() < 1e-7, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn constants_have_a_closed_form() {
+        let (a, b) = (vec![0.5; 13 * 11], vec![0.25; 13 * 11]);
+        let expected = (2.0 * 0.125 + C1) / (0.25 + 0.0625 + C1);
+        assert!((mean(&a, &b, 13).unwrap() - expected).abs() < 1e-12);
+        assert!((mean(&a, &a, 13).unwrap() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn windows_with_a_pixel_left_out_do_not_count() {
+        let ramp: Vec<f32> = (0..40 * 11).map(|i| (i % 40) as f32 / 40.0).collect();
+        let mut hole = ramp.clone();
+        hole[3] = f32::NAN;
+        assert_eq!(mean(&hole, &hole, 40).map(|x| (x * 1e9).round()), Some(1e9));
+        hole[20] = f32::NAN;
+        hole[31] = f32::NAN;
+        assert_eq!(mean(&hole, &ramp, 40).map(|x| (x * 1e9).round()), Some(1e9));
+        hole[11] = f32::NAN;
+        hole[29] = f32::NAN;
+        assert_eq!(mean(&hole, &ramp, 40), None);
+    }
+
+    #[test]
+    fn small_pictures_have_none() {
+        assert_eq!((mean(&[0.0; 110], &[0.0; 110], 11), mean(&[], &[], 0)), (None, None));
+        assert!(mean(&[0.0; 121], &[0.0; 121], 11).is_some());
+    }
+}

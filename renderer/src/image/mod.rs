@@ -5,6 +5,7 @@
 //! renderer makes is written by [`mod@write`].
 
 mod encoding;
+pub mod layers;
 pub mod read;
 mod read_exr;
 pub mod write;

@@ -4,8 +4,9 @@
 //! allocated. Which channels are kept follows pbrt-v4: opacity only of RGBA files that are EXR or PNG (that of TGA is often
 //! junk), and only where it is not 1 everywhere; grey images have none.
 
+use super::layers::is_tga;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
-use exr::prelude::{AnyChannel, FlatSamples, MetaData, ReadChannels, ReadLayers};
+use exr::prelude::{AnyChannel, FlatImage, FlatSamples, MetaData, ReadChannels, ReadLayers};
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 use std::io::Cursor;
 use std::path::Path;
@@ -22,11 +23,10 @@ pub fn read_by(
     read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
 ) -> Result<Image, ImageError> {
     let data = read(path).map_err(|e| Problem::Read(e).of(path))?;
-    let tga = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga"));
-    decode(&data, tga, encoding).map_err(|p| p.of(path))
+    decode(&data, is_tga(path), encoding).map_err(|p| p.of(path))
 }
 
-fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
+pub(super) fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
     match data {
         [0x76, 0x2f, 0x31, 0x01, ..] => decode_exr(data),
         [b'P', b'F' | b'f', space, ..] if space.is_ascii_whitespace() => decode_pfm(data),
@@ -88,12 +88,17 @@ fn decode_common(data: &[u8], kind: ImageFormat, format: &'static str, encoding:
     })
 }
 
-/// The first layer with colour channels, at its largest resolution; the data window is the picture.
-fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
+/// An EXR file as its decoder has it, at the largest resolution.
+pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
     check_exr(data)?;
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
     let reader = exr::image::read::read().no_deep_data().largest_resolution_level().all_channels().all_layers();
-    let file = reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)?;
+    reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)
+}
+
+/// The first layer with colour channels; the data window is the picture.
+fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
+    let file = exr_file(data)?;
     for layer in &file.layer_data {
         // In layers that are prefixes of channel names, the one without prefix counts.
         let find = |name: &str| layer.channel_data.list.iter().find(|c| c.name.eq(name));
@@ -112,7 +117,7 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
 }
 
 /// Whether the headers of an EXR file say something that can be true, before what they say is allocated.
-pub(super) fn check_exr(data: &[u8]) -> Result<(), Problem> {
+fn check_exr(data: &[u8]) -> Result<(), Problem> {
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
     let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
     for header in &meta.headers {

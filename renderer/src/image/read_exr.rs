@@ -1,9 +1,8 @@
 //! EXR files as [`write_exr`](super::write::write_exr) makes them, read back whole: all channels, windows and attributes.
 
 use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
-use super::{ImageError, Problem, read::check_exr};
-use exr::prelude::{AttributeValue, FlatSamples, ReadChannels, ReadLayers};
-use std::io::Cursor;
+use super::{ImageError, Problem, read::exr_file};
+use exr::prelude::{AttributeValue, FlatSamples};
 use std::path::Path;
 
 /// Reads an EXR file of one layer. Attributes of kinds that are never written are left out, half floats come as floats.
@@ -14,9 +13,7 @@ pub fn read_exr(path: &Path) -> Result<ExrPicture, ImageError> {
 
 fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
     let damaged = |message: String| Problem::Damaged { format: "EXR", message };
-    check_exr(data)?;
-    let reader = exr::image::read::read().no_deep_data().largest_resolution_level().all_channels().all_layers();
-    let file = reader.all_attributes().from_buffered(Cursor::new(data)).map_err(|e| damaged(e.to_string()))?;
+    let file = exr_file(data)?;
     let [layer] = &file.layer_data[..] else {
         return Err(damaged(format!("{} layers in place of one", file.layer_data.len())));
     };

@@ -62,12 +62,12 @@ function formatNumber(x, digits = 4) {
   return text.replace(/-/g, "−").replace("e+", "e");
 }
 
-/** A number that reads as below, at or above its limit as it is. */
-function formatAgainst(x, limit) {
-  for (let digits = 4; digits < 17; digits++) {
-    if (Math.sign(Number(x.toPrecision(digits)) - limit) === Math.sign(x - limit)) return formatNumber(x, digits);
-  }
-  return formatNumber(x, 17);
+/** A number and its limit, with as many digits as tell which is larger. */
+function formatWithLimit(x, limit) {
+  const order = (a, b) => Math.sign(a - b);
+  let digits = 4;
+  while (digits < 17 && order(Number(x.toPrecision(digits)), Number(limit.toPrecision(digits))) !== order(x, limit)) digits++;
+  return [formatNumber(x, digits), formatNumber(limit, digits)];
 }
 
 /** A duration, in the unit that suits it. */

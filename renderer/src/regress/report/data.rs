@@ -5,7 +5,7 @@
 //! computes exposure and differences from the very values.
 
 use super::super::outcome::{Figure, Limit, Outcome, Pictures, Status};
-use crate::image::write::encode_png;
+use crate::image::write::{encode_png, srgb_codes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
@@ -146,7 +146,7 @@ fn thumbnail(pictures: &Pictures) -> Option<String> {
         sum.map(|s| s / ((right - x) * (bottom - y)) as f32)
     };
     let rgb: Vec<[f32; 3]> = (0..width * height).map(mean).collect();
-    let png = encode_png(width, height, &rgb, 0.0).ok()?;
+    let png = encode_png(width, height, &srgb_codes(&rgb, 0.0)).ok()?;
     Some(format!("data:image/png;base64,{}", BASE64.encode(png)))
 }
 

@@ -79,11 +79,11 @@ function makeFigure({ name, value, limit, holds }) {
   return make("span", { className: holds ? "figure" : "figure fails" }, make("span", { className: "name" }, name), make("b", {}, text), make("span", { className: "limit" }, bound));
 }
 
-/** A value and its limit in words, the value with digits enough to be told from the limit. */
+/** A value and its limit in words. */
 function numbers(value, limit) {
   if (!limit) return { text: formatNumber(Number(value)), bound: "" };
-  const bound = Number(limit.atLeast ?? limit.atMost);
-  return { text: formatAgainst(Number(value), bound), bound: `${"atLeast" in limit ? "≥" : "≤"} ${formatNumber(bound, 6)}` };
+  const [text, bound] = formatWithLimit(Number(value), Number(limit.atLeast ?? limit.atMost));
+  return { text, bound: `${"atLeast" in limit ? "≥" : "≤"} ${bound}` };
 }
 
 function makeTime({ seconds, lastSeconds }) {

@@ -1,0 +1,234 @@
+//! `lightbound compare`: how far a picture is from a reference.
+
+mod heatmap;
+mod judge;
+mod limit;
+mod pair;
+mod report;
+
+use super::console::{self, Console};
+use super::output::{self, Output};
+use super::render::stops;
+use super::{Error, Exit};
+use judge::{Judged, Request};
+use lightbound::compare::{Better, Metric};
+use lightbound::image::layers::{Area, read_layers};
+use limit::Limit;
+use pair::Crop;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Metrics, of A against the reference B. Values are linear; means are over pixels, and overall over channels:
+  mean-error  A − B; above 0 where A is brighter
+  mae         |A − B|
+  rmse        (A − B)², and the root of the mean
+  relmse      (A − B)² / (B² + 0.01)
+  mape        |A − B| / (|B| + 0.01), as a fraction
+  max         the largest |A − B|, with its pixel
+  differing   share of pixels that are not equal
+  psnr        of what a display shows (sRGB values from 0 to 1, brighter is white), peak 1, in decibels
+  ssim        of the same; windows of 11 × 11 pixels, Gaussian weights of deviation 1.5 (Wang et al. 2004)
+  ldr-flip    ꟻLIP of the same (Andersson et al. 2020), for an observer who sees 67 pixels per degree
+  hdr-flip    the largest ꟻLIP at each pixel over exposures that are chosen from B, tone mapped by ACES (Andersson et al. 2021)
+  flip        ldr-flip if both files are PNG, JPEG or TGA, hdr-flip otherwise
+The last five are of colours, layers with channels R, G, B or Y. Unsigned integers (identities) are equal or not: differing.
+
+What fails, with exit code 1, besides the limits: layers, channels or sizes that are not the same; a NaN in either picture, or in
+both; an infinity that the other picture does not have there. --allow-nan makes NaNs a remark. Pixels with any value that is not finite
+in either picture are left out of all figures but differing, where NaN equals NaN.
+
+Examples:
+  lightbound compare new.exr reference.exr
+  lightbound compare new.exr reference.exr --layers --metric rmse,max
+  lightbound compare new.png reference.exr --fail-above flip=0.05 --fail-below ssim=0.95
+  lightbound compare new.exr reference.exr --metric relmse --heatmap where.png
+  lightbound compare crop.exr whole.exr --crop 100,200,50,100 --format json";
+
+/// Options of `compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The picture under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    pub a: PathBuf,
+
+    /// The reference, in any of these formats
+    pub b: PathBuf,
+
+    /// Metrics to tell [default: all, of the last three flip]
+    #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
+    pub metric: Vec<MetricName>,
+
+    /// Compare all layers of EXR files, or those named, instead of the colour alone
+    #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = "What")]
+    pub layers: Option<String>,
+
+    /// Compare a part only: columns x0 to x1 and rows y0 to y1, the latter not included, from the upper left corner of the
+    /// whole picture; fractions of it if all are from 0 to 1, else pixels
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "What")]
+    pub crop: Option<Crop>,
+
+    /// Brighten both pictures by so many stops before psnr, ssim and ldr-flip look at them
+    #[arg(long, value_name = "STOPS", value_parser = stops, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
+    pub exposure: f32,
+
+    /// Fail if a metric is above a value, in any layer that is compared; mean-error counts by its size, in any channel
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::above, help_heading = "Limits")]
+    pub fail_above: Vec<Limit>,
+
+    /// The same for psnr and ssim, which are better the higher they are
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::below, help_heading = "Limits")]
+    pub fail_below: Vec<Limit>,
+
+    /// Do not fail where there are NaNs
+    #[arg(long, help_heading = "Limits")]
+    pub allow_nan: bool,
+
+    /// Draw where the error is, as a PNG with a scale: --heatmap-metric of the first layer compared
+    #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
+    pub heatmap: Option<PathBuf>,
+
+    /// Which metric it shows; all but differing, psnr and ssim have a value for each pixel [default: the first such of --metric, or flip]
+    #[arg(long, value_name = "METRIC", requires = "heatmap", help_heading = "Heat map")]
+    pub heatmap_metric: Option<MetricName>,
+
+    /// Value at the end of the scale [default: 1 for flip, else where 99 % of the pixels are, rounded up]
+    #[arg(long, value_name = "VALUE", value_parser = positive, requires = "heatmap", help_heading = "Heat map")]
+    pub heatmap_max: Option<f32>,
+
+    /// How to print the figures
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+
+    /// Print nothing but what fails
+    #[arg(short, long, conflicts_with = "format", help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// How figures are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table for each layer
+    Text,
+    /// One object, for other programs
+    Json,
+}
+
+/// A metric as options spell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricName {
+    /// This one.
+    Of(Metric),
+    /// The ꟻLIP that fits the files.
+    Flip,
+}
+
+impl MetricName {
+    fn better(self) -> Better {
+        match self {
+            MetricName::Of(metric) => metric.better(),
+            MetricName::Flip => Better::Lower,
+        }
+    }
+
+    /// The metric it stands for.
+    fn resolve(self, displayed: bool) -> Metric {
+        match self {
+            MetricName::Of(metric) => metric,
+            MetricName::Flip if displayed => Metric::LdrFlip,
+            MetricName::Flip => Metric::HdrFlip,
+        }
+    }
+}
+
+impl FromStr for MetricName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MetricName, String> {
+        if text == "flip" {
+            return Ok(MetricName::Flip);
+        }
+        let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
+        found.map(MetricName::Of).ok_or_else(|| {
+            let names = Metric::ALL.map(Metric::name).join(", ");
+            format!("unknown metric `{text}`; there is {names}, flip")
+        })
+    }
+}
+
+/// Parses `x0,x1,y0,y1`.
+fn crop(text: &str) -> Result<Crop, String> {
+    let expected =
+        || "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of pixels".to_string();
+    let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
+    let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
+    let all = |is: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(is);
+    if !(x0 < x1 && y0 < y1) {
+        Err(expected())
+    } else if all(|x| (0.0..=1.0).contains(x)) {
+        Ok(Crop::Fractions([x0, x1, y0, y1].map(|x| x as f32)))
+    } else if all(|x| x.fract() == 0.0 && x.abs() < 1e9) {
+        let [x0, x1, y0, y1] = [x0, x1, y0, y1].map(|x| x as i64);
+        Ok(Crop::Pixels(Area { x0, y0, x1, y1 }))
+    } else {
+        Err(expected())
+    }
+}
+
+/// Parses a number above 0.
+fn positive(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|x: &f32| *x >= f32::MIN_POSITIVE && x.is_finite());
+    number.ok_or_else(|| "expected a number above 0".into())
+}
+
+/// Where the heat map goes: a PNG, and neither of the pictures.
+fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
+    let Some(path) = &args.heatmap else { return Ok(None) };
+    let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+    if output::Format::of(path) != Some(output::Format::Png) {
+        return wrong(format!("--heatmap writes PNG, not `{}`", path.display()), "name a file that ends in .png");
+    }
+    let output = Output::check(path)?;
+    if [&args.a, &args.b].into_iter().any(|picture| output.is(picture)) {
+        return wrong(format!("--heatmap would overwrite `{}`", path.display()), "name another file");
+    }
+    Ok(Some(output))
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let heatmap = heatmap_output(args)?;
+    let read = |path: &PathBuf| {
+        read_layers(path).map_err(|error| Error::Data {
+            message: error.to_string(),
+            help: "EXR, PFM, HDR, PNG, JPEG and TGA can be compared".into(),
+        })
+    };
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let displayed = a.is_display_referred && b.is_display_referred;
+    let names =
+        args.layers.as_ref().map(|names| names.split(',').filter(|n| !n.is_empty()).map(String::from).collect::<Vec<_>>());
+    let pairs = pair::pair(a, b, names.as_deref(), args.crop)?;
+    let request = Request::new(args, displayed)?;
+    request.check(&pairs)?;
+    let working =
+        (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
+    let judged = Judged::of(pairs, &request);
+    if let Some(working) = working {
+        working.finish_and_clear();
+    }
+    if !args.quiet {
+        let text = match args.format {
+            Format::Text => report::text(args, &judged),
+            Format::Json => report::json(args, &judged),
+        };
+        output::to_stdout(text.as_bytes())?;
+    }
+    if let Some(output) = heatmap {
+        judged.draw(&request, args.heatmap_max, &output)?;
+    }
+    for failure in &judged.failures {
+        console::print(&format!("failed: {failure}"));
+    }
+    Ok(if judged.failures.is_empty() { Exit::Done } else { Exit::Failed })
+}

@@ -1,0 +1,212 @@
+//! Which layer of one picture is held against which of the other, and where.
+//!
+//! What does not fit (a layer that only one picture has, other channels, other sizes) is a mismatch: told of, and a failure.
+
+use super::Error;
+use lightbound::compare::Planes;
+use lightbound::image::layers::{Area, COLOUR, Layer, Layers};
+use lightbound::image::write::ChannelSamples;
+
+/// A part of the picture, as an option names it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Crop {
+    /// `x0, x1, y0, y1` as fractions of width and height.
+    Fractions([f32; 4]),
+    /// In pixels.
+    Pixels(Area),
+}
+
+/// A layer of both pictures.
+#[derive(Debug)]
+pub struct Pair {
+    /// The layer.
+    pub name: String,
+    /// Its channels.
+    pub channels: Vec<String>,
+    /// Its pixels within the whole picture.
+    pub area: Area,
+    /// What is compared.
+    pub samples: Samples,
+}
+
+/// Samples of A and B.
+#[derive(Debug)]
+pub enum Samples {
+    /// Values, colours or not.
+    Values {
+        /// The picture under test.
+        a: Planes,
+        /// The reference.
+        b: Planes,
+        /// Whether they are colours.
+        is_colour: bool,
+    },
+    /// Identities.
+    Ids {
+        /// In the picture under test.
+        a: Vec<u32>,
+        /// In the reference.
+        b: Vec<u32>,
+    },
+}
+
+/// What there is to compare, and what cannot be.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// Layers that fit.
+    pub pairs: Vec<Pair>,
+    /// In words, with the layer.
+    pub mismatches: Vec<String>,
+}
+
+/// Pairs the layers called `names`, all if there are none; only the colour without a list.
+pub fn pair(mut a: Layers, mut b: Layers, names: Option<&[String]>, crop: Option<Crop>) -> Result<Pairs, Error> {
+    align(&mut a, &mut b);
+    let names = choose(&a, &b, names)?;
+    let crop = crop.map(|crop| resolve(crop, a.full, b.full)).transpose()?;
+    let mut pairs = Pairs::default();
+    for name in names {
+        match (take(&mut a, &name), take(&mut b, &name)) {
+            (Some(a), Some(b)) => match pair_layers(a, b, crop)? {
+                Ok(pair) => pairs.pairs.push(pair),
+                Err(mismatch) => pairs.mismatches.push(mismatch),
+            },
+            (Some(_), None) => pairs.mismatches.push(format!("{name}: B has no such layer")),
+            _ => pairs.mismatches.push(format!("{name}: A has no such layer")),
+        }
+    }
+    Ok(pairs)
+}
+
+fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
+    let at = layers.layers.iter().position(|layer| layer.name == name)?;
+    Some(layers.layers.remove(at))
+}
+
+/// Moves a picture whose format knows no position to where the other one is, if it has the size of the latter's data window, or
+/// else of its whole picture.
+fn align(a: &mut Layers, b: &mut Layers) {
+    let (movable, fixed) = match (a.has_position, b.has_position) {
+        (false, true) => (a, b),
+        (true, false) => (b, a),
+        _ => return,
+    };
+    let Some(layer) = fixed.get(COLOUR).or(fixed.layers.first()) else { return };
+    let size = |area: Area| (area.width(), area.height());
+    if let Some(place) = [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full)) {
+        movable.move_to(place, fixed.full);
+    }
+}
+
+/// The layers to compare, those of A first.
+fn choose(a: &Layers, b: &Layers, names: Option<&[String]>) -> Result<Vec<String>, Error> {
+    let mut all: Vec<String> = a.layers.iter().map(|layer| layer.name.clone()).collect();
+    let of_b = b.layers.iter().map(|layer| layer.name.clone());
+    all.extend(of_b.filter(|name| a.get(name).is_none()));
+    let unknown = |name: &str, help: &str| Error::Option {
+        message: format!("neither picture has the layer {name}; there is {}", all.join(", ")),
+        help: help.into(),
+    };
+    match names {
+        None if all.iter().any(|name| name == COLOUR) => Ok(vec![COLOUR.into()]),
+        None => Err(unknown(COLOUR, "compare all layers with --layers, or some with --layers=NAME,NAME")),
+        Some([]) => Ok(all),
+        Some(names) => match names.iter().find(|name| !all.contains(name)) {
+            Some(name) => Err(unknown(name, "give one of these names, or --layers for all layers")),
+            None => Ok(names.to_vec()),
+        },
+    }
+}
+
+/// The part in pixels.
+fn resolve(crop: Crop, a: Area, b: Area) -> Result<Area, Error> {
+    let [x0, x1, y0, y1] = match crop {
+        Crop::Pixels(area) => return Ok(area),
+        Crop::Fractions(fractions) => fractions,
+    };
+    if a != b {
+        return Err(Error::Option {
+            message: format!(
+                "--crop in fractions has no meaning: A is {} × {} pixels in all, B {} × {}",
+                a.width(),
+                a.height(),
+                b.width(),
+                b.height()
+            ),
+            help: "give the crop in pixels".into(),
+        });
+    }
+    // As `render --crop` has it.
+    let edge = |fraction: f32, n: usize| (fraction * n as f32).ceil() as i64;
+    let area = Area {
+        x0: a.x0 + edge(x0, a.width()),
+        x1: a.x0 + edge(x1, a.width()),
+        y0: a.y0 + edge(y0, a.height()),
+        y1: a.y0 + edge(y1, a.height()),
+    };
+    if area.width() == 0 || area.height() == 0 {
+        return Err(Error::Option {
+            message: "the crop holds no pixel".into(),
+            help: format!("the picture has {} × {} pixels; choose a larger part", a.width(), a.height()),
+        });
+    }
+    Ok(area)
+}
+
+/// A pair of layers, or what they differ in.
+fn pair_layers(a: Layer, b: Layer, crop: Option<Area>) -> Result<Result<Pair, String>, Error> {
+    let name = a.name.clone();
+    let channels = |layer: &Layer| layer.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    if channels(&a) != channels(&b) {
+        let [a, b] = [a, b].map(|layer| channels(&layer).join(", "));
+        return Ok(Err(format!("{name}: A has the channels {a}, B has {b}")));
+    }
+    let area = match crop {
+        Some(area) => area,
+        None if a.area == b.area => a.area,
+        None => return Ok(Err(format!("{name}: {}", differing_areas(a.area, b.area)))),
+    };
+    for (picture, layer) in [("A", &a), ("B", &b)] {
+        if !layer.area.contains(area) {
+            return Err(Error::Option {
+                message: format!("--crop is not within the {name} of {picture}, which has {}", describe(layer.area)),
+                help: "columns and rows count from the upper left corner of the whole picture, from 0".into(),
+            });
+        }
+    }
+    let (channels, is_colour) = (channels(&a), a.is_colour());
+    let samples = samples(a.crop(area), b.crop(area), is_colour);
+    Ok(Ok(Pair { name, channels, area, samples }))
+}
+
+fn samples(mut a: Layer, mut b: Layer, is_colour: bool) -> Samples {
+    if let ([one], [other]) = (&mut a.channels[..], &mut b.channels[..])
+        && let (ChannelSamples::U32(one), ChannelSamples::U32(other)) = (&mut one.samples, &mut other.samples)
+    {
+        return Samples::Ids { a: std::mem::take(one), b: std::mem::take(other) };
+    }
+    Samples::Values { a: planes(a), b: planes(b), is_colour }
+}
+
+/// All samples as floats; whole ones too, which stand beside floats of the other picture.
+fn planes(layer: Layer) -> Planes {
+    let plane = |samples| match samples {
+        ChannelSamples::F32(samples) => samples,
+        ChannelSamples::U32(samples) => samples.into_iter().map(|id| id as f32).collect(),
+    };
+    let planes = layer.channels.into_iter().map(|c| plane(c.samples)).collect();
+    Planes::new(layer.area.width(), layer.area.height(), planes)
+}
+
+fn describe(area: Area) -> String {
+    format!("{} × {} pixels at ({}, {})", area.width(), area.height(), area.x0, area.y0)
+}
+
+fn differing_areas(a: Area, b: Area) -> String {
+    let both = a.intersection(b);
+    let sizes = format!("A has {}, B has {}", describe(a), describe(b));
+    match both.width() * both.height() {
+        0 => sizes,
+        _ => format!("{sizes}; --crop {},{},{},{} compares what both have", both.x0, both.x1, both.y0, both.y1),
+    }
+}

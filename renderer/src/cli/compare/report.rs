@@ -1,0 +1,148 @@
+//! Figures for readers and for programs.
+
+use super::Args;
+use super::judge::{Found, Judged, JudgedLayer};
+use lightbound::compare::{Figure, Metric};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Width of a column of figures.
+const COLUMN: usize = 13;
+
+/// Tables for a reader.
+pub fn text(args: &Args, judged: &Judged) -> String {
+    let mut text = format!("A: {}\nB: {} (the reference)\n", args.a.display(), args.b.display());
+    for layer in &judged.layers {
+        table(&mut text, layer);
+    }
+    if !judged.remarks.is_empty() {
+        text.push('\n');
+    }
+    for remark in &judged.remarks {
+        writeln!(text, "note: {remark}").expect("strings take all");
+    }
+    text
+}
+
+fn table(text: &mut String, layer: &JudgedLayer) {
+    let (pair, area) = (&layer.pair, layer.pair.area);
+    let place = if (area.x0, area.y0) == (0, 0) { String::new() } else { format!(" at ({}, {})", area.x0, area.y0) };
+    let mut line = |line: String| writeln!(text, "{}", line.trim_end()).expect("strings take all");
+    line(format!("\n{}, {} × {} pixels{place}", pair.name, area.width(), area.height()));
+    // One channel is all there is.
+    let single = pair.channels.len() == 1;
+    let per_channel = layer.figures.iter().any(|(_, figure)| !figure.channels.is_empty());
+    let names = if single || !per_channel { &[][..] } else { &pair.channels[..] };
+    if !names.is_empty() {
+        let columns: String = names.iter().map(|name| format!("{name:>COLUMN$}")).collect();
+        line(format!("{:<12}{:>COLUMN$}{columns}", "", "overall"));
+    }
+    for (metric, figure) in &layer.figures {
+        let channels: String = figure.channels.iter().filter(|_| !single).map(|x| format!("{:>COLUMN$}", number(*x))).collect();
+        let note = layer.note(*metric).map(|note| format!("  {note}")).unwrap_or_default();
+        line(format!("{:<12}{:>COLUMN$}{channels}{note}", metric.name(), number(figure.overall)));
+    }
+}
+
+/// Six digits that count, without zeros behind them.
+pub fn number(x: f64) -> String {
+    if !x.is_finite() {
+        let infinite = if x > 0.0 { "∞" } else { "−∞" };
+        return if x.is_nan() { "NaN" } else { infinite }.into();
+    }
+    // Rounded first, so that the exponent is that of what is shown.
+    let scientific = format!("{x:.5e}");
+    let (digits, exponent) = scientific.split_once('e').expect("it was asked for");
+    let exponent: i32 = exponent.parse().expect("exponents are whole");
+    let trim = |text: &str| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.to_string() }
+    };
+    match exponent {
+        _ if x == 0.0 => "0".into(),
+        -4..6 => trim(&format!("{x:.*}", (5 - exponent) as usize)),
+        _ => format!("{}e{exponent}", trim(digits)),
+    }
+}
+
+/// One object for other programs; what is not finite is `null`.
+pub fn json(args: &Args, judged: &Judged) -> String {
+    let report = json!({
+        "a": args.a.display().to_string(),
+        "b": args.b.display().to_string(),
+        "passed": judged.failures.is_empty(),
+        "failures": judged.failures,
+        "remarks": judged.remarks,
+        "layers": judged.layers.iter().map(layer_json).collect::<Vec<_>>(),
+    });
+    format!("{:#}\n", report)
+}
+
+fn layer_json(layer: &JudgedLayer) -> Value {
+    let (pair, area) = (&layer.pair, layer.pair.area);
+    let metrics: Map<String, Value> =
+        layer.figures.iter().map(|(metric, figure)| (metric.name().into(), figure_json(layer, *metric, figure))).collect();
+    let mut value = json!({
+        "name": pair.name,
+        "channels": pair.channels,
+        "x": area.x0,
+        "y": area.y0,
+        "width": area.width(),
+        "height": area.height(),
+        "metrics": metrics,
+    });
+    if let Found::Values(comparison, validity) = &layer.found {
+        value["nan_pixels"] = validity.nan.pixels.into();
+        value["infinite_pixels"] = validity.infinite.pixels.into();
+        value["pixels_left_out"] = comparison.left_out.into();
+    }
+    value
+}
+
+fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &Figure) -> Value {
+    let mut value = json!({ "overall": figure.overall });
+    if !figure.channels.is_empty() {
+        let channels = layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
+        value["channels"] = Value::Object(channels.collect());
+    }
+    match (metric, layer.largest(), &layer.found) {
+        (Metric::Max, Some((channel, (x, y))), _) => {
+            value["channel"] = layer.pair.channels[channel].clone().into();
+            value["pixel"] = json!([x, y]);
+        }
+        (Metric::Differing, _, Found::Ids(_, Some(first))) => {
+            let (x, y) = layer.pair.area.position(*first);
+            value["pixel"] = json!([x, y]);
+        }
+        (Metric::HdrFlip, _, Found::Values(comparison, _)) => {
+            value["exposures"] = json!(comparison.hdr_flip.as_ref().map(|map| &map.exposures));
+        }
+        _ => {}
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_six_digits() {
+        let expected = [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-0.012_345_678, "-0.0123457"),
+            (123.456_789, "123.457"),
+            (0.000_012_345_67, "1.23457e-5"),
+            (1.5e9, "1.5e9"),
+            (999_999.0, "999999"),
+            (999_999.9, "1e6"),
+            (9.999_999, "10"),
+            (-0.0, "0"),
+            (f64::INFINITY, "∞"),
+            (f64::NAN, "NaN"),
+        ];
+        for (x, text) in expected {
+            assert_eq!(number(x), text);
+        }
+    }
+}

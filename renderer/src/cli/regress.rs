@@ -6,6 +6,7 @@ use super::numbers::whole;
 use super::render::{MAX_THREADS, all_threads};
 use super::{Error, Exit};
 use lightbound::regress::outcome::{Figure, Limit, Outcome, Status};
+use lightbound::regress::report::{Report, ReportError};
 use lightbound::regress::run::Work;
 use lightbound::regress::schedule::{Event, Schedule};
 use lightbound::regress::state::State;
@@ -98,6 +99,19 @@ impl From<SuiteError> for Error {
     }
 }
 
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Error {
+        match error {
+            ReportError::Write(cause) => {
+                Error::Write { cause, help: "there is no new report; what was tested is said above, if it was".into() }
+            }
+            ReportError::Foreign(_) => {
+                Error::Option { message: error.to_string(), help: "name another folder, or move the page away".into() }
+            }
+        }
+    }
+}
+
 /// Steps that a case counts in the progress.
 const STEPS: f64 = 1000.0;
 
@@ -110,6 +124,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 /// Runs cases and tells what became of them.
 fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     let cases = chosen(suite, &args.filter)?;
+    let report = args.report.as_deref().map(Report::into_folder).transpose()?;
     let (console, interrupt) = (Console::new(args.quiet), Interrupt::install(args.quiet));
     let state =
         State::open(&suite.path).map_err(|error| console::warn(&format!("{error}; an interrupted run starts anew"))).ok();
@@ -122,7 +137,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         jobs: args.jobs.map_or_else(|| threads.div_ceil(4), usize::from),
         threads,
         seed: args.seed,
-        pictures: args.report.is_some(),
+        pictures: report.is_some(),
         state: state.as_ref(),
         stop: interrupt.stop(),
         progress: &|share| advance(&progress, &done, share),
@@ -136,6 +151,10 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     console.say(&summary(&outcomes, failed, broken, cases.len(), start));
     if outcomes.len() < cases.len() {
         return Ok(Exit::Interrupted);
+    }
+    if let Some(report) = report {
+        let index = report.write(&suite.path.display().to_string(), &outcomes)?;
+        console.say(&format!("report: {}", index.display()));
     }
     if let Some(Err(error)) = state.map(|state| state.finish(cases.iter().map(|case| case.name.as_str()))) {
         console::warn(&error);

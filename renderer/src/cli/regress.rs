@@ -7,6 +7,7 @@ use super::render::{MAX_THREADS, all_threads};
 use super::{Error, Exit};
 use lightbound::regress::outcome::{Figure, Limit, Outcome, Status};
 use lightbound::regress::report::{Report, ReportError};
+use lightbound::regress::report::{Report, ReportError};
 use lightbound::regress::run::Work;
 use lightbound::regress::schedule::{Event, Schedule};
 use lightbound::regress::state::State;
@@ -93,6 +94,20 @@ pub struct Args {
     quiet: bool,
 }
 
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Error {
+        match error {
+            ReportError::Write(cause) => {
+                let help = "the results are kept: make room, or name another folder, and the same command goes on".into();
+                Error::Write { cause, help }
+            }
+            ReportError::Foreign(_) => {
+                Error::Option { message: error.to_string(), help: "name another folder with --report".into() }
+            }
+        }
+    }
+}
+
 impl From<SuiteError> for Error {
     fn from(SuiteError { message, help }: SuiteError) -> Error {
         Error::Data { message, help }
@@ -151,6 +166,10 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     console.say(&summary(&outcomes, failed, broken, cases.len(), start));
     if outcomes.len() < cases.len() {
         return Ok(Exit::Interrupted);
+    }
+    if let Some(report) = report {
+        let index = report.write(&suite.path.to_string_lossy(), &outcomes)?;
+        console.say(&format!("report: {}", index.display()));
     }
     if let Some(report) = report {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;
@@ -213,7 +232,8 @@ fn line(outcome: &Outcome, kept: bool) -> String {
         Status::Error { .. } => "BROKEN",
     };
     let mut line = format!("{word}  {:20}", outcome.name);
-    for figure in &outcome.figures {
+    // The ones that decide; the others are in the report.
+    for figure in outcome.figures.iter().filter(|figure| figure.limit.is_some()) {
         line.push_str(&format!("  {}", text(figure)));
     }
     match (outcome.time, outcome.last_time) {

@@ -3,7 +3,7 @@
 //! A layer is what stands before the last point of EXR's channel names: `normal` has `normal.X`, `normal.Y` and `normal.Z`. The colour,
 //! `R`, `G`, `B` or `Y` without a point, is the layer [`COLOUR`]. Opacity and unsigned integers, which no colour can be reckoned
 //! with, are layers of their own, by their full names. In files of several parts, channels of parts but the one with the
-//! colour begin with the part's name. Formats other than EXR have a colour, and an opacity where [`read`](super::read()) keeps it.
+//! colour begin with the part's name. Formats other than EXR have a colour, and an opacity where [`mod@super::read`] keeps it.
 
 use super::read::{decode, exr_file};
 use super::write::{Channel, ChannelSamples};

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
-Metrics, of A against the reference B. Values are linear; means are over pixels, and overall over channels:
+Metrics, of A against the reference B, in linear values; means are over pixels, overall over channels:
   mean-error  A − B; above 0 where A is brighter
   mae         |A − B|
   rmse        (A − B)², and the root of the mean
@@ -27,16 +27,17 @@ Metrics, of A against the reference B. Values are linear; means are over pixels,
   mape        |A − B| / (|B| + 0.01), as a fraction
   max         the largest |A − B|, with its pixel
   differing   share of pixels that are not equal
-  psnr        of what a display shows (sRGB values from 0 to 1, brighter is white), peak 1, in decibels
-  ssim        of the same; windows of 11 × 11 pixels, Gaussian weights of deviation 1.5 (Wang et al. 2004)
-  ldr-flip    ꟻLIP of the same (Andersson et al. 2020), for an observer who sees 67 pixels per degree
-  hdr-flip    the largest ꟻLIP at each pixel over exposures that are chosen from B, tone mapped by ACES (Andersson et al. 2021)
-  flip        ldr-flip if both files are PNG, JPEG or TGA, hdr-flip otherwise
-The last five are of colours, layers with channels R, G, B or Y. Unsigned integers (identities) are equal or not: differing.
+  psnr        decibels; of what a display shows: sRGB values from 0 to 1, all above is 1; peak 1
+  ssim        of the same; 11 × 11 pixels, Gaussian of deviation 1.5 (Wang et al. 2004)
+  ldr-flip    ꟻLIP of the same, at 67 pixels per degree (Andersson et al. 2020)
+  hdr-flip    the largest ꟻLIP of each pixel over exposures that follow from B, tone mapped
+              by ACES (Andersson et al. 2021)
+  flip        ldr-flip if both files are PNG, JPEG or TGA, else hdr-flip
+The last five are of colours: layers with channels R, G, B or Y. Of identities (unsigned integers) there is differing alone.
 
-What fails, with exit code 1, besides the limits: layers, channels or sizes that are not the same; a NaN in either picture, or in
-both; an infinity that the other picture does not have there. --allow-nan makes NaNs a remark. Pixels with any value that is not finite
-in either picture are left out of all figures but differing, where NaN equals NaN.
+What fails, with exit code 1, besides the limits: layers, channels or sizes that are not the same; a NaN in either picture, or in both; \
+an infinity that the other picture does not have there. --allow-nan makes NaNs a remark. Pixels with any value that is not finite, in \
+either picture, are left out of all figures but differing, where NaN equals NaN.
 
 Examples:
   lightbound compare new.exr reference.exr
@@ -206,6 +207,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     };
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let displayed = a.is_display_referred && b.is_display_referred;
+    let mixed = a.is_display_referred != b.is_display_referred;
+    let remark = mixed.then(|| {
+        format!("only {} is of a display: 8 bits in sRGB, nothing above 1", if a.is_display_referred { "A" } else { "B" })
+    });
     let names =
         args.layers.as_ref().map(|names| names.split(',').filter(|n| !n.is_empty()).map(String::from).collect::<Vec<_>>());
     let pairs = pair::pair(a, b, names.as_deref(), args.crop)?;
@@ -213,7 +218,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     request.check(&pairs)?;
     let working =
         (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
-    let judged = Judged::of(pairs, &request);
+    let mut judged = Judged::of(pairs, &request);
+    judged.remarks.extend(remark);
     if let Some(working) = working {
         working.finish_and_clear();
     }

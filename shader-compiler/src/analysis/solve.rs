@@ -16,6 +16,7 @@ use super::transfer::transfer;
 use super::valid_range;
 use super::{Bools, Bounds, Floats, Pieces};
 use crate::interval::Nan;
+use crate::ir::function::ValueData;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
 
 /// Rounds over a component before ends are widened.
@@ -51,12 +52,14 @@ pub fn run_with(
     facts: Option<&[Bounds]>,
     valid_ranges: bool,
 ) -> Vec<Bounds> {
-    let of = |data: &crate::ir::function::ValueData| match data.def {
-        Def::Input(index) => inputs[index as usize],
+    let of = |(value, data): (usize, &ValueData)| match data.def {
+        Def::Input(index) => {
+            limits.as_ref().map_or(inputs[index as usize], |limits| inputs[index as usize].meet(&limits[value]))
+        }
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
-    let bounds: Vec<_> = function.values.iter().map(of).collect();
+    let bounds: Vec<_> = function.values.iter().enumerate().map(of).collect();
     let mut solver = Solver { function, kinds, nan, bounds, limits, facts };
     solver.block(&function.body);
     if valid_ranges {

@@ -8,7 +8,7 @@ use crate::interpreter;
 use crate::interval::Nan;
 use crate::ir::random::{self, Random};
 use crate::ir::verify::verify;
-use crate::ir::{Function, Type};
+use crate::ir::{Def, Function, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
@@ -276,11 +276,14 @@ impl<'a> Checker<'a> {
             if sides != Sides::Both || tracking != Tracking::NONE || variant.is_related() && !meets {
                 continue;
             }
-            let Lifted { point, bounds, .. } = &variant.lifted;
+            let Lifted { point, bounds, related, .. } = &variant.lifted;
             let (mut unforeseen, mut nan) = (None, false);
-            let watch = |value: crate::ir::Value, word: u32| {
+            // What counts only where it is positive is not said to contain anything else.
+            let mut is_beside = related.support.and_then(|z| input_of(point, z)).is_some_and(|z| is_negative(member[z]));
+            let watch = |value: Value, word: u32| {
                 nan |= number(point.ty(value), word).is_nan();
-                if !bounds[value.index()].contains(word) && unforeseen.is_none() {
+                is_beside |= related.support == Some(value) && is_negative(word);
+                if !is_beside && !bounds[value.index()].contains(word) && unforeseen.is_none() {
                     unforeseen = Some((value, word));
                 }
             };
@@ -305,6 +308,18 @@ impl<'a> Checker<'a> {
             tally.fault(fault, Wrong::UnforeseenValue);
         }
     }
+}
+
+/// The number of the input that a value is.
+fn input_of(point: &Function, value: Value) -> Option<usize> {
+    match point.def(value) {
+        Def::Input(input) => Some(input as usize),
+        _ => None,
+    }
+}
+
+fn is_negative(word: u32) -> bool {
+    f32::from_bits(word) < 0.0
 }
 
 /// Some members of a box with what the point shader makes of them.
@@ -352,6 +367,19 @@ impl Seen<'_> {
 
     fn excused(&self) -> bool {
         self.options().nan == Nan::Ignore && self.checker.meets_nan(self.variant, self.sample)
+    }
+
+    /// Whether a value that counts only where it is positive is negative for all members: then 0 is contained, and nothing else is said.
+    fn is_beside(&self) -> bool {
+        let Lifted { point, related, .. } = &self.checker.variants[self.variant].lifted;
+        let Some(z) = related.support else { return false };
+        self.members.which.iter().all(|&member| {
+            let words = &self.sample.members[member];
+            let mut word = input_of(point, z).map(|z| words[z]);
+            let watch = |value, found| word = if value == z { Some(found) } else { word };
+            interpreter::watch(point, &random::tables(), words, ROUNDS, watch).expect("loops end");
+            word.is_some_and(is_negative)
+        })
     }
 
     fn bits(&self, variant: usize) -> [Option<u32>; 2] {
@@ -434,7 +462,11 @@ impl Seen<'_> {
         let number = |bits| number(self.members.ty, bits);
         for (side, (found, expected)) in std::iter::zip(self.bits(self.variant), self.bits(other)).enumerate() {
             let (Some(found), Some(expected)) = (found, expected) else { continue };
-            if !number(expected).is_nan() && !fits(side, number(found), number(expected)) && !self.excused() {
+            if !number(expected).is_nan()
+                && !fits(side, number(found), number(expected))
+                && !self.excused()
+                && !self.is_beside()
+            {
                 tally.fault(|| self.fault(wrong, None, Some(expected), String::new()), wrong);
             }
         }
@@ -448,7 +480,7 @@ impl Seen<'_> {
             return;
         }
         let void = self.void() || nan == Nan::Propagate && self.checker.met(self.variant, self.row, self.limits);
-        if !void && !self.excused() {
+        if !void && !self.excused() && !self.is_beside() {
             let note = format!("    known {known:?}\n");
             tally.fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
         }
@@ -458,7 +490,7 @@ impl Seen<'_> {
 /// Whether a function that runs on these inputs is given or computes a NaN.
 fn any_nan(function: &Function, inputs: &[u32]) -> bool {
     let mut nan = std::iter::zip(&function.inputs, inputs).any(|(port, &word)| number(port.ty, word).is_nan());
-    let watch = |value: crate::ir::Value, word: u32| nan |= number(function.ty(value), word).is_nan();
+    let watch = |value: Value, word: u32| nan |= number(function.ty(value), word).is_nan();
     interpreter::watch(function, &random::tables(), inputs, ROUNDS, watch).expect("loops end");
     nan
 }

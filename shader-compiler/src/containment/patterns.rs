@@ -45,8 +45,11 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     for _ in 0..1 + maker.random.below(8) {
         maker.pattern();
     }
-    let outputs: Vec<_> = maker.made.iter().rev().take(6).copied().enumerate().collect();
-    let outputs = outputs.into_iter().map(|(k, value)| (format!("y{k}"), value));
+    let mut outputs: Vec<_> = maker.made.iter().rev().take(6).copied().collect();
+    if maker.random.once_in(3) {
+        maker.vanish(&mut outputs);
+    }
+    let outputs = outputs.into_iter().enumerate().map(|(k, value)| (format!("y{k}"), value));
     (maker.builder.finish(outputs), inputs)
 }
 
@@ -71,6 +74,22 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn op(&mut self, op: Op, args: &[Value]) -> Value {
         self.builder.op(op, args)
+    }
+
+    /// Makes outputs vanish where a component of a vector is not positive, some of them with products in which its sign counts.
+    fn vanish(&mut self, outputs: &mut [Value]) {
+        let z = self.vector()[2];
+        let zero = self.builder.f32(0.0);
+        let positive = self.either(Op::Max, z, zero);
+        for output in outputs {
+            if self.random.once_in(2) {
+                let (x, y) = (self.float(), self.float());
+                let signed = [x, y].map(|x| self.either(Op::Mul, x, z));
+                let product = self.either(Op::Mul, signed[0], signed[1]);
+                *output = self.either(Op::Add, *output, product);
+            }
+            *output = self.either(Op::Mul, *output, positive);
+        }
     }
 
     /// An operation whose arguments may change places.

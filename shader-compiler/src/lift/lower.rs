@@ -14,7 +14,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Builder, Def, Emit, Function, Op, Rules, Stmt, Type, Value};
-use crate::relations::Related;
+use crate::relations::{Related, support};
 
 /// What was found out about the values of a point shader.
 #[derive(Clone, Copy)]
@@ -46,6 +46,7 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
         met: None,
         rounds: None,
         cuts: vec![],
+        support: None,
         builder,
     };
     lowering.inputs();
@@ -69,6 +70,8 @@ struct Lowering<'a> {
     rounds: Option<Value>,
     /// Ends that are cut in the open arms.
     cuts: Vec<branches::Cut>,
+    /// The lower end, uncut, of the value that counts only where it is positive.
+    support: Option<Value>,
     builder: Builder,
 }
 
@@ -90,7 +93,7 @@ impl Lowering<'_> {
         }
         for (value, data) in self.point.values.iter().enumerate() {
             if let Def::Input(index) = data.def {
-                self.ends[value] = Some(ends[index as usize]);
+                self.set(Value(value as u32), ends[index as usize]);
             }
         }
     }
@@ -99,7 +102,10 @@ impl Lowering<'_> {
     fn outputs(&mut self, sides: &[Sides]) -> Vec<(String, Value)> {
         let mut outputs = vec![];
         for ((port, &value), sides) in self.point.outputs.iter().zip(&self.point.body.yields).zip(sides) {
-            let ends = self.ends(value);
+            let mut ends = self.ends(value);
+            if let Some(least) = self.support.filter(|_| self.known.related.may_cross && self.is_interval(value)) {
+                ends = support::joined(&mut self.builder, least, ends, &self.known.untested[value.index()], self.options.nan);
+            }
             let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
                 Sides::Lower => &[0],
@@ -145,7 +151,11 @@ impl Lowering<'_> {
         [lo, hi]
     }
 
-    fn set(&mut self, value: Value, ends: Ends) {
+    fn set(&mut self, value: Value, mut ends: Ends) {
+        if self.known.related.support == Some(value) {
+            self.support = Some(ends[0]);
+            ends = support::cut(&mut self.builder, ends);
+        }
         self.ends[value.index()] = Some(ends);
     }
 

@@ -166,7 +166,8 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or not anything tests for it.
     let tested = if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
-    let related = relations::run(&point, &kinds, &axes, options.relations, |limits| solve(&tested, Some(limits.to_vec())));
+    let related =
+        relations::run(&point, &kinds, &axes, options.relations, options.nan, |limits| solve(&tested, Some(limits.to_vec())));
     let limits = (options.relations != Relations::NONE).then_some(&related.limits);
     let untested = solve(&kinds, limits.cloned());
     let mut bounds = untested.clone();

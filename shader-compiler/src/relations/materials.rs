@@ -57,7 +57,7 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
     let solve =
         |limits: &[Bounds]| solve::run(point, &kinds, &vec![unit; axes.len()], Nan::Propagate, Some(limits.to_vec()), false);
-    run(point, &kinds, axes, relations, solve)
+    run(point, &kinds, axes, relations, Nan::Propagate, solve)
 }
 
 /// A function with bounds of its outputs.

@@ -33,11 +33,13 @@ mod quotients;
 mod range;
 mod rounding;
 mod squares;
+pub(crate) mod support;
 #[cfg(test)]
 mod testing;
 mod unit;
 
 use crate::analysis::{Bounds, Floats};
+use crate::interval::Nan;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
 pub use half::{Half, Length, Part};
@@ -85,6 +87,8 @@ pub enum Relation {
     Squares,
     /// What is divided by its length is a unit vector, and the sum of two unit vectors is as long as they are close.
     Half,
+    /// What is multiplied by max(z, 0) counts only where z > 0.
+    Support,
     /// What a minimum, a maximum or a branch says of two values' order.
     Order,
     /// Quotients of sums over the same terms.
@@ -104,6 +108,7 @@ impl Relation {
         Relation::Dot,
         Relation::Squares,
         Relation::Half,
+        Relation::Support,
         Relation::Order,
         Relation::Quotients,
         Relation::Powers,
@@ -118,6 +123,7 @@ impl Relation {
             Relation::Dot => "dot",
             Relation::Squares => "squares",
             Relation::Half => "half",
+            Relation::Support => "support",
             Relation::Order => "order",
             Relation::Quotients => "quotients",
             Relation::Powers => "powers",
@@ -133,6 +139,7 @@ impl Relation {
             Relation::Dot => "Dot products of unit vectors, from how far a box is from the other vector",
             Relation::Squares => "Sums of squares of a unit vector's components, and what they leave to 1",
             Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
+            Relation::Support => "What is multiplied by max(z, 0) counts only where z > 0",
             Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
             Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
@@ -311,13 +318,17 @@ pub struct Related {
     pub limits: Vec<Bounds>,
     /// For each value, other ends.
     pub alternatives: Vec<Vec<Alternative>>,
+    /// A value that counts only where it is positive.
+    pub support: Option<Value>,
+    /// Whether ends of what depends on that value may cross each other, for boxes in which it is nowhere positive.
+    pub may_cross: bool,
 }
 
 impl Related {
     /// Nothing, for so many values.
     pub fn nothing(function: &Function) -> Related {
         let limits = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
-        Related { limits, alternatives: vec![vec![]; function.len()] }
+        Related { limits, alternatives: vec![vec![]; function.len()], support: None, may_cross: false }
     }
 
     /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN and there is no guard.
@@ -401,12 +412,13 @@ impl Point<'_> {
     }
 }
 
-/// Finds relations in a point shader; `solve` gives static bounds under limits.
+/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives static bounds under limits.
 pub fn run(
     function: &Function,
     kinds: &[bool],
     axes: &[Option<Axis>],
     relations: Relations,
+    nan: Nan,
     solve: impl Fn(&[Bounds]) -> Vec<Bounds>,
 ) -> Related {
     let mut related = Related::nothing(function);
@@ -421,6 +433,13 @@ pub fn run(
         dot::find(&point, relations, &mut related);
         // What follows needs to know ranges.
         point.bounds = solve(&related.limits);
+    }
+    if relations.has(Relation::Support)
+        && let Some(z) = support::find(&point, nan, &related, &solve)
+    {
+        related.limit(z, &support::positive());
+        point.bounds = solve(&related.limits);
+        related.support = Some(z);
     }
     if relations.has(Relation::Squares) {
         squares::find(&point, &mut related);
@@ -442,6 +461,7 @@ pub fn run(
         point.bounds = solve(&related.limits);
         monotone::find(&point, &mut related);
     }
+    related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
     related
 }
 

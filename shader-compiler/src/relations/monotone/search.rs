@@ -15,24 +15,26 @@ use std::cell::Cell;
 /// More uses of a value than that are not looked at.
 const USES: usize = 12;
 
-/// Operations that are written once more, where the end does not take the place of another, cost so much at most, in basic ones. That
-/// leaves out `pow` and the like.
-const DEAREST: u32 = 15;
+/// Ends that do not take the place of others may cost as much as one operation in so many, all together.
+const SHARE: u32 = 16;
 
 /// Finds values that are monotone in one that they use several times.
 pub(in crate::relations) fn find(point: &Point<'_>, related: &mut Related) {
-    find_up_to(point, DEAREST, related);
+    let mut all = 0;
+    point.for_each_operation(|value, _| all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op)));
+    find_up_to(point, all / SHARE, related);
 }
 
-/// The same, where ends that do not take the place of others cost so much at most.
-pub(super) fn find_up_to(point: &Point<'_>, dearest: u32, related: &mut Related) {
+/// The same, where ends that do not take the place of others cost so much at most, in basic operations.
+pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
+    let left = Cell::new(most);
     let plain = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
         let ops: Vec<_> =
             block.stmts.iter().filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None }).collect();
         for (source, sites) in sources(point, &ops) {
             let (masks, half) = (vec![0; point.function.len()], half(point, &ops, source));
-            Search { point, ops: &ops, source, sites, masks, half, found: vec![], plain: &plain, dearest }.run(related);
+            Search { point, ops: &ops, source, sites, masks, half, found: vec![], plain: &plain, left: &left }.run(related);
         }
     });
 }
@@ -106,8 +108,8 @@ struct Search<'a> {
     found: Vec<(Value, u32)>,
     /// Values whose ends have to be those of their forms.
     plain: &'a [Cell<bool>],
-    /// Ends that do not take the place of others cost so much at most.
-    dearest: u32,
+    /// What ends that do not take the place of others may still cost.
+    left: &'a Cell<u32>,
 }
 
 impl Search<'_> {
@@ -153,15 +155,25 @@ impl Search<'_> {
             }
             let is_plain = |step: &Step| step.value == value || related.alternatives[step.value.index()].is_empty();
             let moving = if tie.steps.iter().all(is_plain) { self.moving(&path, sites, &tie) } else { None };
-            let moving = moving.filter(|moved| moved.replaces || cost(&moved.steps) <= self.dearest);
+            let moving = moving.filter(|moved| moved.replaces || self.is_spent(moved));
             if moving.is_some() {
                 tie.steps.iter().filter(|step| step.value != value).for_each(|step| self.plain[step.value.index()].set(true));
             }
-            let Some(found) = moving.or_else(|| tie.widening(self.source, self.dearest)) else { continue };
+            let Some(found) = moving.or_else(|| tie.widening(self.source).filter(|widened| self.is_spent(widened))) else {
+                continue;
+            };
             self.found.push((value, sites));
             related.add(self.point, value, Alternative::Monotone(found), Bounds::all(Type::F32));
             return;
         }
+    }
+
+    /// Spends what ends cost, if there is so much left.
+    fn is_spent(&self, found: &Monotone) -> bool {
+        let cost = found.steps.iter().map(|step| cost_of(step.op)).sum();
+        let left = self.left.get().checked_sub(cost);
+        self.left.set(left.unwrap_or(self.left.get()));
+        left.is_some()
     }
 
     /// The operations from the source to a value, in order.
@@ -345,11 +357,6 @@ fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
     attempts.extend(known.iter().map(without));
     attempts.retain(|units| units.len() > 1);
     attempts
-}
-
-/// What operations cost, in basic ones.
-pub(super) fn cost(steps: &[Step]) -> u32 {
-    steps.iter().map(|step| cost_of(step.op)).sum()
 }
 
 /// Whether nothing is made of a value, which is an output.

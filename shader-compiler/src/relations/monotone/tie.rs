@@ -1,6 +1,5 @@
 //! Some uses of a value, tied to one end of it: how the value that they lead to grows with them, and how far floats are off.
 
-use super::search::cost;
 use super::{Arg, By, End, Monotone, Sign, Step, Way, is_same, range};
 use crate::analysis::{Bounds, Floats};
 use crate::ir::{Op, Value};
@@ -152,10 +151,7 @@ impl<'a> Tie<'a> {
     }
 
     /// The value with all the uses at one end of the source, if that is what was looked at.
-    pub fn widening(self, source: Value, dearest: u32) -> Option<Monotone> {
-        if cost(&self.steps) > dearest {
-            return None;
-        }
+    pub fn widening(self, source: Value) -> Option<Monotone> {
         let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);
         self.half.is_none().then_some(Monotone {
             source,

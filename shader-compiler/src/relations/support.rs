@@ -1,0 +1,218 @@
+//! What is multiplied by max(z, 0) counts only where z > 0: elsewhere it is 0, whatever the rest is. The integrand of every material with one
+//! side is such a product, where z is the cosine of the light's direction. So z is taken to be max(z, 0) in all of its uses, of which the sign
+//! is known then, and results are joined with 0 for boxes that have members with z < 0.
+//!
+//! # Proof
+//!
+//! Let z' = [max(z̲, 0), max(z̄, 0)] be the ends that uses of z get, and let all results vanish with m = max(z, 0): each is m, a product
+//! with what vanishes, or a sum, a difference or a negation of what vanishes. Members with z ≥ 0 are within z', and all is as ever. For a
+//! member with z < 0, ends of what depends on z may not contain what it computes. But its results are 0 or NaN, and 0 is contained: as z̲ < 0,
+//! z' begins with 0, and what is computed from intervals contains what is computed from their members, whatever these are of, among them
+//! a vector with z = 0, for which results are 0, too.
+//!
+//! That is so unless something is said of ends of what depends on z that is true of unit vectors alone, since there may be none with z ≥ 0 in
+//! the box. Ends that come of it may cross each other, and nothing is known of what is made of them. Then 0 is joined to the ends of results
+//! where z̲ < 0.
+//!
+//! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing; where NaN propagates, no result may be NaN,
+//! as far as is known at compile time without this relation.
+
+use super::{Alternative, Point, Related, Relation};
+use crate::analysis::{Bounds, Floats};
+use crate::interval::Nan;
+use crate::ir::function::{ValueData, for_each_stmt};
+use crate::ir::{Builder, Def, Emit, Function, Op, Stmt, Value};
+
+/// Finds a value that counts only where it is positive, if more is saved than is spent by that; `solve` gives static bounds under limits.
+pub(super) fn find(point: &Point<'_>, nan: Nan, related: &Related, solve: impl Fn(&[Bounds]) -> Vec<Bounds>) -> Option<Value> {
+    let function = point.function;
+    let outputs = &function.body.yields;
+    let may_be_nan = |output: &Value| point.hull(*output).is_none();
+    if nan == Nan::Propagate && outputs.iter().any(may_be_nan) {
+        return None;
+    }
+    let mut found = None;
+    for_each_stmt(&function.body, &mut |stmt| {
+        let Stmt::Op(positive) = stmt else { return };
+        let Some((Op::Max, &[a, b])) = function.operation(*positive) else { return };
+        for (z, zero) in [(a, b), (b, a)] {
+            let is_zero = function.constant(zero).is_some_and(|bits| f32::from_bits(bits) == 0.0);
+            let cuts = is_zero && point.kinds[z.index()] && point.hull(z).is_some_and(|[least, _]| least < 0.0);
+            if cuts && outputs.iter().all(|&output| vanishes(function, output, *positive)) {
+                found = Some(z);
+            }
+        }
+    });
+    let z = found?;
+    let mut limits = related.limits.clone();
+    limits[z.index()] = limits[z.index()].meet(&positive());
+    (gain(point, &solve(&limits)) > COST).then_some(z)
+}
+
+/// What cutting a value and joining results with 0 may cost, in operations.
+const COST: usize = 5;
+
+/// Operations that are saved in products and quotients of intervals whose sign is known only `after`.
+fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
+    let has_sign = |bounds: &[Bounds], value: Value| {
+        let hull = bounds[value.index()].floats().pieces.hull();
+        hull.is_some_and(|[lo, hi]| lo >= 0.0 || hi <= 0.0)
+    };
+    let mut gain = 0;
+    point.for_each_operation(|value, _| {
+        let Some((Op::Mul | Op::Div, &[a, b])) = point.function.operation(value) else { return };
+        let is_gained = |&arg: &Value| !has_sign(&point.bounds, arg) && has_sign(after, arg);
+        let saved = if a == b { 2 } else { 4 };
+        if point.kinds[a.index()] && point.kinds[b.index()] && [a, b].iter().any(is_gained) {
+            gain += saved;
+        }
+    });
+    gain
+}
+
+/// What the value is limited to.
+pub(super) fn positive() -> Bounds {
+    Bounds::Float(Floats::between(0.0, f32::INFINITY))
+}
+
+/// Whether ends of what depends on z can cross each other: whether anything that is true of unit vectors alone is said of it.
+pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool {
+    let of_units = |alternative: &Alternative| {
+        matches!(alternative.relation(), Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
+    };
+    // What comes of loops and ifs may depend on anything.
+    let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);
+    let mut depends: Vec<_> = point.function.values.iter().map(is_joined).collect();
+    depends[z.index()] = true;
+    let mut crosses = false;
+    point.for_each_operation(|value, _| {
+        let alternatives = &related.alternatives[value.index()];
+        let (_, args) = point.function.operation(value).expect("operations are looked at");
+        let sources: Vec<_> = alternatives.iter().flat_map(Alternative::sources).chain(args.iter().copied()).collect();
+        if value != z && sources.iter().any(|source| depends[source.index()]) {
+            depends[value.index()] = true;
+            crosses |= alternatives.iter().any(of_units);
+        }
+    });
+    crosses
+}
+
+/// Whether a value is 0 or NaN wherever another one is 0.
+fn vanishes(function: &Function, value: Value, with: Value) -> bool {
+    let vanishes = |&arg: &Value| vanishes(function, arg, with);
+    value == with
+        || match function.operation(value) {
+            Some((Op::Mul, args)) => args.iter().any(vanishes),
+            Some((Op::Add | Op::Sub | Op::Neg, args)) => args.iter().all(vanishes),
+            _ => false,
+        }
+}
+
+/// The ends that uses of such a value get.
+pub(crate) fn cut(builder: &mut Builder, ends: [Value; 2]) -> [Value; 2] {
+    let zero = builder.f32(0.0);
+    ends.map(|end| builder.op(Op::Max, &[end, zero]))
+}
+
+/// The ends of a result, joined with 0 if the lower end of the value is negative. `known` is what they are at compile time. NaN stays, but
+/// for code that suppresses it.
+pub(crate) fn joined(builder: &mut Builder, least: Value, ends: [Value; 2], known: &Bounds, nan: Nan) -> [Value; 2] {
+    let is_positive = known.floats().pieces.hull().is_some_and(|[lo, _]| lo >= 0.0);
+    let zero = builder.f32(0.0);
+    let is_below = builder.op(Op::Lt, &[least, zero]);
+    // Of a NaN and a number, extrema return what comes first.
+    let with_zero = |builder: &mut Builder, op: Op, end: Value| match nan {
+        Nan::Suppress => builder.op(op, &[zero, end]),
+        Nan::Propagate | Nan::Ignore => builder.op(op, &[end, zero]),
+    };
+    let lo = if is_positive { zero } else { with_zero(builder, Op::Min, ends[0]) };
+    let lo = builder.op(Op::Select, &[is_below, lo, ends[0]]);
+    let hi = with_zero(builder, Op::Max, ends[1]);
+    let hi = if is_positive { hi } else { builder.op(Op::Select, &[is_below, hi, ends[1]]) };
+    [lo, hi]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+    use crate::frontend::{Settings, Shader};
+    use crate::jit::Arena;
+    use crate::lift::{Lifted, Options};
+    use crate::relations::Relations;
+    use crate::target::Target;
+
+    /// The bounding shader of a material.
+    fn lifted(body: &str, nan: Nan) -> Lifted {
+        let source = format!("struct Material {{ k: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
+        let shader = Shader::parse("test.wgsl", &source).expect("the shader is right");
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let options = Options { nan, relations: Relations::all(), ..Options::default() };
+        integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options)
+    }
+
+    /// Products in which the sign of wi.z counts, at most 1.
+    const PRODUCTS: &str = "let a = wi.x * wi.y; let p = wi.z * a * (wi.z * wi.x) * (wi.z + wi.z * wi.y * wi.y);";
+
+    #[test]
+    fn factors_of_the_cosine_are_found() {
+        let is_cut = |rest: &str, nan| lifted(&format!("{PRODUCTS} {rest}"), nan).related.support.is_some();
+        for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+            assert!(is_cut("return vec3f(1.0 + p, 1.0 - p, p);", nan), "{nan:?}");
+        }
+        // What may be NaN below the horizon.
+        let root = "return vec3f(sqrt(wi.z + 0.5 + p));";
+        assert!(!is_cut(root, Nan::Propagate) && is_cut(root, Nan::Ignore));
+        // Nothing to gain.
+        assert!(lifted("return vec3f(1.0);", Nan::Ignore).related.support.is_none());
+    }
+
+    #[test]
+    fn results_that_do_not_vanish_are_none() {
+        let text = "fn f(z: f32, y: f32) -> (p: f32) {
+              %0 = max z, 0.0
+              %1 = mul %0, y
+              %2 = sub %1, %0
+              %3 = add %2, y
+              return %3
+            }";
+        let function: Function = crate::ir::text::parse(text).expect("the text is right");
+        let value = |op: Op| {
+            let is = |&value: &Value| function.operation(value).is_some_and(|(found, _)| found == op);
+            (0..function.len()).map(|value| Value(value as u32)).find(is).expect("there is one")
+        };
+        let with = value(Op::Max);
+        assert_eq!(
+            [Op::Max, Op::Mul, Op::Sub, Op::Add].map(|op| vanishes(&function, value(op), with)),
+            [true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn zero_is_contained_where_no_direction_is_above_the_horizon() {
+        // What of z is left when x and y are known: nothing, if they say that the box is all below.
+        let body = format!(
+            "{PRODUCTS} let r = 1.0 - wi.x * wi.x - wi.y * wi.y; return vec3f(1.0 - p, r + p, (r - wi.z * wi.z) * 1e3 - 5.0);"
+        );
+        let boxes = [
+            [[0.6, 0.61], [0.0, 0.01], [-0.81, 0.1]],
+            [[0.0, 0.1], [0.0, 0.1], [-1.0, -0.9]],
+            [[0.5, 0.9], [0.1, 0.3], [-0.9, 0.01]],
+        ];
+        for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+            let lifted = lifted(&body, nan);
+            assert!(lifted.related.support.is_some());
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
+            let (mut all, mut limits) = (Boxes::new(&kernel, boxes.len()), Limits::new(&kernel, boxes.len()));
+            for (row, wi) in boxes.iter().enumerate() {
+                let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
+                wi.iter().copied().chain(numbers).enumerate().for_each(|(input, ends)| all.set(row, input, ends));
+            }
+            kernel.run(&[], &all, &mut limits);
+            for (row, output) in (0..boxes.len()).flat_map(|row| [0, 1, 2].map(|output| (row, output))) {
+                let [lo, hi] = limits.get(row, output);
+                assert!(lo <= 0.0 && 0.0 <= hi, "{nan:?}, box {row}, output {output}: {lo} .. {hi}");
+            }
+        }
+    }
+}

@@ -182,7 +182,7 @@ mod tests {
         let index = Report::into_folder(&folder).unwrap().write("suite.toml", &outcomes).unwrap();
         assert_eq!(index, folder.join("index.html"));
         let page = fs::read_to_string(index).unwrap();
-        let [files, _] = names(&folder).try_into().unwrap();
+        let [_, files] = names(&folder).try_into().unwrap();
         assert!(page.contains(&format!("src=\"{files}/cases.js\"")) && page.contains(MARK) && !page.contains("{{"));
         for (file, _) in PROGRAM {
             assert!(page.contains(&format!("\"{files}/{file}\"")), "{file} is not in the page");

@@ -7,7 +7,6 @@ use super::render::{MAX_THREADS, all_threads};
 use super::{Error, Exit};
 use lightbound::regress::outcome::{Figure, Limit, Outcome, Status};
 use lightbound::regress::report::{Report, ReportError};
-use lightbound::regress::report::{Report, ReportError};
 use lightbound::regress::run::Work;
 use lightbound::regress::schedule::{Event, Schedule};
 use lightbound::regress::state::State;
@@ -114,19 +113,6 @@ impl From<SuiteError> for Error {
     }
 }
 
-impl From<ReportError> for Error {
-    fn from(error: ReportError) -> Error {
-        match error {
-            ReportError::Write(cause) => {
-                Error::Write { cause, help: "there is no new report; what was tested is said above, if it was".into() }
-            }
-            ReportError::Foreign(_) => {
-                Error::Option { message: error.to_string(), help: "name another folder, or move the page away".into() }
-            }
-        }
-    }
-}
-
 /// Steps that a case counts in the progress.
 const STEPS: f64 = 1000.0;
 
@@ -166,10 +152,6 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     console.say(&summary(&outcomes, failed, broken, cases.len(), start));
     if outcomes.len() < cases.len() {
         return Ok(Exit::Interrupted);
-    }
-    if let Some(report) = report {
-        let index = report.write(&suite.path.to_string_lossy(), &outcomes)?;
-        console.say(&format!("report: {}", index.display()));
     }
     if let Some(report) = report {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;

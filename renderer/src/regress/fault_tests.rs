@@ -42,7 +42,7 @@ fn replace<'a>(from: &'a str, to: &'a str) -> impl Fn(String) -> String + 'a {
 
 #[test]
 fn without_a_fault_another_seed_passes() {
-    for name in ["cornell-box", "delta-lights", "lanterns", "textures"] {
+    for name in ["cornell-box", "contact", "lanterns", "textures"] {
         let outcome = outcome(name, |text| text, None);
         assert_eq!(outcome.status, Status::Passed, "{name}: {:?}", outcome.figures);
     }
@@ -88,5 +88,5 @@ fn samples_that_count_too_much() {
 
 #[test]
 fn shadow_rays_that_start_too_far() {
-    assert_refused(&outcome("delta-lights", |text| text, Some(Fault::LateShadowRays)));
+    assert_refused(&outcome("contact", |text| text, Some(Fault::LateShadowRays)));
 }

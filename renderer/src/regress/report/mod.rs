@@ -73,11 +73,12 @@ impl Report {
     /// # Panics
     /// If a picture has not as many pixels as its size says.
     pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ReportError> {
-        let files = files(suite, outcomes);
-        let name = folder_name(&files);
+        let mut order: Vec<&Outcome> = outcomes.iter().collect();
+        order.sort_by_key(|outcome| outcome.status.rank());
+        let name = folder_name(files(suite, &order));
         let folder = self.folder.join(&name);
         fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, e))?;
-        for (file, text) in &files {
+        for (file, text) in files(suite, &order) {
             save(&folder.join(file), text.as_bytes())?;
         }
         let index = self.folder.join("index.html");
@@ -106,23 +107,21 @@ fn unwritable(path: &Path, error: io::Error) -> ImageError {
     ImageError { path: path.into(), problem: Problem::Write(error) }
 }
 
-/// All files beside the index, by name.
-fn files(suite: &str, outcomes: &[Outcome]) -> Vec<(String, String)> {
-    let mut order: Vec<&Outcome> = outcomes.iter().collect();
-    order.sort_by_key(|outcome| outcome.status.rank());
+/// All files beside the index with their names, each made when it is asked for, since pictures may be large.
+fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
     let program = PROGRAM.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-    let list = ("cases.js".to_string(), data::list(suite, &order));
+    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list(suite, order)));
     let pictures = order.iter().enumerate().filter_map(|(i, outcome)| {
         let pictures = outcome.pictures.as_ref()?;
         Some((data::pictures_file(i), data::pictures(i, pictures)))
     });
-    program.chain([list]).chain(pictures).collect()
+    program.chain(list).chain(pictures)
 }
 
 /// Named after what is in it, so that a page never meets files of another report, and equal reports are equal files.
-fn folder_name(files: &[(String, String)]) -> String {
+fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
     let mut hasher = DefaultHasher::new();
-    files.hash(&mut hasher);
+    files.for_each(|file| file.hash(&mut hasher));
     format!("{PREFIX}{:016x}", hasher.finish())
 }
 
@@ -183,7 +182,7 @@ mod tests {
         let index = Report::into_folder(&folder).unwrap().write("suite.toml", &outcomes).unwrap();
         assert_eq!(index, folder.join("index.html"));
         let page = fs::read_to_string(index).unwrap();
-        let [files, _] = names(&folder).try_into().unwrap();
+        let [_, files] = names(&folder).try_into().unwrap();
         assert!(page.contains(&format!("src=\"{files}/cases.js\"")) && page.contains(MARK) && !page.contains("{{"));
         for (file, _) in PROGRAM {
             assert!(page.contains(&format!("\"{files}/{file}\"")), "{file} is not in the page");

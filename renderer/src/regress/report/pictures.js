@@ -13,7 +13,10 @@ function loadPictures(index, file) {
     waiting.set(index, resolve);
     const script = document.createElement("script");
     script.src = FOLDER + file;
-    script.onload = () => script.remove();
+    script.onload = () => {
+      script.remove();
+      if (waiting.get(index) === resolve) reject(new Error(`${file} is damaged; write the report anew`));
+    };
     script.onerror = () => reject(new Error(`${file} cannot be loaded; is it still beside the page?`));
     document.head.append(script);
   });

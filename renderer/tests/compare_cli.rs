@@ -190,6 +190,8 @@ fn sizes_that_differ_fail_and_crops_keep_their_place() {
         .compare(&["crop.exr", "reference.exr", "--crop", "3,12,3,9"])
         .code(2)
         .stderr(contains("--crop is not within the colour of A"));
+    let small = place.compare(&["crop.exr", "reference.exr", "--crop", "5,6,3,5", "--fail-below", "ssim=0.5"]);
+    small.code(1).stdout(contains("note: colour: ssim cannot be told")).stderr(contains("no window of 11 × 11 pixels fits"));
     for crop in ["0,1,0", "1,0,0,1", "0.5,2,0,1", "a,1,0,1"] {
         place.compare(&["crop.exr", "reference.exr", "--crop", crop]).code(2).stderr(contains("expected x0,x1,y0,y1"));
     }
@@ -223,7 +225,10 @@ fn layers_by_name() {
         .code(1)
         .stdout(contains("1 of 192 pixels, the first at (2, 1)").and(contains("colour, 16 × 12 pixels")))
         .stderr(contains("failed: normal: max is").and(contains("object.id: differing is")).and(contains("colour:").not()));
-    place.compare(&["a.exr", "b.exr", "--layers=colour"]).code(0);
+    place.compare(&["a.exr", "b.exr", "--layers=colour,colour", "--fail-above", "max=0"]).code(0);
+    place.compare(&["a.exr", "b.exr", "--layers=normal", "--heatmap", "normal.png"]).code(0).stderr("");
+    assert!(image::open(place.path("normal.png")).is_ok());
+    place.compare(&["a.exr", "b.exr", "--layers=object.id", "--heatmap", "id.png"]).code(2).stderr(contains("no mae to draw"));
     place
         .compare(&["a.exr", "b.exr", "--layers=object.id", "--fail-above", "max=0"])
         .code(2)

@@ -17,6 +17,9 @@ const WIDTH: f32 = 0.7;
 /// Of the display.
 const COLUMNS: f32 = 3840.0;
 
+/// Pixels that are worked on at once, with some 100 bytes for each.
+const PIXELS_AT_ONCE: usize = 1 << 24;
+
 /// Exposures beyond which a reference would have to span more than any float picture of light does.
 const MAX_EXPOSURES: usize = 64;
 
@@ -61,7 +64,9 @@ pub fn hdr(test: &Planes, reference: &Planes) -> Map {
         differences(test, reference, &counts, |x| tone_map(x * gain))
     };
     let larger = |a: Vec<f32>, b: Vec<f32>| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect();
-    let values = exposures.par_iter().map(at).reduce_with(larger).expect("there are exposures");
+    let at_once = (PIXELS_AT_ONCE / test.len().max(1)).max(1);
+    let parts = exposures.chunks(at_once).filter_map(|part| part.par_iter().map(at).reduce_with(larger));
+    let values = parts.reduce(larger).expect("there are exposures");
     Map { values: leave_out(values, &counts), exposures }
 }
 

@@ -297,6 +297,15 @@ mod tests {
         assert_eq!(names(&layers), ["colour RGB", "depth Z", "A A", "mask Y", "mask.id id"]);
         assert_eq!(floats(&layers.layers[0], 2), [1.5; 2]);
         assert_eq!(layers.get("depth").unwrap().area, Area::of_size(-1, -1, 1, 2));
+        // Damage is an error or other values, never a panic.
+        for length in 0..data.len() - 1 {
+            assert!(of_exr(&data[..length]).is_err(), "{length}");
+        }
+        for (at, byte) in (0..data.len()).flat_map(|at| [0, 0x7f, 0xff].map(|byte| (at, byte))) {
+            let mut data = data.clone();
+            data[at] = byte;
+            let _ = of_exr(&data);
+        }
     }
 
     #[test]

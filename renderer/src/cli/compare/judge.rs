@@ -50,14 +50,14 @@ pub enum Found {
 
 impl Request {
     /// As options say; `displayed` is whether both pictures are of a display.
-    pub fn new(args: &Args, displayed: bool) -> Result<Request, Error> {
+    pub fn new(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Request, Error> {
         let given = args.metric.iter().map(|name| name.resolve(displayed));
         let flip = MetricName::Flip.resolve(displayed);
         let default = Metric::ALL.into_iter().filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
         let mut metrics: Vec<Metric> = if args.metric.is_empty() { default.collect() } else { given.collect() };
         let limits = args.fail_above.iter().chain(&args.fail_below);
         let limits: Vec<_> = limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
-        let heatmap = args.heatmap.is_some().then(|| heatmap_metric(args, displayed)).transpose()?;
+        let heatmap = args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
         metrics.extend(limits.iter().map(|(metric, _)| metric).chain(&heatmap));
         metrics.sort();
         metrics.dedup();
@@ -85,16 +85,20 @@ impl Request {
     }
 }
 
-/// What the heat map shows: what is asked for, or the first metric that can be shown.
-fn heatmap_metric(args: &Args, displayed: bool) -> Result<Metric, Error> {
+/// What the heat map shows: what is asked for, or the first metric that can be shown, or the one for the first layer.
+fn heatmap_metric(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Metric, Error> {
     let flip = MetricName::Flip.resolve(displayed);
+    let can = |metric: &Metric| metric.has_map() && pairs.pairs.first().is_none_or(|first| applies(*metric, &first.samples));
     match args.heatmap_metric.map(|name| name.resolve(displayed)) {
         Some(metric) if metric.has_map() => Ok(metric),
         Some(metric) => Err(Error::Option {
             message: format!("{} has no value for each pixel to draw", metric.name()),
             help: "choose another --heatmap-metric, such as flip or mae".into(),
         }),
-        None => Ok(args.metric.iter().map(|name| name.resolve(displayed)).find(|metric| metric.has_map()).unwrap_or(flip)),
+        None => {
+            let given = args.metric.iter().map(|name| name.resolve(displayed));
+            Ok(given.chain([flip]).find(can).unwrap_or(Metric::Mae))
+        }
     }
 }
 
@@ -114,6 +118,12 @@ impl Judged {
             let layer = JudgedLayer::of(pair, request);
             if let Found::Values(comparison, validity) = &layer.found {
                 judged.look_at_faults(&layer.pair, comparison, validity, request.allow_nan);
+            }
+            for metric in request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples)) {
+                if !layer.figures.iter().any(|(m, _)| m == metric) {
+                    let why = layer.why_not(*metric);
+                    judged.remarks.push(format!("{}: {} cannot be told: {why}", layer.pair.name, metric.name()));
+                }
             }
             for (metric, limit) in request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples)) {
                 let figure = layer.figures.iter().find(|(m, _)| m == metric);

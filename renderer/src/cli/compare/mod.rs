@@ -89,7 +89,7 @@ pub struct Args {
     #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
     pub heatmap: Option<PathBuf>,
 
-    /// Which metric it shows; all but differing, psnr and ssim have a value for each pixel [default: the first such of --metric, or flip]
+    /// Which metric it shows; all but differing, psnr and ssim have a value for each pixel [default: the first such of --metric, or flip, or mae where there is no colour]
     #[arg(long, value_name = "METRIC", requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_metric: Option<MetricName>,
 
@@ -214,7 +214,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let names =
         args.layers.as_ref().map(|names| names.split(',').filter(|n| !n.is_empty()).map(String::from).collect::<Vec<_>>());
     let pairs = pair::pair(a, b, names.as_deref(), args.crop)?;
-    let request = Request::new(args, displayed)?;
+    let request = Request::new(args, displayed, &pairs)?;
     request.check(&pairs)?;
     let working =
         (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));

@@ -113,7 +113,10 @@ fn choose(a: &Layers, b: &Layers, names: Option<&[String]>) -> Result<Vec<String
         Some([]) => Ok(all),
         Some(names) => match names.iter().find(|name| !all.contains(name)) {
             Some(name) => Err(unknown(name, "give one of these names, or --layers for all layers")),
-            None => Ok(names.to_vec()),
+            None => {
+                let is_first = |i: &usize| !names[..*i].contains(&names[*i]);
+                Ok((0..names.len()).filter(is_first).map(|i| names[i].clone()).collect())
+            }
         },
     }
 }

@@ -127,8 +127,8 @@ fn what_cannot_run_names_the_remedy() {
         .regress(&[])
         .assert()
         .code(2)
-        .stderr(contains("BROKEN  noise").and(contains("scene.pbrt:14:")).and(contains("sphere")));
-    place.regress(&["--update", "noise"]).assert().code(2).stderr(contains("scene.pbrt:14:"));
+        .stderr(contains("BROKEN  noise").and(contains("scene.pbrt:13:")).and(contains("sphere")));
+    place.regress(&["--update", "noise"]).assert().code(2).stderr(contains("scene.pbrt:13:"));
     place.write("scene.pbrt", &SCENE.replace("\"integer xresolution\" 20", "\"integer xresolution\" 21"));
     place.regress(&[]).assert().code(2).stderr(contains("21 × 16 pixels, the reference 20 × 16"));
     place.write("suite.toml", &SUITE.replace("spp = 2", "ssp = 2"));

@@ -17,6 +17,7 @@ pub mod integrator;
 pub mod light;
 pub mod material;
 pub mod math;
+pub mod regress;
 pub mod render;
 pub mod sampling;
 pub mod scene;

@@ -70,6 +70,11 @@ impl Console {
         self.progress("measuring", Plan { least: steps, all: steps, limit: None })
     }
 
+    /// Shows the progress of cases, each of so many steps.
+    pub fn testing(self, steps: u64) -> Progress {
+        self.progress("testing", Plan { least: steps, all: steps, limit: None })
+    }
+
     fn progress(self, activity: &'static str, plan: Plan) -> Progress {
         let bar = match self {
             Console::Terminal => {

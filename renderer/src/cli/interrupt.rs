@@ -16,8 +16,23 @@ pub enum Stage {
     Loading,
     /// Rendering: the samples so far make a picture.
     Rendering,
+    /// Rendering one case after the other: those that are done are kept.
+    Testing,
     /// Writing results.
     Writing,
+}
+
+impl Stage {
+    /// What the first Ctrl-C is answered with, where it does not end the program.
+    fn farewell(self) -> Option<&'static str> {
+        match self {
+            Stage::Loading | Stage::Writing => None,
+            Stage::Rendering => Some("interrupted: writing the picture so far (Ctrl-C again aborts)"),
+            Stage::Testing => {
+                Some("interrupted: what is done is kept, and the same command goes on from there (Ctrl-C again aborts)")
+            }
+        }
+    }
 }
 
 /// The process's reaction to Ctrl-C.
@@ -48,12 +63,12 @@ impl Interrupt {
             let bar = bar.clone().unwrap_or_else(ProgressBar::hidden);
             match stage {
                 Stage::Writing => {}
-                Stage::Rendering if first => {
-                    if !quiet {
-                        bar.suspend(|| console::print("interrupted: writing the picture so far (Ctrl-C again aborts)"));
+                Stage::Rendering | Stage::Testing if first => {
+                    if let Some(farewell) = stage.farewell().filter(|_| !quiet) {
+                        bar.suspend(|| console::print(farewell));
                     }
                 }
-                Stage::Loading | Stage::Rendering => {
+                Stage::Loading | Stage::Rendering | Stage::Testing => {
                     bar.finish_and_clear();
                     std::process::exit(Exit::Interrupted as i32);
                 }

@@ -12,6 +12,7 @@ mod merge;
 mod numbers;
 mod output;
 mod part;
+mod regress;
 mod render;
 mod shader;
 mod stats;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All done (a time limit that was reached counts as done).
     Done = 0,
-    /// All done, and what was compared does not match.
+    /// All done, and what was compared or tested does not match.
     Failed = 1,
     /// The input or the options are wrong.
     Input = 2,
@@ -114,7 +115,7 @@ impl Error {
     after_help = "\
 Exit codes:
     0  done
-    1  a comparison failed
+    1  a comparison or a regression test failed
     2  the input or the options are wrong, or there are warnings under --strict
     3  a result could not be written
   130  interrupted by Ctrl-C; if it was while rendering, the picture so far is written",
@@ -136,6 +137,8 @@ enum Command {
     Compare(compare::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
+    /// Hold the pictures of a suite of scenes against references
+    Regress(regress::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
@@ -150,6 +153,7 @@ pub fn run() -> ExitCode {
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Bounds(args) => bounds::run(&args),
+        Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),
     };
     let exit = result.unwrap_or_else(|error| {

@@ -119,17 +119,12 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Writes an 8-bit sRGB PNG of linear colours, row by row from the top, made brighter by `exposure` stops (powers of 2).
-///
-/// What is below 0 or not a number becomes 0, what is above 1 becomes 1.
+/// Writes an 8-bit sRGB PNG of linear colours, row by row from the top, as [`srgb_codes`].
 ///
 /// # Panics
 /// If `rgb` is not `width * height` long.
 pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposure: f32) -> Result<(), ImageError> {
-    assert_eq!(rgb.len(), width as usize * height as usize);
-    let gain = libm::exp2f(exposure);
-    let codes: Vec<[u8; 3]> = rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect();
-    write_png_codes(path, width, height, &codes)
+    write_png_codes(path, width, height, &srgb_codes(rgb, exposure))
 }
 
 /// Writes a PNG of sRGB codes, row by row from the top.
@@ -137,13 +132,33 @@ pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposur
 /// # Panics
 /// If `codes` is not `width * height` long.
 pub fn write_png_codes(path: &Path, width: u32, height: u32, codes: &[[u8; 3]]) -> Result<(), ImageError> {
+    let bytes = encode_png(width, height, codes);
+    save(path, &bytes.map_err(|message| Problem::Unwritable { format: "PNG", message }.of(path))?)
+}
+
+/// A PNG of sRGB codes, row by row from the top.
+///
+/// # Errors
+/// What the encoder says; there are sizes that PNG does not have, 0 among them.
+///
+/// # Panics
+/// If `codes` is not `width * height` long.
+pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>, String> {
     assert_eq!(codes.len(), width as usize * height as usize);
     let mut bytes = Vec::new();
     let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
     let encoded =
         image::ImageEncoder::write_image(encoder, codes.as_flattened(), width, height, image::ExtendedColorType::Rgb8);
-    encoded.map_err(|e| Problem::Unwritable { format: "PNG", message: e.to_string() }.of(path))?;
-    save(path, &bytes)
+    encoded.map_err(|e| e.to_string())?;
+    Ok(bytes)
+}
+
+/// 8-bit sRGB codes of linear colours, made brighter by `exposure` stops (powers of 2).
+///
+/// What is below 0 or not a number becomes 0, what is above 1 becomes 1.
+pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
+    let gain = libm::exp2f(exposure);
+    rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
 }
 
 /// The nearest of the 256 codes.

@@ -1,8 +1,13 @@
 //! Integrators: how light gets from the scene into the film.
 
+mod fault;
 mod path;
 mod shading;
 
+#[cfg(test)]
+pub use fault::Fault;
+#[cfg(test)]
+pub use path::FaultyPathTracer;
 pub use path::PathTracer;
 
 use crate::film::Tile;

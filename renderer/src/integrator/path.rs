@@ -4,6 +4,7 @@
 //! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
 //! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
 
+use super::fault::Faults;
 use super::shading::{Scattered, Shading};
 use super::{Counts, Integrator, Worker};
 use crate::film::{Features, Tile};
@@ -148,6 +149,7 @@ struct Wave<'a> {
     shading: Shading,
     /// What camera rays see, with the sample's index.
     features: Vec<(u32, Features)>,
+    faults: Faults,
 }
 
 /// Sets of four sampler dimensions: one for the camera, then two for each scattering event.
@@ -177,6 +179,27 @@ impl Integrator for PathTracer {
     }
 }
 
+/// A path tracer with a fault, for tests that must find it.
+#[cfg(test)]
+pub struct FaultyPathTracer {
+    /// As [`PathTracer::max_depth`].
+    pub max_depth: u32,
+    /// What is wrong with it.
+    pub fault: super::Fault,
+}
+
+#[cfg(test)]
+impl Integrator for FaultyPathTracer {
+    fn name(&self) -> &'static str {
+        "faulty path"
+    }
+
+    fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
+        let faults = Faults { fault: Some(self.fault) };
+        Box::new(Wave { faults, ..Wave::new(scene, self.max_depth) })
+    }
+}
+
 impl Worker for Wave<'_> {
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
         let mut counts = Counts::default();
@@ -201,7 +224,7 @@ impl Worker for Wave<'_> {
             sums.add_features(s.x, s.y, s.number, s.weight, &seen);
         }
         for s in &self.samples {
-            sums.add_radiance(s.x, s.y, s.number, s.radiance * (s.weight * self.scene.film.gain));
+            sums.add_radiance(s.x, s.y, s.number, s.radiance * (self.faults.weight(s.number, s.weight) * self.scene.film.gain));
         }
         counts
     }
@@ -244,6 +267,7 @@ impl<'a> Wave<'a> {
             candidates: Vec::new(),
             shading: Shading::new(target),
             features: Vec::new(),
+            faults: Faults::default(),
         }
     }
 
@@ -350,7 +374,7 @@ impl<'a> Wave<'a> {
 
     /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
     fn visit(&mut self, i: usize, bound: Option<&Bound>, depth: u32, features: bool) {
-        let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
+        let (scene, hit, ray, path, faults) = (self.scene, self.hits[i], self.rays[i], self.paths[i], self.faults);
         if hit.is_miss() {
             let le = environment_light(scene, &ray, path.pdf);
             self.samples[path.sample as usize].radiance += path.throughput * le;
@@ -389,7 +413,7 @@ impl<'a> Wave<'a> {
             self.shading.push(&bound.program, instance, &surface, object, (vec2(u, v), wo));
             let sample_li = |pick: Pick| {
                 let light = scene.lights.all()[pick.index].sample_li(surface.p, vec2(light_u, light_v))?;
-                Some((light, pick.pmf * light.pdf))
+                Some((light, faults.light_density(pick.pmf * light.pdf)))
             };
             if depth < self.max_depth
                 && let Some((light, pdf)) = scene.lights.pick(pick, fine).and_then(sample_li)
@@ -420,10 +444,10 @@ impl<'a> Wave<'a> {
             let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
             let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
             let o = vertex.surface.origin_towards(c.light.wi);
-            self.shadow_rays.push(match c.light.target {
+            self.shadow_rays.push(self.faults.shadow_ray(match c.light.target {
                 Some(target) => Ray::segment(o, target),
                 None => Ray::new(o, c.light.wi),
-            });
+            }));
             self.pending.push(Pending { sample: path.sample, radiance });
         }
     }

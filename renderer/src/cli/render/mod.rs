@@ -345,7 +345,7 @@ fn default_output(scene: &Path, film: &Path) -> PathBuf {
 }
 
 /// As many as the process may use.
-fn all_threads() -> usize {
+pub(super) fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 

@@ -18,11 +18,15 @@ const USES: usize = 12;
 /// Ends that do not take the place of others may cost as much as one operation in so many, all together.
 const SHARE: u32 = 16;
 
+/// The same where the sign of a cosine is known, which saves more than that.
+const SHARE_OF_SUPPORT: u32 = 5;
+
 /// Finds values that are monotone in one that they use several times.
 pub(in crate::relations) fn find(point: &Point<'_>, related: &mut Related) {
     let mut all = 0;
     point.for_each_operation(|value, _| all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op)));
-    find_up_to(point, all / SHARE, related);
+    let share = if related.support.is_some() { SHARE_OF_SUPPORT } else { SHARE };
+    find_up_to(point, all / share, related);
 }
 
 /// The same, where ends that do not take the place of others cost so much at most, in basic operations.

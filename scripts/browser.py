@@ -1,0 +1,138 @@
+"""Headless Chromium for scripts: a window that is clicked at, typed into, asked and photographed.
+
+Talks to Chromium's driver in the words of WebDriver (W3C), which are HTTP and JSON, so that Python's standard library is enough.
+"""
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+KEYS = {"Tab": "\ue004", "Shift": "\ue008", "Escape": "\ue00c", "End": "\ue010", "Home": "\ue011", "Enter": "\ue007",
+        "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
+
+
+class Browser:
+    """A window of headless Chromium."""
+
+    def __init__(self):
+        program = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+        driver = shutil.which("chromedriver")
+        if not program or not driver:
+            sys.exit("needs Chromium and its driver (Debian: apt install chromium chromium-driver)")
+        self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        said = ""
+        for line in self.driver.stdout:
+            said += line
+            if port := re.search(r"started successfully on port (\d+)", line):
+                break
+        else:
+            sys.exit(f"the driver does not start: {said}")
+        self.address = f"http://127.0.0.1:{port[1]}/session"
+        # Chromium keeps to its sandbox for everyone but root, who has none.
+        arguments = ["--headless=new", "--window-size=1366,768", "--hide-scrollbars", "--disable-gpu", "--disable-dev-shm-usage"]
+        arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
+        wanted = {"goog:chromeOptions": {"binary": program, "args": arguments}, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        session = self.ask("", {"capabilities": {"alwaysMatch": wanted}})
+        self.address += "/" + session["sessionId"]
+
+    def ask(self, path, data=None, method="POST"):
+        body = None if data is None else json.dumps(data).encode()
+        request = urllib.request.Request(self.address + path, body, {"Content-Type": "application/json"}, method=method)
+        # No proxy between this script and its own machine.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            return json.load(opener.open(request, timeout=60))["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"]) from None
+
+    def close(self):
+        try:
+            self.ask("", method="DELETE")
+        finally:
+            self.driver.terminate()
+
+    def open(self, address):
+        self.ask("/url", {"url": address})
+
+    def js(self, script, *arguments):
+        return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def until(self, condition, *arguments):
+        """Waits for what a script returns to be true, and returns it."""
+        for _ in range(200):
+            if result := self.js(f"return {condition}", *arguments):
+                return result
+            time.sleep(0.05)
+        raise AssertionError(f"never: {condition}")
+
+    def settle(self):
+        """Waits until what was asked for is drawn."""
+        self.ask("/execute/async", {"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []})
+
+    def console(self):
+        """What the console has said since last asked, but for advice about the reading of canvases, which only scripts do."""
+        messages = [entry["message"] for entry in self.ask("/se/log", {"type": "browser"})]
+        return [message for message in messages if "willReadFrequently" not in message]
+
+    def requests(self):
+        """Addresses that were asked for since last asked."""
+        events = [json.loads(entry["message"])["message"] for entry in self.ask("/se/log", {"type": "performance"})]
+        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+
+    def keys(self, *names, shift=False):
+        """Presses keys one after another, wherever the focus is."""
+        actions = [{"type": "keyDown", "value": KEYS["Shift"]}] if shift else []
+        for name in names:
+            key = KEYS.get(name, name)
+            actions += [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        actions += [{"type": "keyUp", "value": KEYS["Shift"]}] if shift else []
+        self.ask("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+        self.settle()
+
+    def mouse(self, *steps):
+        """Steps are ("move", x, y), ("down",) and ("up",)."""
+        actions = []
+        for kind, *place in steps:
+            if kind == "move":
+                actions.append({"type": "pointerMove", "x": round(place[0]), "y": round(place[1]), "duration": 0})
+            else:
+                actions.append({"type": "pointer" + kind.title(), "button": 0})
+        self.ask("/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
+        self.settle()
+
+    def click(self, selector):
+        x, y, width, height = self.box(selector)
+        self.mouse(("move", x + width / 2, y + height / 2), ("down",), ("up",))
+
+    def wheel(self, x, y, down):
+        step = {"type": "scroll", "x": round(x), "y": round(y), "deltaX": 0, "deltaY": down, "duration": 0}
+        self.ask("/actions", {"actions": [{"type": "wheel", "id": "wheel", "actions": [step]}]})
+        self.settle()
+
+    def box(self, selector):
+        """Left, top, width and height in the window, after scrolling there if need be."""
+        return self.js("""const e = document.querySelector(arguments[0]); e.scrollIntoView({block: "nearest"});
+            const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]""", selector)
+
+    def command(self, name, **parameters):
+        """One of Chromium's own."""
+        return self.ask("/goog/cdp/execute", {"cmd": name, "params": parameters})
+
+    def size(self, width, height):
+        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.settle()
+
+    def system_theme(self, name):
+        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        self.settle()
+
+    def screenshot(self, path, whole=False):
+        picture = self.command("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
+        path.write_bytes(base64.b64decode(picture))

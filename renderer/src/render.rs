@@ -11,7 +11,7 @@ use crate::integrator::{Counts, Integrator};
 use crate::scene::Scene;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -61,6 +61,15 @@ pub struct Effort {
     pub cpu: Duration,
 }
 
+impl AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
+        self.counts += other.counts;
+        self.camera_samples += other.camera_samples;
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+    }
+}
+
 /// Jobs of one tile: which samples to take, pass by pass. Single ones first, so that an early stop leaves a whole picture, then
 /// `PASS_SAMPLES` at a time. Empty from the last pass on.
 fn pass(index: usize, samples: &Range<u32>) -> Range<u32> {
@@ -99,7 +108,7 @@ pub struct Pause {
     /// Once each pixel has so many samples (or a few more, where that is not the end of a pass); exact, so that what is decided then
     /// does not depend on time.
     pub samples: Option<u32>,
-    /// At about this time, when all threads have finished their jobs.
+    /// At about this time, when all threads have finished their jobs; not before one is done.
     pub time: Option<Instant>,
 }
 
@@ -158,6 +167,11 @@ impl<'a> Work<'a> {
         self.jobs
     }
 
+    /// Whether the jobs that are done go beyond `samples` samples for each pixel, to which [`Pause::samples`] could go.
+    pub fn is_beyond(&self, samples: u32) -> bool {
+        self.jobs > pass_after(samples).saturating_mul(self.film.tiles().len())
+    }
+
     /// What it took so far.
     pub fn effort(&self) -> Effort {
         self.effort
@@ -199,7 +213,8 @@ impl<'a> Work<'a> {
             match () {
                 _ if self.options.stop.load(Ordering::Relaxed) => Some(Halt::Stopped),
                 _ if job >= tiles.len() && self.options.time_limit.is_some_and(late) => Some(Halt::TimeLimit),
-                _ if pause.time.is_some_and(|time| Instant::now() >= time) => Some(Halt::Paused),
+                // However short the time, something gets done.
+                _ if job > self.jobs && pause.time.is_some_and(|time| Instant::now() >= time) => Some(Halt::Paused),
                 () => None,
             }
         };
@@ -244,6 +259,11 @@ impl<'a> Work<'a> {
         self.effort.wall += start.elapsed();
         self.effort.cpu += cpu_time() - cpu_start;
         reason
+    }
+
+    /// The sums, for good.
+    pub fn into_film(self) -> Film {
+        self.film
     }
 
     /// What there is.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{draw, overrides, scene_of};
+use lightbound::film::relative_noise;
 use lightbound::scene::build::Overrides;
 
 /// A floor under a sphere and a sky: noise in every pixel, of smooth and of sharp things.
@@ -43,6 +44,21 @@ fn ratio(sampler: &str) -> f64 {
 fn it_is_right_for_independent_samples() {
     let ratio = ratio("independent");
     assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+}
+
+#[test]
+fn the_estimated_error_is_about_the_error() {
+    let picture = |seed, sampler| draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2);
+    let (a, b) = (picture(1, "independent"), picture(2, "independent"));
+    let term = |(a, b): (&f32, &f32)| {
+        let (difference, mean) = (f64::from(a - b), 0.5 * f64::from(a + b));
+        0.5 * difference * difference / (mean * mean + 0.01)
+    };
+    let values: Vec<f64> = a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()).map(term).collect();
+    let error = (values.iter().sum::<f64>() / values.len() as f64).sqrt();
+    let estimates = [&a, &b].map(relative_noise);
+    // A bright outlier raises the mean, too, by which its pixel's variance is divided.
+    assert!(estimates.iter().all(|estimate| (0.8..1.05).contains(&(estimate / error))), "{error} {estimates:?}");
 }
 
 #[test]

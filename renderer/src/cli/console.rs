@@ -85,7 +85,16 @@ impl Console {
             Console::Lines | Console::Quiet => ProgressBar::hidden(),
         };
         bar.tick();
-        Progress { console: self, activity, bar, plan, start: Instant::now(), done: AtomicU64::new(0), next: Mutex::default() }
+        Progress {
+            console: self,
+            activity,
+            bar,
+            plan,
+            skipped: AtomicU64::new(0),
+            start: Instant::now(),
+            done: AtomicU64::new(0),
+            next: Mutex::default(),
+        }
     }
 }
 
@@ -98,6 +107,8 @@ pub struct Progress {
     activity: &'static str,
     bar: ProgressBar,
     plan: Plan,
+    /// Camera samples of the plan that nobody waits for.
+    skipped: AtomicU64,
     start: Instant,
     done: AtomicU64,
     /// Time, since the start, of the next thing to show.
@@ -116,6 +127,11 @@ impl Progress {
         self.show(done, |elapsed| format!("  {}", rate(done, elapsed)));
     }
 
+    /// Notes that so many camera samples are there already, so that there is less to do.
+    pub fn skip(&self, samples: u64) {
+        self.skipped.store(samples, Ordering::Relaxed);
+    }
+
     /// Notes that so many steps are done in all.
     pub fn reach(&self, steps: u64) {
         self.done.store(steps, Ordering::Relaxed);
@@ -129,7 +145,8 @@ impl Progress {
         if self.console == Console::Quiet || elapsed < *next {
             return;
         }
-        let (fraction, left) = self.plan.outlook(elapsed, done);
+        let all = self.plan.all.saturating_sub(self.skipped.load(Ordering::Relaxed));
+        let (fraction, left) = Plan { all, ..self.plan }.outlook(elapsed, done);
         let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
         if self.console == Console::Terminal {
             self.bar.set_message(text + &speed(elapsed));

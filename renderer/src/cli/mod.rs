@@ -8,8 +8,10 @@ mod compare;
 mod console;
 mod interrupt;
 mod layers;
+mod merge;
 mod numbers;
 mod output;
+mod part;
 mod regress;
 mod render;
 mod shader;
@@ -129,6 +131,8 @@ struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Put parts of a picture together: ranges of samples, crops
+    Merge(merge::Args),
     /// Tell how far a picture is from a reference, and fail beyond limits
     Compare(compare::Args),
     /// Measure bounding shaders against the point shaders that they bound
@@ -146,6 +150,7 @@ pub fn run() -> ExitCode {
     miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),

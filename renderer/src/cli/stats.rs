@@ -29,6 +29,10 @@ pub struct Stats {
     pub camera_samples: u64,
     /// Samples that were not finite or beyond the film's range.
     pub invalid_samples: u64,
+    /// Estimated error below which rendering was to stop; null where none was given.
+    pub noise_threshold: Option<f64>,
+    /// The estimated error that was reached; null without a threshold, and where it is not known.
+    pub noise: Option<f64>,
     /// Closest-hit rays, camera rays included.
     pub rays: u64,
     /// Shadow rays.

@@ -1,14 +1,14 @@
 //! Exact sums as columns of 32-bit words, one word per pixel in each: what files can hold, and what films are put together from.
 //!
-//! Words are the sums' own, the lowest first, in two's complement. Columns are named after what they sum:
+//! Words are the sums' own, the lowest first, in two's complement. Columns are named after what they sum, as channels of one layer:
 //!
 //! | columns | sums |
 //! |---|---|
 //! | `sums.samples` | samples |
-//! | `sums.R.0` … `sums.R.3`, and so for `G` and `B` | radiance, 56 fraction bits |
-//! | `sums.squares.R.0` … | squares of radiance, 56 fraction bits, all ones where too large |
-//! | `sums.features.samples`, `sums.features.hits` | samples that count for features, and those that hit something |
-//! | `sums.albedo.R.0`, `sums.albedo.R.1` …, and so for `normal`, `position` and `depth` | features, 24 fraction bits |
+//! | `sums.R0` … `sums.R3`, and so for `G` and `B` | radiance, 56 fraction bits |
+//! | `sums.squaresR0` … | squares of radiance, 56 fraction bits, all ones where too large |
+//! | `sums.featureSamples`, `sums.hits` | samples that count for features, and those that hit something |
+//! | `sums.albedoR0`, `sums.albedoR1` …, and so for `normal`, `position` and `depth` | features, 24 fraction bits |
 //! | `sums.material`, `sums.object` | identities seen by sample 0 |
 
 use super::sums::{FeatureSum, Radiance, Sums};
@@ -26,22 +26,22 @@ pub struct Column {
 /// Names of the columns of a film with such options, in the order in which [`Film::add_columns`] expects them.
 pub fn column_names(options: FilmOptions) -> Vec<String> {
     fn sum(names: &mut Vec<String>, what: &str, words: usize) {
-        names.extend((0..words).map(|word| format!("sums.{what}.{word}")));
+        names.extend((0..words).map(|word| format!("sums.{what}{word}")));
     }
     let mut names = vec!["sums.samples".to_string()];
     ["R", "G", "B"].iter().for_each(|c| sum(&mut names, c, 4));
     if options.moments {
-        ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("squares.{c}"), 4));
+        ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("squares{c}"), 4));
     }
     if options.features {
-        names.extend(["features.samples", "features.hits"].map(|what| format!("sums.{what}")));
-        for what in ["albedo.R", "albedo.G", "albedo.B"] {
+        names.extend(["featureSamples", "hits"].map(|what| format!("sums.{what}")));
+        for what in ["albedoR", "albedoG", "albedoB"] {
             sum(&mut names, what, 2);
         }
         for (what, axis) in ["normal", "position"].iter().flat_map(|what| ["X", "Y", "Z"].map(|axis| (what, axis))) {
-            sum(&mut names, &format!("{what}.{axis}"), 2);
+            sum(&mut names, &format!("{what}{axis}"), 2);
         }
-        sum(&mut names, "depth.Z", 2);
+        sum(&mut names, "depthZ", 2);
         names.extend(["material", "object"].map(|what| format!("sums.{what}")));
     }
     names

@@ -12,9 +12,10 @@ mod sums;
 
 pub use columns::{Column, column_names};
 pub use coverage::{Block, Coverage};
-pub use picture::{FeatureImages, NO_DEPTH, Picture};
+pub use picture::{FeatureImages, NO_DEPTH, Picture, relative_noise};
 pub use sums::{Features, Sums};
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard};
 
 /// Side of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make batches that fill SIMD groups and stay in cache.
@@ -69,7 +70,7 @@ impl Window {
 }
 
 /// What a film keeps of its samples, besides the radiance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilmOptions {
     /// Features for denoisers: 96 bytes per pixel.
     pub features: bool,

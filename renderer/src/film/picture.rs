@@ -2,6 +2,7 @@
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
 use super::{Film, Window};
+use crate::compare::errors::EPSILON;
 
 /// Depth where no surface was seen, the value that compositors expect.
 pub const NO_DEPTH: f32 = 1e10;
@@ -59,7 +60,21 @@ pub struct Picture {
     pub invalid_samples: u64,
 }
 
+/// The square root of the relMSE that a picture is estimated to have: of the mean over pixels and channels of
+/// variance / (mean² + 0.01), as [`crate::compare`] defines it. Infinite where a variance is, or none is known.
+pub fn relative_noise(picture: &Picture) -> f64 {
+    let Some(variance) = &picture.variance else { return f64::INFINITY };
+    let values = picture.radiance.as_flattened().iter().zip(variance.as_flattened());
+    let term = |(&mean, &variance): (&f32, &f32)| f64::from(variance) / (f64::from(mean) * f64::from(mean) + EPSILON);
+    (values.map(term).sum::<f64>() / (3 * variance.len()) as f64).sqrt()
+}
+
 impl Film {
+    /// Samples that were not finite or beyond 2³⁹.
+    pub fn invalid_samples(&self) -> u64 {
+        self.invalid + self.tiles.iter().map(|tile| tile.lock().invalid).sum::<u64>()
+    }
+
     /// The means so far. Pixels without any sample are black.
     pub fn picture(&self) -> Picture {
         let window = self.window;
@@ -71,11 +86,10 @@ impl Film {
             features: self.options.features.then(|| FeatureImages::empty(n)),
             min_samples: u32::MAX,
             max_samples: 0,
-            invalid_samples: self.invalid,
+            invalid_samples: self.invalid_samples(),
         };
         for tile in &self.tiles {
             let tile = tile.lock();
-            picture.invalid_samples += tile.invalid;
             for (i, (x, y)) in tile.window.pixels().enumerate() {
                 let at = window.index(x, y);
                 let pixel = &tile.radiance[i];

@@ -13,7 +13,7 @@ pub mod write;
 use crate::math::Vec3;
 pub(crate) use encoding::srgb;
 pub use encoding::{Encoding, EncodingError};
-pub use read_exr::read_exr;
+pub use read_exr::{read_exr, read_exr_header};
 use std::path::{Path, PathBuf};
 
 /// Why a picture could not be read or written.

@@ -2,7 +2,9 @@
 
 use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 use super::{ImageError, Problem, read::exr_file};
-use exr::prelude::{AttributeValue, FlatSamples};
+use exr::prelude::{AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, Vec2};
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
 /// Reads an EXR file of one layer. Attributes of kinds that are never written are left out, half floats come as floats.
@@ -11,8 +13,52 @@ pub fn read_exr(path: &Path) -> Result<ExrPicture, ImageError> {
     decode(&data).map_err(|p| p.of(path))
 }
 
+/// [`read_exr`] without the channels, which may take long.
+pub fn read_exr_header(path: &Path) -> Result<ExrPicture, ImageError> {
+    let header = |path: &Path| {
+        let mut mark = [0; 4];
+        let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
+        file.read_exact(&mut mark).map_err(Problem::Read)?;
+        if mark != exr::meta::magic_number::BYTES {
+            return Err(Problem::UnknownFormat);
+        }
+        let meta = MetaData::read_from_buffered(Cursor::new(mark).chain(file), false);
+        let meta = meta.map_err(|e| damaged(e.to_string()))?;
+        let [header] = &meta.headers[..] else { return Err(damaged(format!("{} layers in place of one", meta.headers.len()))) };
+        picture(header.layer_size, &header.own_attributes, &header.shared_attributes)
+    };
+    header(path).map_err(|p| p.of(path))
+}
+
+fn damaged(message: String) -> Problem {
+    Problem::Damaged { format: "EXR", message }
+}
+
+/// All but the channels.
+fn picture(size: Vec2<usize>, layer: &LayerAttributes, image: &ImageAttributes) -> Result<ExrPicture, Problem> {
+    let attributes = layer.other.iter().filter_map(|(name, value)| {
+        let value = match value {
+            AttributeValue::Text(text) => Attribute::Text(text.to_string()),
+            AttributeValue::F32(x) => Attribute::Float(*x),
+            AttributeValue::I32(i) => Attribute::Int(*i),
+            _ => return None,
+        };
+        Some((name.to_string(), value))
+    });
+    let mut attributes: Vec<_> = attributes.collect();
+    attributes.sort_by(|a, b| a.0.cmp(&b.0));
+    let place = |x: i32| u32::try_from(x).map_err(|_| damaged("the data window begins left of or above the picture".into()));
+    let words = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];
+    Ok(ExrPicture {
+        size: words(size),
+        offset: [place(layer.layer_position.x())?, place(layer.layer_position.y())?],
+        full_size: words(image.display_window.size),
+        channels: Vec::new(),
+        attributes,
+    })
+}
+
 fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
-    let damaged = |message: String| Problem::Damaged { format: "EXR", message };
     let file = exr_file(data)?;
     let [layer] = &file.layer_data[..] else {
         return Err(damaged(format!("{} layers in place of one", file.layer_data.len())));
@@ -25,28 +71,8 @@ fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
         };
         Channel { name: channel.name.to_string(), samples }
     });
-    let attributes = layer.attributes.other.iter().filter_map(|(name, value)| {
-        let value = match value {
-            AttributeValue::Text(text) => Attribute::Text(text.to_string()),
-            AttributeValue::F32(x) => Attribute::Float(*x),
-            AttributeValue::I32(i) => Attribute::Int(*i),
-            _ => return None,
-        };
-        Some((name.to_string(), value))
-    });
-    let mut attributes: Vec<_> = attributes.collect();
-    attributes.sort_by(|a, b| a.0.cmp(&b.0));
-    let outside = || damaged("the data window begins left of or above the picture".into());
-    let place = |x: i32| u32::try_from(x).map_err(|_| outside());
-    let offset = [place(layer.attributes.layer_position.x())?, place(layer.attributes.layer_position.y())?];
-    let size = |size: exr::math::Vec2<usize>| [size.x() as u32, size.y() as u32];
-    Ok(ExrPicture {
-        size: size(layer.size),
-        offset,
-        full_size: size(file.attributes.display_window.size),
-        channels: channels.collect(),
-        attributes,
-    })
+    let picture = picture(layer.size, &layer.attributes, &file.attributes)?;
+    Ok(ExrPicture { channels: channels.collect(), ..picture })
 }
 
 #[cfg(test)]
@@ -75,6 +101,8 @@ mod tests {
         };
         write_exr(&path, &picture).unwrap();
         assert_eq!(read_exr(&path).unwrap(), picture);
+        let header = ExrPicture { channels: Vec::new(), ..picture };
+        assert_eq!(read_exr_header(&path).unwrap(), header);
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
         assert!(read_exr(&path).unwrap_err().to_string().contains("a.exr: damaged"));
         assert!(read_exr(dir.path()).unwrap_err().to_string().contains("cannot be read"));

@@ -5,6 +5,7 @@
 
 use super::encoding::srgb;
 use super::{ImageError, Problem};
+use crate::film::Window;
 use exr::prelude::{AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Write};
@@ -23,6 +24,14 @@ pub struct ExrPicture {
     pub channels: Vec<Channel>,
     /// Whatever else shall stand in the header; names differ, and differ from those that EXR itself defines.
     pub attributes: Vec<(String, Attribute)>,
+}
+
+impl ExrPicture {
+    /// The pixels within the whole picture; `None` where they are no window.
+    pub fn window(&self) -> Option<Window> {
+        let end = |i: usize| self.offset[i].checked_add(self.size[i]).filter(|&end| end > self.offset[i]);
+        Some(Window { x0: self.offset[0], y0: self.offset[1], x1: end(0)?, y1: end(1)? })
+    }
 }
 
 /// A channel of an EXR picture.
@@ -46,12 +55,19 @@ pub enum ChannelSamples {
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
-    /// Text; characters beyond Latin-1, which EXR lacks, become `?`.
+    /// Text in Latin-1; [`Attribute::text`] makes any text so.
     Text(String),
     /// A number.
     Float(f32),
     /// A whole number.
     Int(i32),
+}
+
+impl Attribute {
+    /// A text as EXR can hold it.
+    pub fn text(text: &str) -> Attribute {
+        Attribute::Text(text.chars().map(|c| if u8::try_from(c).is_ok() && c != '\0' { c } else { '?' }).collect())
+    }
 }
 
 /// Writes an EXR file: scan lines from the top, ZIP compression, which loses nothing.
@@ -82,8 +98,7 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
     for (key, value) in &picture.attributes {
         let value = match value {
             Attribute::Text(text) => {
-                let latin = text.chars().map(|c| if u8::try_from(c).is_ok() && c != '\0' { c } else { '?' });
-                AttributeValue::Text(Text::new_or_panic(latin.collect::<String>()))
+                AttributeValue::Text(Text::new_or_none(text).ok_or_else(|| format!("`{text}` has characters beyond Latin-1"))?)
             }
             Attribute::Float(x) => AttributeValue::F32(*x),
             Attribute::Int(i) => AttributeValue::I32(*i),
@@ -240,7 +255,7 @@ mod tests {
                 Channel { name: "object.id".into(), samples: ChannelSamples::U32(ids.clone()) },
             ],
             attributes: vec![
-                ("scene".into(), Attribute::Text("caf\u{e9} \u{2615}".into())),
+                ("scene".into(), Attribute::text("caf\u{e9} \u{2615}")),
                 ("a name that is longer than thirty-one characters".into(), Attribute::Int(-7)),
                 ("renderSeconds".into(), Attribute::Float(1.5)),
             ],

@@ -5,7 +5,7 @@ use super::Lifted;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Notes, annotated, name};
 use crate::ir::{Function, Stmt, Value};
-use crate::relations::{Alternative, Relation, Relations};
+use crate::relations::{Alternative, Related, Relation, Relations};
 use rustc_hash::FxHashSet;
 
 impl Lifted {
@@ -65,17 +65,18 @@ impl Notes for Selection<'_> {
     fn comment(&self, value: Value) -> Option<String> {
         let lifted = self.kinds.lifted;
         let bounds = lifted.bounds[value.index()].to_string();
-        let Some(selected) = &lifted.cases[value.index()] else { return Some(bounds) };
+        let tightened = tightened(&lifted.related, value);
+        let Some(selected) = &lifted.cases[value.index()] else { return Some(format!("{bounds}{tightened}")) };
         let case = if selected.case.is_empty() { String::new() } else { format!(": {}", selected.case) };
         let plural = if selected.operations == 1 { "" } else { "s" };
-        let tightened = tightened(&lifted.related.alternatives[value.index()]);
         Some(format!("{bounds}{case} ({} operation{plural}{tightened})", selected.operations))
     }
 }
 
 /// By which relations a value is tightened, each named once.
-fn tightened(alternatives: &[Alternative]) -> String {
-    let relations: Relations = alternatives.iter().map(Alternative::relation).collect();
+fn tightened(related: &Related, value: Value) -> String {
+    let support = (related.support == Some(value)).then_some(Relation::Support);
+    let relations: Relations = related.alternatives[value.index()].iter().map(Alternative::relation).chain(support).collect();
     let names: Vec<_> = relations.iter().map(Relation::name).collect();
     if names.is_empty() { String::new() } else { format!(", tightened by {}", names.join(", ")) }
 }

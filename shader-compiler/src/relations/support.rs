@@ -160,6 +160,8 @@ mod tests {
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             assert!(is_cut("return vec3f(1.0 + p, 1.0 - p, p);", nan), "{nan:?}");
         }
+        let text = lifted(&format!("{PRODUCTS} return vec3f(p);"), Nan::Ignore).bounds_text();
+        assert!(text.contains("wi.z: [0, 1.0000002], -0, tightened by support\n"), "{text}");
         // What may be NaN below the horizon.
         let root = "return vec3f(sqrt(wi.z + 0.5 + p));";
         assert!(!is_cut(root, Nan::Propagate) && is_cut(root, Nan::Ignore));

@@ -5,7 +5,7 @@
 
 use super::{Assignment, Source, assignment, is_stdin, output, values};
 use crate::cli::numbers::whole;
-use crate::cli::render::{self, MAX_SPP, MAX_THREADS, render_source, stops};
+use crate::cli::render::{self, MAX_SPP, MAX_THREADS, WorkArgs, render_source, stops};
 use crate::cli::{Error, Exit};
 use lightbound::accel::AccelKind;
 use lightbound::scene::diagnostics;
@@ -91,6 +91,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         threads: args.threads,
         accel: AccelKind::Auto,
         target: source.target,
+        work: WorkArgs::default(),
         strict: false,
     };
     render_source(&diagnostics::Source::memory("preview", scene), &[(SHADER.into(), Arc::new(shader))], &options)

@@ -1,26 +1,31 @@
 //! `lightbound render`: a scene file in, a picture out.
 
-use super::console::{self, Console, count, duration, rate};
+mod checkpoint;
+mod finished;
+mod work;
+
+use super::console::{self, Console, count, duration};
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::whole;
 use super::output::{Format, Output};
 use super::shader::{target_name, unavailable};
-use super::stats::{Stats, peak_memory_bytes};
 use super::{Error, Exit, layers};
+use checkpoint::Checkpoint;
+use finished::{Finished, settings};
+pub use finished::{odd_samples, sample_counts};
 use lightbound::accel::AccelKind;
-use lightbound::film::FilmOptions;
-use lightbound::image::ImageError;
-use lightbound::image::write::{Attribute, save, write_exr, write_pfm, write_png};
-use lightbound::integrator::{Integrator, PathTracer};
-use lightbound::render::{RenderOptions, Rendering, render};
+use lightbound::film::{Block, FilmOptions};
+use lightbound::image::write::save;
+use lightbound::integrator::PathTracer;
+use lightbound::render::{RenderOptions, Work};
 use lightbound::scene::build::{Loaded, NamedShader, Overrides, load_source};
 use lightbound::scene::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
+pub use work::WorkArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +33,11 @@ Examples:
   lightbound render scene.pbrt -o picture.png --exposure 1.5
   lightbound render scene.pbrt --spp 16 --resolution 320x180
   lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
-  lightbound render scene.pbrt --time-limit 60 --stats stats.json";
+  lightbound render scene.pbrt --time-limit 60 --stats stats.json
+  lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
+  lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
+  lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
+  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
 
 /// Options of `render`.
 #[derive(Debug, clap::Args)]
@@ -80,10 +89,12 @@ pub struct Args {
     pub resolution: Option<(u32, u32)>,
 
     /// Render a part of the image only; fractions of its width and height from the upper left corner
+    ///
+    /// An .exr of a crop carries exact sums in channels sums.* beside the picture, so that `lightbound merge` can put crops together.
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
     pub crop: Option<[f32; 4]>,
 
-    /// Stop after so many seconds of rendering and write the samples so far, at least one per pixel
+    /// Stop after so many seconds of rendering, of this run, and write the samples so far, at least one per pixel
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
     pub time_limit: Option<Duration>,
 
@@ -98,6 +109,9 @@ pub struct Args {
     /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not depend on it
     #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
     pub target: Option<Target>,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
 
     /// Turn warnings into errors: stop at whatever the scene has that is not supported
     #[arg(long, help_heading = "Work")]
@@ -151,16 +165,8 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     let interrupt = Interrupt::install(args.quiet);
     let named = args.output.as_deref().map(|path| target(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
+    let threads = prepare(args)?;
 
-    if let Some(target) = args.target.filter(|target| !target.is_available()) {
-        return Err(unavailable(target));
-    }
-    let threads = args.threads.map_or_else(all_threads, usize::from);
-    // For what is built in parallel.
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| Error::Option {
-        message: format!("cannot start {threads} threads: {cause}"),
-        help: "give fewer with --threads".into(),
-    })?;
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
@@ -175,10 +181,9 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         console::warn(warning);
     }
     let loaded = loaded?;
-    let scene = &loaded.scene;
     let (format, output) = match named {
         Some(named) => named,
-        None => target(&default_output(&args.scene, &scene.film.filename), args)?,
+        None => target(&default_output(&args.scene, &loaded.scene.film.filename), args)?,
     };
     if let Some(file) = &stats_file
         && [output.path(), &args.scene].into_iter().any(|other| file.is(other))
@@ -190,27 +195,9 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     }
     console.say(&contents(&loaded));
 
-    let integrator = PathTracer { max_depth: scene.integrator.max_depth };
-    let pixels = u64::from(scene.film.window.width()) * u64::from(scene.film.window.height());
-    let progress = console.rendering(pixels, scene.sampling.spp, args.time_limit);
-    interrupt.enter(Stage::Rendering, Some(progress.bar()));
-    let rendering = render(
-        scene,
-        &integrator,
-        &RenderOptions {
-            threads,
-            time_limit: args.time_limit,
-            film: FilmOptions { features: format == Format::Exr, moments: args.variance },
-            stop: interrupt.stop(),
-            progress: &|samples| progress.advance(samples),
-        },
-    );
-    progress.finish();
-    interrupt.enter(Stage::Writing, None);
-
-    let result =
-        Finished { args, loaded: &loaded, rendering: &rendering, integrator: &integrator, threads, interrupt: &interrupt };
-    output.write(|path| result.write_picture(path, format))?;
+    let integrator = PathTracer { max_depth: loaded.scene.integrator.max_depth };
+    let job = Job { args, loaded: &loaded, integrator: &integrator, threads, format, output: &output };
+    let result = job.run(console, &interrupt)?;
     console.say(&result.summary(output.path()));
     let remarks = result.remarks();
     for remark in &remarks {
@@ -228,7 +215,85 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     }
 }
 
+/// Checks what the machine is asked for; tells how many threads there are to be.
+fn prepare(args: &Args) -> Result<usize, Error> {
+    if let Some(target) = args.target.filter(|target| !target.is_available()) {
+        return Err(unavailable(target));
+    }
+    let threads = args.threads.map_or_else(all_threads, usize::from);
+    // For what is built in parallel.
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| Error::Option {
+        message: format!("cannot start {threads} threads: {cause}"),
+        help: "give fewer with --threads".into(),
+    })?;
+    Ok(threads)
+}
+
+/// A loaded scene to be rendered into a file.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    args: &'a Args,
+    loaded: &'a Loaded,
+    integrator: &'a PathTracer,
+    threads: usize,
+    format: Format,
+    output: &'a Output,
+}
+
+impl<'a> Job<'a> {
+    /// Renders, from a checkpoint where one is asked for, and writes the picture.
+    fn run(self, console: Console, interrupt: &Interrupt) -> Result<Finished<'a>, Error> {
+        let Job { args, loaded: Loaded { scene, .. }, .. } = self;
+        let samples = args.work.samples(scene.sampling.spp)?;
+        let window = scene.film.window;
+        let mut checkpoint = self.checkpoint(Block::new(window, samples.clone()).expect("what is rendered is not empty"));
+        if let Some(checkpoint) = &checkpoint {
+            checkpoint.prepare(&args.work, console)?;
+        }
+        let pixels = u64::from(window.width()) * u64::from(window.height());
+        let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
+        interrupt.enter(Stage::Rendering, Some(progress.bar()));
+        let moments = args.variance || args.work.noise_threshold.is_some();
+        let options = RenderOptions {
+            threads: self.threads,
+            time_limit: args.time_limit,
+            film: FilmOptions { features: self.format == Format::Exr, moments },
+            stop: interrupt.stop(),
+            progress: &|samples| progress.advance(samples),
+        };
+        let mut work = Work::new(scene, self.integrator, samples.clone(), &options);
+        if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.exists()) {
+            work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
+            progress.skip(work.effort().camera_samples);
+        }
+        let outcome = work::run(&mut work, &args.work, &mut checkpoint);
+        progress.finish();
+        interrupt.enter(Stage::Writing, None);
+
+        let result = Finished::new(self, samples, outcome, work);
+        self.output.write(|path| result.write_picture(path))?;
+        if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
+            checkpoint.remove();
+        }
+        Ok(result)
+    }
+
+    /// Where the state of the rendering of `block` is kept, if anywhere.
+    fn checkpoint(self, block: Block) -> Option<Checkpoint> {
+        let wanted = self.args.work.checkpoint.is_some() || self.args.work.resume;
+        wanted.then(|| {
+            let settings = settings(self.args, self.loaded, self.integrator);
+            Checkpoint::new(self.output.path(), self.loaded.scene.film.resolution.into(), settings, block)
+        })
+    }
+}
+
 impl Args {
+    /// Whether only a part of the picture is rendered, to a file that carries the sums of it.
+    fn makes_part(&self) -> bool {
+        self.crop.is_some() || self.work.sample_range.is_some()
+    }
+
     fn overrides(&self) -> Overrides {
         Overrides {
             accel: self.accel,
@@ -248,6 +313,12 @@ fn target(path: &Path, args: &Args) -> Result<(Format, Output), Error> {
     if args.variance && format != Format::Exr {
         return Err(Error::Option {
             message: format!("--variance is for .exr; `{}` has no place for more than a colour", path.display()),
+            help: "write an .exr with -o".into(),
+        });
+    }
+    if args.work.sample_range.is_some() && format != Format::Exr {
+        return Err(Error::Option {
+            message: format!("--sample-range makes a part of a picture; `{}` cannot hold its exact sums", path.display()),
             help: "write an .exr with -o".into(),
         });
     }
@@ -293,142 +364,6 @@ fn contents(loaded: &Loaded) -> String {
         duration(loaded.load),
         duration(loaded.build),
     )
-}
-
-/// A rendered scene, and all that is to be told about it.
-struct Finished<'a> {
-    args: &'a Args,
-    loaded: &'a Loaded,
-    rendering: &'a Rendering,
-    integrator: &'a dyn Integrator,
-    threads: usize,
-    interrupt: &'a Interrupt,
-}
-
-impl Finished<'_> {
-    /// Whether Ctrl-C cost samples.
-    fn interrupted(&self) -> bool {
-        self.interrupt.stop().load(Ordering::Relaxed) && self.rendering.picture.min_samples < self.loaded.scene.sampling.spp
-    }
-
-    fn write_picture(&self, path: &Path, format: Format) -> Result<(), ImageError> {
-        let picture = &self.rendering.picture;
-        let (width, height) = (picture.window.width(), picture.window.height());
-        match format {
-            Format::Exr => write_exr(path, &layers::exr_picture(self.loaded.scene.film.resolution, picture, self.attributes())),
-            Format::Png => write_png(path, width, height, &picture.radiance, self.args.exposure.unwrap_or(0.0)),
-            Format::Pfm => write_pfm(path, width, height, &picture.radiance),
-        }
-    }
-
-    /// What an EXR file tells of its making.
-    fn attributes(&self) -> Vec<(String, Attribute)> {
-        let (scene, picture) = (&self.loaded.scene, &self.rendering.picture);
-        let text = |s: &str| Attribute::Text(s.into());
-        let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
-        let mut attributes = vec![
-            ("lightbound/version", text(env!("CARGO_PKG_VERSION"))),
-            // The file's name alone: folders are nobody else's business.
-            ("lightbound/scene", text(&self.args.scene.file_name().unwrap_or_default().to_string_lossy())),
-            ("lightbound/integrator", text(self.integrator.name())),
-            ("lightbound/maxDepth", count(scene.integrator.max_depth)),
-            ("lightbound/sampler", text(&format!("{:?}", scene.sampling.kind).to_lowercase())),
-            // As text, since EXR's integers have a sign.
-            ("lightbound/seed", text(&scene.sampling.seed.to_string())),
-            ("lightbound/samples", count(scene.sampling.spp)),
-            ("lightbound/minSamples", count(picture.min_samples)),
-            ("lightbound/maxSamples", count(picture.max_samples)),
-            ("lightbound/gain", Attribute::Float(scene.film.gain)),
-            ("lightbound/accel", text(scene.accel.name())),
-            ("lightbound/renderSeconds", Attribute::Float(self.rendering.wall.as_secs_f32())),
-        ];
-        let names = [("lightbound/materials", &scene.material_names), ("lightbound/objects", &scene.object_names)];
-        attributes.extend(names.into_iter().filter_map(|(key, names)| Some((key, Attribute::Text(layers::manifest(names)?)))));
-        attributes.into_iter().map(|(key, value)| (key.into(), value)).collect()
-    }
-
-    /// One line about the picture.
-    fn summary(&self, output: &Path) -> String {
-        let (picture, spp) = (&self.rendering.picture, self.loaded.scene.sampling.spp);
-        let samples = match (picture.min_samples, picture.max_samples) {
-            (min, _) if min >= spp => format!("{spp}"),
-            (min, max) if min == max => format!("{min} of {spp}"),
-            (min, max) => format!("{min} to {max} of {spp}"),
-        };
-        let per_pixel = if spp == 1 { "sample per pixel" } else { "samples per pixel" };
-        let ended = match () {
-            _ if picture.min_samples >= spp => "",
-            _ if self.interrupted() => " (ended by Ctrl-C)",
-            _ => " (ended by the time limit)",
-        };
-        format!(
-            "{}: {} × {} pixels, {samples} {per_pixel}, rendered in {} at {}{ended}",
-            output.display(),
-            picture.window.width(),
-            picture.window.height(),
-            duration(self.rendering.wall),
-            rate(self.rendering.camera_samples, self.rendering.wall),
-        )
-    }
-
-    /// What is wrong with the picture.
-    fn remarks(&self) -> Vec<String> {
-        let (picture, samples) = (&self.rendering.picture, self.rendering.camera_samples);
-        let mut remarks = Vec::new();
-        if picture.invalid_samples > 0 {
-            let n = picture.invalid_samples;
-            remarks.push(format!(
-                "{n} of {samples} samples were infinite, not a number, or beyond the film's range; instead: they count as black or \
-                 as the end of the range"
-            ));
-        }
-        let shading = &self.rendering.counts.shading;
-        if shading.capped > 0 {
-            let (capped, all) = (shading.capped, shading.evaluations);
-            remarks.push(format!("a loop of a shader did not end in {capped} of {all} evaluations; instead: it was cut off"));
-        }
-        if picture.min_samples == 0 {
-            remarks.push("some pixels hold no sample yet; instead: they are black".into());
-        }
-        remarks
-    }
-
-    fn stats(&self, output: &Path, warnings: Vec<String>) -> Stats {
-        let (loaded, rendering) = (self.loaded, self.rendering);
-        let (scene, picture, shading) = (&loaded.scene, &rendering.picture, &rendering.counts.shading);
-        Stats {
-            version: env!("CARGO_PKG_VERSION"),
-            scene: self.args.scene.display().to_string(),
-            output: output.display().to_string(),
-            load_seconds: loaded.load.as_secs_f64(),
-            build_seconds: loaded.build.as_secs_f64(),
-            render_seconds: rendering.wall.as_secs_f64(),
-            render_cpu_seconds: rendering.cpu.as_secs_f64(),
-            spp: scene.sampling.spp,
-            min_samples: picture.min_samples,
-            max_samples: picture.max_samples,
-            camera_samples: rendering.camera_samples,
-            invalid_samples: picture.invalid_samples,
-            rays: rendering.counts.rays,
-            shadow_rays: rendering.counts.shadow_rays,
-            shader_evaluations: shading.evaluations,
-            shader_occupancy: (shading.lanes > 0).then(|| shading.evaluations as f64 / shading.lanes as f64),
-            shader_capped: shading.capped,
-            shader_target: scene.shaders.first().map(|bound| bound.program.target().name()),
-            width: picture.window.width(),
-            height: picture.window.height(),
-            lights: scene.lights.all().len(),
-            triangles: scene.geometry.triangles(),
-            accel_memory_bytes: scene.accel.memory_bytes(),
-            peak_memory_bytes: peak_memory_bytes(),
-            threads: self.threads,
-            seed: scene.sampling.seed,
-            accel: scene.accel.name(),
-            integrator: self.integrator.name(),
-            interrupted: self.interrupted(),
-            warnings,
-        }
-    }
 }
 
 #[cfg(test)]

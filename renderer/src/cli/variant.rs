@@ -233,12 +233,18 @@ mod tests {
             ("all,-dot", all.without(Relation::Dot)),
             ("-dot,-unit", all.without(Relation::Dot).without(Relation::Unit)),
             ("unit,dot,-dot", Relations::NONE.with(Relation::Unit)),
+            ("-all,unit", Relations::NONE.with(Relation::Unit)),
         ] {
             assert_eq!(relations(text), Ok(expected), "{text}");
         }
-        for (text, said) in
-            [("unit,dto", "`dto`"), ("all,-dto", "`dto`"), ("", "``"), ("unit;dot", "expected all, unit, dot, ")]
-        {
+        for (text, said) in [
+            ("unit,dto", "`dto`"),
+            ("all,-dto", "`dto`"),
+            ("", "``"),
+            ("unit,-unit", "no relation is left"),
+            ("-all", "no relation is left"),
+            ("unit;dot", "expected all, unit, dot, "),
+        ] {
             assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
         }
         assert!(relations("monoton").is_err_and(|error| error.contains("did you mean") && error.contains("monotone")));

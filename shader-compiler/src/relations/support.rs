@@ -26,7 +26,9 @@ use crate::ir::{Builder, Def, Emit, Function, Op, Stmt, Value};
 /// Finds a value that counts only where it is positive, if more is saved than is spent by that; `solve` gives static bounds under limits.
 pub(super) fn find(point: &Point<'_>, nan: Nan, related: &Related, solve: impl Fn(&[Bounds]) -> Vec<Bounds>) -> Option<Value> {
     let function = point.function;
-    let outputs = &function.body.yields;
+    // What is no interval does not depend on one.
+    let is_interval = |output: &&Value| point.kinds[output.index()];
+    let outputs: Vec<_> = function.body.yields.iter().filter(is_interval).copied().collect();
     let may_be_nan = |output: &Value| point.hull(*output).is_none();
     if nan == Nan::Propagate && outputs.iter().any(may_be_nan) {
         return None;

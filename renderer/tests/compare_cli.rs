@@ -334,7 +334,7 @@ fn heat_maps_that_cannot_be_drawn_are_told_of() {
     place
         .compare(&["small.pfm", "reference.exr", "--heatmap", "map.png", "-q"])
         .code(1)
-        .stderr(contains("failed: no heat map is written"));
+        .stderr(contains("failed: no heat map is written to map.png"));
     assert!(!place.path("map.png").exists());
 }
 

@@ -213,6 +213,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
     let mut judged = Judged::of(pairs, &request);
     judged.remarks.extend(remark);
+    if let Some(output) = heatmap.as_ref().filter(|_| judged.layers.is_empty()) {
+        // An earlier file of the name is not to be taken for it.
+        judged.failures.push(format!("no heat map is written to {}: no layer could be compared", output.path().display()));
+    }
     if let Some(working) = working {
         working.finish_and_clear();
     }

@@ -64,9 +64,9 @@ pub struct Effort {
 impl AddAssign for Effort {
     fn add_assign(&mut self, other: Effort) {
         self.counts += other.counts;
-        self.camera_samples += other.camera_samples;
-        self.wall += other.wall;
-        self.cpu += other.cpu;
+        self.camera_samples = self.camera_samples.saturating_add(other.camera_samples);
+        self.wall = self.wall.saturating_add(other.wall);
+        self.cpu = self.cpu.saturating_add(other.cpu);
     }
 }
 
@@ -254,10 +254,7 @@ impl<'a> Work<'a> {
         };
         let (counts, camera_samples) = totals.into_inner().expect("all threads are done");
         self.jobs = jobs;
-        self.effort.counts += counts;
-        self.effort.camera_samples += camera_samples;
-        self.effort.wall += start.elapsed();
-        self.effort.cpu += cpu_time() - cpu_start;
+        self.effort += Effort { counts, camera_samples, wall: start.elapsed(), cpu: cpu_time() - cpu_start };
         reason
     }
 

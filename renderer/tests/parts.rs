@@ -3,7 +3,7 @@
 
 use assert_cmd::Command;
 use lightbound::image::read_exr;
-use lightbound::image::write::{Attribute, ChannelSamples, ExrPicture};
+use lightbound::image::write::{Attribute, ChannelSamples, ExrPicture, write_exr};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::io::{BufRead, BufReader};
@@ -177,6 +177,15 @@ fn what_does_not_belong_together_is_refused() {
     let whole = std::fs::read(place.path("b.exr")).unwrap();
     std::fs::write(place.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
     refused("b.exr", "b.exr");
+    // A file that tells of other samples than it has.
+    std::fs::write(place.path("scene.pbrt"), SCENE).unwrap();
+    place.render("-o b.exr --sample-range 5..10");
+    let mut lying = read_exr(&place.path("b.exr")).unwrap();
+    let header = lying.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();
+    let Attribute::Text(text) = &mut header.1 else { panic!() };
+    *text = text.replace("[0,0,80,50,5,10]", "[0,0,80,50,5,9]");
+    write_exr(&place.path("b.exr"), &lying).unwrap();
+    refused("b.exr", "is damaged");
     place.lightbound("merge a.exr whole.exr -o whole.exr").assert().code(2).stderr(contains("overwrite"));
     place.lightbound("merge a.exr -o a.png").assert().code(2).stderr(contains("a.png"));
     place.lightbound("merge -o a.exr").assert().code(2).stderr(contains("PART"));

@@ -124,8 +124,24 @@ impl Part {
             _ => Err(damaged(path, &format!("there is no channel {name} of integers"))),
         };
         let columns = column_names(film.options()).iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        if column(&"sums.samples".into())? != self.expected_counts() {
+            return Err(damaged(path, "its pixels have not the samples that its header tells of"));
+        }
         film.add_columns(self.window, &columns, self.header.invalid_samples);
         Ok(())
+    }
+
+    /// How many samples each pixel has, by the header.
+    fn expected_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0u32; self.window.width() as usize * self.window.height() as usize];
+        for block in self.header.coverage.blocks() {
+            let n = block.samples().len() as u32;
+            for (x, y) in block.window().pixels() {
+                let count = &mut counts[self.window.index(x, y)];
+                *count = count.saturating_add(n);
+            }
+        }
+        counts
     }
 
     /// How this part is not of the picture that `settings` describe, if so: a sentence about it, in terms of `other`.

@@ -97,7 +97,7 @@ impl<F: FnMut() -> u32> Reader<F> {
         (0..2).fold(0, |x, i| x | i64::from(self.word()) << (32 * i))
     }
 
-    /// Adds a pixel's words. What no film can have come to wraps around.
+    /// Adds a pixel's words. What no film can have come to, but a damaged file can, wraps around.
     fn add_to(&mut self, sums: &mut Sums, i: usize) {
         let Radiance { sum, samples } = &mut sums.radiance[i];
         *samples = samples.saturating_add(self.word());
@@ -153,7 +153,7 @@ impl Film {
                 Reader(|| columns.next().expect("as many as there are names")[at]).add_to(&mut sums, i);
             }
         }
-        self.invalid += invalid;
+        self.invalid = self.invalid.saturating_add(invalid);
     }
 }
 

@@ -72,7 +72,7 @@ pub fn relative_noise(picture: &Picture) -> f64 {
 impl Film {
     /// Samples that were not finite or beyond 2³⁹.
     pub fn invalid_samples(&self) -> u64 {
-        self.invalid + self.tiles.iter().map(|tile| tile.lock().invalid).sum::<u64>()
+        self.tiles.iter().map(|tile| tile.lock().invalid).fold(self.invalid, u64::saturating_add)
     }
 
     /// The means so far. Pixels without any sample are black.

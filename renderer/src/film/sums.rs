@@ -83,7 +83,7 @@ impl Sums {
         let pixel = &mut self.radiance[i];
         pixel.samples += 1;
         if let Some(features) = self.features.get_mut(i).filter(|_| sample < FEATURE_SAMPLES) {
-            features.samples += 1;
+            features.samples = features.samples.wrapping_add(1);
         }
         if !radiance.is_finite() {
             self.invalid += 1;
@@ -94,7 +94,8 @@ impl Sums {
         }
         let kept = radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
         for (sum, x) in pixel.sum.iter_mut().zip(kept) {
-            *sum += fixed(x, RADIANCE_BITS);
+            // No film comes to the end of the range, but one that goes on from a damaged file.
+            *sum = sum.wrapping_add(fixed(x, RADIANCE_BITS));
         }
         if let Some(squares) = self.squares.get_mut(i) {
             for (sum, x) in squares.iter_mut().zip(kept) {
@@ -113,7 +114,7 @@ impl Sums {
         let f = &mut self.features[i];
         let add = |sum: &mut i64, x: f32| {
             let x = if x.is_nan() { 0.0 } else { x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT) };
-            *sum += fixed(x, FEATURE_BITS) as i64;
+            *sum = sum.wrapping_add(fixed(x, FEATURE_BITS) as i64);
         };
         for axis in 0..3 {
             add(&mut f.albedo[axis], weight * seen.albedo[axis]);
@@ -121,7 +122,7 @@ impl Sums {
             add(&mut f.position[axis], seen.position[axis]);
         }
         add(&mut f.depth, seen.depth);
-        f.hits += 1;
+        f.hits = f.hits.wrapping_add(1);
         if sample == 0 {
             (f.material, f.object) = (seen.material, seen.object);
         }

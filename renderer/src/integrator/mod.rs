@@ -39,17 +39,18 @@ pub struct ShadingCounts {
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
-        self.rays += other.rays;
-        self.shadow_rays += other.shadow_rays;
+        // Those of files may be anything.
+        self.rays = self.rays.saturating_add(other.rays);
+        self.shadow_rays = self.shadow_rays.saturating_add(other.shadow_rays);
         self.shading += other.shading;
     }
 }
 
 impl AddAssign for ShadingCounts {
     fn add_assign(&mut self, other: ShadingCounts) {
-        self.evaluations += other.evaluations;
-        self.lanes += other.lanes;
-        self.capped += other.capped;
+        self.evaluations = self.evaluations.saturating_add(other.evaluations);
+        self.lanes = self.lanes.saturating_add(other.lanes);
+        self.capped = self.capped.saturating_add(other.capped);
     }
 }
 

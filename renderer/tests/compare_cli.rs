@@ -378,6 +378,34 @@ fn an_opacity_of_ones_is_a_layer() {
         .stderr(contains("failed: layer `A`: none.png has none, but `colour`; --layers colour compares what both have"));
 }
 
+/// The README's example, of two renderings, with the output that it shows.
+#[test]
+fn the_readme_is_true() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let (_, section) = text.split_once("\n## Comparing pictures\n").unwrap();
+    let example: Vec<&str> = section.lines().skip_while(|l| !l.starts_with("    $")).map_while(shown).collect();
+    let place = Place::new();
+    let mut output = String::new();
+    for command in example.iter().filter_map(|line| line.strip_prefix("$ lightbound ")) {
+        output += &format!("$ lightbound {command}\n");
+        let scene = root.join("scenes/cornell-box/scene.pbrt").display().to_string();
+        let args = command.split(' ').map(|arg| if arg == "scenes/cornell-box/scene.pbrt" { scene.as_str() } else { arg });
+        let mut run = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        let result = run.args(args).current_dir(place.folder.path()).output().unwrap();
+        output += &[result.stdout, result.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        if command.starts_with("compare") {
+            output += &format!("$ echo $?\n{}\n", result.status.code().unwrap());
+        }
+    }
+    assert_eq!(output.trim_end(), example.join("\n").trim_end());
+}
+
+/// A line of an example in the README.
+fn shown(line: &str) -> Option<&str> {
+    if line.is_empty() { Some(line) } else { line.strip_prefix("    ") }
+}
+
 #[test]
 fn what_cannot_be_read_is_named() {
     let place = Place::new();

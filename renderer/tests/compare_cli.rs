@@ -113,7 +113,10 @@ fn limits_set_the_exit_code() {
     compare(&[]).code(0);
     compare(&["--fail-above", "max=9", "--fail-above", "mae=1", "--fail-below", "ssim=0.1"]).code(0).stderr("");
     compare(&["--fail-above", "max=8", "--fail-above", "mae=1", "--fail-below", "ssim=0.999", "-q"]).code(1).stdout("").stderr(
-        contains("failed: colour: max is 8.").and(contains("above 8")).and(contains("ssim is 0.")).and(contains("mae").not()),
+        contains("failed: layer `colour`: max is 8.")
+            .and(contains("above 8"))
+            .and(contains("ssim is 0."))
+            .and(contains("mae").not()),
     );
     compare(&["--fail-above", "flip=0.0001"]).code(1).stderr(contains("hdr-flip is 0."));
     compare(&["--fail-above", "psnr=30"]).code(2).stderr(contains("use --fail-below"));
@@ -131,7 +134,7 @@ fn mean_errors_of_channels_do_not_make_up_for_each_other() {
     place
         .compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.24"])
         .code(1)
-        .stderr(contains("mean-error is 0.25"));
+        .stderr(contains("mean-error of the channel `R` is 0.25"));
     place.compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.26"]).code(0);
 }
 
@@ -139,7 +142,7 @@ fn mean_errors_of_channels_do_not_make_up_for_each_other() {
 fn nans_fail_unless_they_are_allowed() {
     let place = Place::new();
     place.exr("nan.exr", &changed(3, 5, [0.0, f32::NAN, 0.0]));
-    let message = "colour: NaN in 1 pixel, first at (3, 5), where G is ";
+    let message = "layer `colour`: NaN in 1 pixel, first at (3, 5), where `G` is ";
     for (a, b) in [("nan.exr", "reference.exr"), ("reference.exr", "nan.exr"), ("nan.exr", "nan.exr")] {
         place.compare(&[a, b]).code(1).stderr(contains(format!("failed: {message}")));
         let allowed = place.compare(&[a, b, "--allow-nan", "--fail-above", "rmse=0"]);
@@ -164,7 +167,7 @@ fn infinities_fail_where_they_are_not_the_same() {
     place
         .compare(&["inf.exr", "reference.exr", "--allow-nan"])
         .code(1)
-        .stderr(contains("infinite in one picture only in 1 pixel, first at (0, 11), where B is inf in A and 0.5"));
+        .stderr(contains("infinite in one picture only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5"));
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn sizes_that_differ_fail_and_crops_keep_their_place() {
     };
     write_exr(&place.path("crop.exr"), &picture).unwrap();
     place.compare(&["crop.exr", "reference.exr"]).code(1).stderr(contains(
-        "A has 8 × 6 pixels at (4, 3), B has 16 × 12 pixels at (0, 0); --crop 4,12,3,9 compares what both have",
+        "crop.exr has 8 × 6 pixels at (4, 3), reference.exr has 16 × 12 pixels at (0, 0); --crop 4,12,3,9 compares what both have",
     ));
     for crop in ["4,12,3,9", "0.25,0.75,0.25,0.75", "5,6,3,5"] {
         place.compare(&["crop.exr", "reference.exr", "--crop", crop, "--fail-above", "max=0"]).code(0);
@@ -189,16 +192,19 @@ fn sizes_that_differ_fail_and_crops_keep_their_place() {
     place
         .compare(&["crop.exr", "reference.exr", "--crop", "3,12,3,9"])
         .code(2)
-        .stderr(contains("--crop is not within the colour of A"));
+        .stderr(contains("--crop is not within the layer `colour` of crop.exr"));
     let small = place.compare(&["crop.exr", "reference.exr", "--crop", "5,6,3,5", "--fail-below", "ssim=0.5"]);
-    small.code(1).stdout(contains("note: colour: ssim cannot be told")).stderr(contains("no window of 11 × 11 pixels fits"));
+    small
+        .code(1)
+        .stdout(contains("note: layer `colour`: ssim cannot be told"))
+        .stderr(contains("no window of 11 × 11 pixels fits"));
     for crop in ["0,1,0", "1,0,0,1", "0.5,2,0,1", "a,1,0,1"] {
         place.compare(&["crop.exr", "reference.exr", "--crop", crop]).code(2).stderr(contains("expected x0,x1,y0,y1"));
     }
     // Formats without a place take the other's.
     write_pfm(&place.path("crop.pfm"), w as u32, h as u32, &cut).unwrap();
     place.compare(&["crop.pfm", "crop.exr", "--fail-above", "max=0"]).code(0).stdout(contains("8 × 6 pixels at (4, 3)"));
-    place.compare(&["crop.pfm", "reference.exr"]).code(1).stderr(contains("failed: colour: A has 8 × 6"));
+    place.compare(&["crop.pfm", "reference.exr"]).code(1).stderr(contains("failed: layer `colour`: crop.pfm has 8 × 6"));
     // Positions are those of the whole picture.
     place.exr("new.exr", &changed(5, 4, [9.0; 3]));
     place.compare(&["new.exr", "crop.exr", "--crop", "4,12,3,9"]).code(0).stdout(contains("at (5, 4)"));
@@ -221,24 +227,43 @@ fn layers_by_name() {
     // The colour alone, unless more is asked for.
     place.compare(&["a.exr", "b.exr", "--fail-above", "max=0"]).code(0).stdout(contains("normal").not());
     place
-        .compare(&["a.exr", "b.exr", "--layers", "--fail-above", "max=0", "--fail-above", "differing=0"])
+        .compare(&["a.exr", "b.exr", "--layers", "all", "--fail-above", "max=0", "--fail-above", "differing=0"])
         .code(1)
         .stdout(contains("1 of 192 pixels, the first at (2, 1)").and(contains("colour, 16 × 12 pixels")))
-        .stderr(contains("failed: normal: max is").and(contains("object.id: differing is")).and(contains("colour:").not()));
-    place.compare(&["a.exr", "b.exr", "--layers=colour,colour", "--fail-above", "max=0"]).code(0);
-    place.compare(&["a.exr", "b.exr", "--layers=normal", "--heatmap", "normal.png"]).code(0).stderr("");
+        .stderr(
+            contains("failed: layer `normal`: max is")
+                .and(contains("layer `object.id`: differing is"))
+                .and(contains("colour").not()),
+        );
+    place.compare(&["a.exr", "b.exr", "--layers", "colour,colour", "--fail-above", "max=0"]).code(0);
+    place.compare(&["--layers", "normal", "a.exr", "b.exr", "--heatmap", "normal.png"]).code(0).stderr("");
     assert!(image::open(place.path("normal.png")).is_ok());
-    place.compare(&["a.exr", "b.exr", "--layers=object.id", "--heatmap", "id.png"]).code(2).stderr(contains("no mae to draw"));
     place
-        .compare(&["a.exr", "b.exr", "--layers=object.id", "--fail-above", "max=0"])
+        .compare(&["a.exr", "b.exr", "--layers", "object.id", "--heatmap", "id.png"])
+        .code(2)
+        .stderr(contains("no mae to draw"));
+    place
+        .compare(&["a.exr", "b.exr", "--layers", "object.id", "--fail-above", "max=0"])
         .code(2)
         .stderr(contains("has the metric max"));
-    place.compare(&["a.exr", "b.exr", "--layers=normals"]).code(2).stderr(contains("neither picture has the layer normals"));
-    place.compare(&["a.exr", "reference.exr", "--layers"]).code(1).stderr(contains("failed: normal: B has no such layer"));
+    place
+        .compare(&["a.exr", "b.exr", "--layers", "normals"])
+        .code(2)
+        .stderr(contains("neither picture has the layer `normals`"));
+    place.compare(&["a.exr", "reference.exr", "--layers", "all"]).code(1).stderr(contains(
+        "failed: layer `normal`: reference.exr has none, but `colour`; --layers colour compares what both have",
+    ));
     place
         .layers("depth.exr", vec![Channel { name: "depth.Z".into(), samples: ChannelSamples::F32(vec![1.0; WIDTH * HEIGHT]) }]);
-    place.compare(&["depth.exr", "depth.exr"]).code(2).stderr(contains("--layers"));
-    place.compare(&["depth.exr", "depth.exr", "--layers"]).code(0).stdout(contains("depth, 16").and(contains("ssim").not()));
+    place.compare(&["depth.exr", "depth.exr"]).code(2).stderr(contains("name some of these with --layers"));
+    place
+        .compare(&["depth.exr", "reference.exr"])
+        .code(1)
+        .stderr(contains("failed: layer `colour`: depth.exr has none, but `depth`; no layer is in both files"));
+    place
+        .compare(&["depth.exr", "depth.exr", "--layers", "all"])
+        .code(0)
+        .stdout(contains("depth, 16").and(contains("ssim").not()));
 }
 
 #[test]
@@ -269,7 +294,10 @@ fn formats_may_differ() {
         .code(0)
         .stdout(contains("ldr-flip").and(contains("hdr-flip").not()));
     place.compare(&["a.hdr", "a.tga"]).code(0).stdout(contains("hdr-flip"));
-    place.compare(&["grey.png", "a.tga"]).code(1).stderr(contains("A has the channels Y, B has R, G, B"));
+    place
+        .compare(&["grey.png", "a.tga"])
+        .code(1)
+        .stderr(contains("grey.png has the channels `Y`, a.tga has the channels `R`, `G`, `B`; convert one"));
     place.compare(&["grey.png", "grey.png"]).code(0).stdout(contains("overall").not());
 }
 
@@ -289,16 +317,106 @@ fn heat_maps_are_pngs() {
     compare(&["--heatmap", "map.png", "--heatmap-metric", "ssim"]).code(2).stderr(contains("no value for each pixel"));
     compare(&["--heatmap", "map.exr"]).code(2).stderr(contains("writes PNG"));
     compare(&["--heatmap", "none/map.png"]).code(2).stderr(contains("no folder"));
-    compare(&["--heatmap-max", "0"]).code(2);
+    compare(&["--heatmap", "map.png", "--heatmap-max", "-1"]).code(2).stderr(contains("expected a number above 0"));
     write_png(&place.path("a.png"), 1, 1, &[[0.5; 3]], 0.0).unwrap();
     place.compare(&["a.png", "a.png", "--heatmap", "a.png"]).code(2).stderr(contains("would overwrite"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.png", place.path("link.png")).unwrap();
+        place.compare(&["a.png", "a.png", "--heatmap", "link.png"]).code(2).stderr(contains("would overwrite `link.png`"));
+    }
+}
+
+#[test]
+fn heat_maps_that_cannot_be_drawn_are_told_of() {
+    let place = Place::new();
+    write_pfm(&place.path("small.pfm"), 1, 1, &[[0.5; 3]]).unwrap();
+    place
+        .compare(&["small.pfm", "reference.exr", "--heatmap", "map.png", "-q"])
+        .code(1)
+        .stderr(contains("failed: no heat map is written to map.png"));
+    assert!(!place.path("map.png").exists());
+}
+
+#[test]
+fn metrics_without_a_meaning_are_told_of() {
+    let place = Place::new();
+    let id = Channel { name: "object.id".into(), samples: ChannelSamples::U32(vec![7; WIDTH * HEIGHT]) };
+    place.layers("a.exr", [channels("normal.", ["X", "Y", "Z"], &ramp()), vec![id]].concat());
+    let report = place.json(&["a.exr", "a.exr", "--layers", "all", "--metric", "psnr,ssim,mae"]);
+    let remarks = [
+        "layer `normal`: `psnr`, `ssim` cannot be told, being of colours alone (channels R, G, B or Y)",
+        "layer `object.id`: `mae`, `psnr`, `ssim` cannot be told, being of values; identities have `differing` alone",
+    ];
+    assert_eq!(report["remarks"], json!(remarks));
+    assert_eq!(place.json(&["a.exr", "a.exr", "--layers", "all"])["remarks"], json!([]));
+}
+
+#[test]
+fn exposures_without_an_effect_are_errors() {
+    let place = Place::new();
+    let compare = |args: &[&str]| place.compare(&[&["reference.exr", "reference.exr", "--exposure", "3"], args].concat());
+    compare(&["--metric", "rmse,flip"]).code(2).stderr(contains("--exposure has no effect"));
+    compare(&["--metric", "rmse", "--fail-below", "psnr=9"]).code(0);
+    compare(&[]).code(0);
+}
+
+#[test]
+fn an_opacity_of_ones_is_a_layer() {
+    let place = Place::new();
+    for (name, alpha) in [("opaque.png", 255), ("clear.png", 51)] {
+        image::RgbaImage::from_pixel(4, 3, image::Rgba([9, 99, 199, alpha])).save(place.path(name)).unwrap();
+    }
+    let report = place.json(&["clear.png", "opaque.png", "--layers", "all", "--metric", "mae"]);
+    let mae = |layer: usize| report["layers"][layer]["metrics"]["mae"]["overall"].as_f64().unwrap();
+    assert_eq!((&report["layers"][1]["name"], mae(0)), (&json!("A"), 0.0));
+    assert!((mae(1) - 0.8).abs() < 1e-6);
+    image::RgbImage::from_pixel(4, 3, image::Rgb([9, 99, 199])).save(place.path("none.png")).unwrap();
+    place
+        .compare(&["none.png", "clear.png", "--layers", "all"])
+        .code(1)
+        .stderr(contains("failed: layer `A`: none.png has none, but `colour`; --layers colour compares what both have"));
+}
+
+/// The README's example, of two renderings, with the output that it shows.
+#[test]
+fn the_readme_is_true() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let (_, section) = text.split_once("\n## Comparing pictures\n").unwrap();
+    let example: Vec<&str> = section.lines().skip_while(|l| !l.starts_with("    $")).map_while(shown).collect();
+    let place = Place::new();
+    let mut output = String::new();
+    for command in example.iter().filter_map(|line| line.strip_prefix("$ lightbound ")) {
+        output += &format!("$ lightbound {command}\n");
+        let scene = root.join("scenes/cornell-box/scene.pbrt").display().to_string();
+        let args = command.split(' ').map(|arg| if arg == "scenes/cornell-box/scene.pbrt" { scene.as_str() } else { arg });
+        let mut run = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        let result = run.args(args).current_dir(place.folder.path()).output().unwrap();
+        output += &[result.stdout, result.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        if command.starts_with("compare") {
+            output += &format!("$ echo $?\n{}\n", result.status.code().unwrap());
+        }
+    }
+    assert_eq!(output.trim_end(), example.join("\n").trim_end());
+}
+
+/// A line of an example in the README.
+fn shown(line: &str) -> Option<&str> {
+    if line.is_empty() { Some(line) } else { line.strip_prefix("    ") }
 }
 
 #[test]
 fn what_cannot_be_read_is_named() {
     let place = Place::new();
     std::fs::write(place.path("text.exr"), "no picture").unwrap();
-    place.compare(&["none.exr", "reference.exr"]).code(2).stderr(contains("none.exr: cannot be read"));
+    place
+        .compare(&["none.exr", "reference.exr"])
+        .code(2)
+        .stderr(contains("none.exr: cannot be read").and(contains("check the path")));
+    place.compare(&[".", "reference.exr"]).code(2).stderr(contains("name a file in this folder"));
+    std::fs::write(place.path("empty.exr"), "").unwrap();
+    place.compare(&["empty.exr", "reference.exr"]).code(2).stderr(contains("empty.exr: the file is empty"));
     place.compare(&["reference.exr", "text.exr"]).code(2).stderr(contains("text.exr: unknown image format"));
     place.compare(&["reference.exr"]).code(2);
     place.compare(&["--help"]).code(0).stdout(contains("(A − B)² / (B² + 0.01)").and(contains("Examples:")));

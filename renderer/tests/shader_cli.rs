@@ -575,7 +575,7 @@ fn default_words(parameter: &Parameter) -> Vec<u32> {
     parameter.default.as_ref().unwrap().iter().map(|&x| parameter.scalar.bits(x)).collect()
 }
 
-/// Commands of the README with the output that it shows.
+/// Commands of the README on shaders, with the output that it shows.
 #[test]
 fn the_readme_is_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -583,7 +583,7 @@ fn the_readme_is_true() {
     let mut lines = text.lines().peekable();
     let mut tried = 0;
     while let Some(line) = lines.next() {
-        let Some(command) = line.strip_prefix("    $ lightbound ") else { continue };
+        let Some(command) = line.strip_prefix("    $ lightbound ").filter(|c| c.starts_with("shader ")) else { continue };
         let mut shown = String::new();
         while let Some(line) = lines.next_if(|line| !line.contains('$') && (line.is_empty() || line.starts_with("    "))) {
             shown += &format!("{}\n", line.strip_prefix("    ").unwrap_or(line));

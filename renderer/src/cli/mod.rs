@@ -52,6 +52,9 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Shader(ShaderError),
+    /// A picture cannot be read; the message has the remedy.
+    #[error(transparent)]
+    Picture(ImageError),
     /// Data do not fit.
     #[error("{message}")]
     Data {
@@ -102,7 +105,8 @@ impl From<ShaderError> for Error {
 impl Error {
     fn exit(&self) -> Exit {
         match self {
-            Error::Scene(_) | Error::Shader(_) | Error::Data { .. } | Error::Option { .. } | Error::Strict(_) => Exit::Input,
+            Error::Scene(_) | Error::Shader(_) | Error::Picture(_) | Error::Data { .. } => Exit::Input,
+            Error::Option { .. } | Error::Strict(_) => Exit::Input,
             Error::Write { .. } | Error::Stdout(_) => Exit::Write,
         }
     }

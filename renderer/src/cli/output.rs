@@ -93,10 +93,16 @@ impl Output {
         &self.path
     }
 
-    /// Whether it is the same file as `other`, by whatever way.
+    /// Whether it is the same file as `other`, by whatever way: links are followed, as writing follows them. Devices and pipes
+    /// are never, for they have no content to lose.
     pub fn is(&self, other: &Path) -> bool {
-        let whole = |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
-        whole(&self.path) == whole(other)
+        if fs::metadata(&self.path).is_ok_and(|m| !m.is_file()) {
+            return false;
+        }
+        // A file to come has no canonical path yet, but its folder has.
+        let to_come = |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
+        let whole = |path: &Path| fs::canonicalize(path).ok().or_else(|| to_come(path));
+        whole(&self.path).is_some_and(|path| Some(path) == whole(other))
     }
 
     /// Writes the file by `write`, which leaves all of it or nothing.
@@ -198,9 +204,23 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn the_same_file_by_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, copy] = ["a.png", "link.png", "copy.png"].map(|name| folder.path().join(name));
+        fs::write(&file, b"picture").unwrap();
+        fs::write(&copy, b"picture").unwrap();
+        std::os::unix::fs::symlink("a.png", &link).unwrap();
+        let is = |output: &Path, other: &Path| Output::check(output).unwrap().is(other);
+        assert!(is(&link, &file) && is(&file, &link) && is(&link, &link));
+        assert!(!is(&copy, &file) && !is(&link, &copy));
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn devices_need_no_folder_that_can_be_written() {
         let output = Output::check(Path::new("/dev/null")).unwrap();
         output.write(|path| save(path, b"picture")).unwrap();
+        assert!(!output.is(Path::new("/dev/null")));
     }
 
     #[test]

@@ -77,6 +77,11 @@ impl Metric {
         }
     }
 
+    /// Whether it looks at what a display shows at a given exposure.
+    pub fn is_of_display(self) -> bool {
+        matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip)
+    }
+
     /// Whether it is about colours that an eye sees, and so has no meaning for depths or normals.
     pub fn is_of_colour(self) -> bool {
         matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip | Metric::HdrFlip)

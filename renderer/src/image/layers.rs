@@ -3,12 +3,12 @@
 //! A layer is what stands before the last point of EXR's channel names: `normal` has `normal.X`, `normal.Y` and `normal.Z`. The colour,
 //! `R`, `G`, `B` or `Y` without a point, is the layer [`COLOUR`]. Opacity and unsigned integers, which no colour can be reckoned
 //! with, are layers of their own, by their full names. In files of several parts, channels of parts but the one with the
-//! colour begin with the part's name. Formats other than EXR have a colour, and an opacity where [`mod@super::read`] keeps it.
+//! colour begin with the part's name. Formats other than EXR have a colour, and PNG an opacity beside red, green and blue.
 
-use super::read::{decode, exr_file};
+use super::read::{decode_whole, exr_file};
+use super::read_exr::channels;
 use super::write::{Channel, ChannelSamples};
 use super::{Channels, Encoding, Image, ImageError, Problem};
-use exr::prelude::{AnyChannel, FlatSamples};
 use std::path::Path;
 
 /// Name of the layer that is looked at first.
@@ -133,7 +133,7 @@ impl Layers {
 pub fn read_layers(path: &Path) -> Result<Layers, ImageError> {
     let data = std::fs::read(path).map_err(|e| Problem::Read(e).of(path))?;
     let is_exr = data.starts_with(&[0x76, 0x2f, 0x31, 0x01]);
-    if is_exr { of_exr(&data) } else { decode(&data, is_tga(path), Encoding::Srgb).map(|image| of_image(&image, &data)) }
+    if is_exr { of_exr(&data) } else { decode_whole(&data, is_tga(path), Encoding::Srgb).map(|image| of_image(&image, &data)) }
         .map_err(|p| p.of(path))
 }
 
@@ -182,11 +182,9 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
             Some(name) => format!("{name}."),
             None => format!("part{}.", i + 1),
         };
-        for channel in part.channel_data.list {
-            if channel.sampling != exr::math::Vec2(1, 1) {
-                return Err(damaged(format!("the channel {} has fewer samples than there are pixels", channel.name)));
-            }
-            let (full, samples) = (full_name(&prefix, &channel), samples(channel));
+        for Channel { name, samples } in channels(part.channel_data)? {
+            // Unless it begins with its part's name already.
+            let full = if name.starts_with(&prefix) { name } else { format!("{prefix}{name}") };
             let (layer, name) = split(&full, &samples, rgb.is_some());
             match layers.iter_mut().find(|l| l.name == layer) {
                 Some(known) if known.area != area => {
@@ -210,20 +208,6 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
     Ok(Layers { full, has_position: true, is_display_referred: false, layers })
 }
 
-/// A channel's name in the file, unless it begins with its part's name already.
-fn full_name(prefix: &str, channel: &AnyChannel<FlatSamples>) -> String {
-    let name = channel.name.to_string();
-    if name.starts_with(prefix) { name } else { format!("{prefix}{name}") }
-}
-
-fn samples(channel: AnyChannel<FlatSamples>) -> ChannelSamples {
-    match channel.sample_data {
-        FlatSamples::F16(samples) => ChannelSamples::F32(samples.into_iter().map(f32::from).collect()),
-        FlatSamples::F32(samples) => ChannelSamples::F32(samples),
-        FlatSamples::U32(samples) => ChannelSamples::U32(samples),
-    }
-}
-
 /// The names of layer and channel in a channel's full name; a luminance beside a colour is none.
 fn split(full: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String) {
     let (layer, name) = full.rsplit_once('.').unwrap_or(("", full));
@@ -240,7 +224,7 @@ fn split(full: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String
 mod tests {
     use super::super::write::{ExrPicture, write_exr, write_pfm, write_png};
     use super::*;
-    use exr::prelude::{AnyChannels, ImageAttributes, LayerAttributes, Vec2, WritableImage, f16};
+    use exr::prelude::{AnyChannel, AnyChannels, FlatSamples, ImageAttributes, LayerAttributes, Vec2, WritableImage, f16};
 
     fn names(layers: &Layers) -> Vec<String> {
         let of = |l: &Layer| format!("{} {}", l.name, l.channels.iter().map(|c| c.name.as_str()).collect::<String>());

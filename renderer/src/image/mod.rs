@@ -14,6 +14,7 @@ use crate::math::Vec3;
 pub(crate) use encoding::srgb;
 pub use encoding::{Encoding, EncodingError};
 pub use read_exr::{read_exr, read_exr_header};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why a picture could not be read or written.
@@ -31,8 +32,11 @@ pub struct ImageError {
 #[non_exhaustive]
 pub enum Problem {
     /// The operating system refused to read.
-    #[error("cannot be read ({0}); check that the file exists and is readable")]
+    #[error("cannot be read ({0}); {help}", help = remedy(.0))]
     Read(std::io::Error),
+    /// There is nothing in it.
+    #[error("the file is empty; export the image again")]
+    Empty,
     /// The operating system refused to write; an earlier file of the name is untouched.
     #[error("cannot be written ({0}); check the folder, its permissions and the space left, or choose another place")]
     Write(std::io::Error),
@@ -66,6 +70,16 @@ pub enum Problem {
         /// What the encoder says.
         message: String,
     },
+}
+
+/// What helps where reading was refused.
+fn remedy(cause: &std::io::Error) -> &'static str {
+    match cause.kind() {
+        ErrorKind::NotFound => "check the path",
+        ErrorKind::IsADirectory => "name a file in this folder",
+        ErrorKind::PermissionDenied => "check the permissions of the file and its folder",
+        _ => "check the file, and what it is stored on",
+    }
 }
 
 impl Problem {
@@ -177,6 +191,18 @@ impl Image {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
     }
 
+    /// The image without its opacity, if that is 1 everywhere.
+    fn without_idle_opacity(mut self) -> Image {
+        if self.channels == Channels::Rgba {
+            let opaque = match &mut self.samples {
+                Samples::F32(samples) => drop_fourths(samples, 1.0),
+                Samples::U8 { codes, .. } => drop_fourths(codes, u8::MAX),
+            };
+            self.channels = if opaque { Channels::Rgb } else { Channels::Rgba };
+        }
+        self
+    }
+
     /// Memory of the samples.
     pub fn memory_bytes(&self) -> usize {
         match &self.samples {
@@ -189,6 +215,19 @@ impl Image {
         assert!(x < self.width && y < self.height, "pixel {x}, {y} of {} × {}", self.width, self.height);
         (y as usize * self.width as usize + x as usize) * self.channels as usize
     }
+}
+
+/// Takes the last of each four samples away, if all those are `idle`; tells whether they were.
+fn drop_fourths<T: Copy + PartialEq>(samples: &mut Vec<T>, idle: T) -> bool {
+    let are_idle = samples.chunks_exact(4).all(|pixel| pixel[3] == idle);
+    if are_idle {
+        let pixels = samples.len() / 4;
+        // In place, for images are large.
+        (0..pixels).for_each(|i| samples.copy_within(4 * i..4 * i + 3, 3 * i));
+        samples.truncate(3 * pixels);
+        samples.shrink_to_fit();
+    }
+    are_idle
 }
 
 fn sample_count(width: u32, height: u32, channels: Channels) -> usize {
@@ -210,6 +249,9 @@ mod tests {
         let rgba = Image::from_u8(1, 1, Channels::Rgba, vec![0, 128, 255, 51], Encoding::Srgb);
         assert_eq!(rgba.rgb(0, 0), Vec3::new(0.0, Encoding::Srgb.decode(128.0 / 255.0), 1.0));
         assert_eq!(rgba.float(0, 0), 0.2);
+        let opaque = Image::from_f32(1, 2, Channels::Rgba, vec![0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 6.0, 1.0]);
+        assert_eq!(opaque.without_idle_opacity(), rgb);
+        assert_eq!(rgba.clone().without_idle_opacity(), rgba);
         assert_eq!((rgb.memory_bytes(), rgba.memory_bytes()), (24, 4 + 1024));
     }
 }

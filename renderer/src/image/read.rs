@@ -26,8 +26,14 @@ pub fn read_by(
     decode(&data, is_tga(path), encoding).map_err(|p| p.of(path))
 }
 
-pub(super) fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
+fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
+    decode_whole(data, tga, encoding).map(Image::without_idle_opacity)
+}
+
+/// A picture with an opacity wherever one can be kept, be it 1 everywhere.
+pub(super) fn decode_whole(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
     match data {
+        [] => Err(Problem::Empty),
         [0x76, 0x2f, 0x31, 0x01, ..] => decode_exr(data),
         [b'P', b'F' | b'f', space, ..] if space.is_ascii_whitespace() => decode_pfm(data),
         [0x89, b'P', b'N', b'G', ..] => decode_common(data, ImageFormat::Png, "PNG", encoding),
@@ -73,12 +79,10 @@ fn decode_common(data: &[u8], kind: ImageFormat, format: &'static str, encoding:
     Ok(match picture {
         DynamicImage::ImageLuma8(i) => bytes(Channels::Grey, i.into_raw()),
         DynamicImage::ImageRgb8(i) => bytes(Channels::Rgb, i.into_raw()),
-        DynamicImage::ImageRgba8(i) if keep_alpha && i.pixels().any(|p| p[3] != u8::MAX) => bytes(Channels::Rgba, i.into_raw()),
+        DynamicImage::ImageRgba8(i) if keep_alpha => bytes(Channels::Rgba, i.into_raw()),
         DynamicImage::ImageLuma16(i) => words(Channels::Grey, i.into_raw()),
         DynamicImage::ImageRgb16(i) => words(Channels::Rgb, i.into_raw()),
-        DynamicImage::ImageRgba16(i) if keep_alpha && i.pixels().any(|p| p[3] != u16::MAX) => {
-            words(Channels::Rgba, i.into_raw())
-        }
+        DynamicImage::ImageRgba16(i) if keep_alpha => words(Channels::Rgba, i.into_raw()),
         DynamicImage::ImageRgb32F(i) => Image::from_f32(width, height, Channels::Rgb, i.into_raw()),
         // Opacity goes.
         i @ DynamicImage::ImageLumaA8(_) => bytes(Channels::Grey, i.into_luma8().into_raw()),
@@ -132,15 +136,14 @@ fn check_exr(data: &[u8]) -> Result<(), Problem> {
 
 /// One, three or four channels of an EXR file as one image.
 fn interleave(width: u32, height: u32, found: &[&AnyChannel<FlatSamples>]) -> Image {
-    let opaque = found.get(3).is_none_or(|a| a.sample_data.values_as_f32().all(|a| a == 1.0));
     let channels = match found.len() {
         1 => Channels::Grey,
-        _ if opaque => Channels::Rgb,
+        3 => Channels::Rgb,
         _ => Channels::Rgba,
     };
     let count = channels as usize;
     let mut samples = vec![0.0; width as usize * height as usize * count];
-    for (c, channel) in found.iter().take(count).enumerate() {
+    for (c, channel) in found.iter().enumerate() {
         for (pixel, value) in samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32()) {
             pixel[c] = value;
         }
@@ -313,7 +316,7 @@ mod tests {
             (b"PF 1 1 0 0123456789ab", "scale is missing or 0"),
             (b"PF 1 1 -1 0123456789a", "12 bytes of pixels expected, 11 found"),
             (b"GIF89a", "unknown image format; convert"),
-            (b"", "unknown image format"),
+            (b"", "the file is empty"),
         ] {
             let message = decode(data, false, Encoding::Srgb).unwrap_err().to_string();
             assert!(message.contains(text), "{message}");

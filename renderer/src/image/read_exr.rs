@@ -2,7 +2,7 @@
 
 use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 use super::{ImageError, Problem, read::exr_file};
-use exr::prelude::{AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, Vec2};
+use exr::prelude::{AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, Vec2};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
@@ -59,20 +59,30 @@ fn picture(size: Vec2<usize>, layer: &LayerAttributes, image: &ImageAttributes) 
 }
 
 fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
-    let file = exr_file(data)?;
-    let [layer] = &file.layer_data[..] else {
-        return Err(damaged(format!("{} layers in place of one", file.layer_data.len())));
+    let mut file = exr_file(data)?;
+    let count = file.layer_data.len();
+    let (Some(layer), 1) = (file.layer_data.pop(), count) else {
+        return Err(damaged(format!("{count} layers in place of one")));
     };
-    let channels = layer.channel_data.list.iter().map(|channel| {
-        let samples = match &channel.sample_data {
-            FlatSamples::F16(s) => ChannelSamples::F32(s.iter().map(|x| x.to_f32()).collect()),
-            FlatSamples::F32(s) => ChannelSamples::F32(s.clone()),
-            FlatSamples::U32(s) => ChannelSamples::U32(s.clone()),
-        };
-        Channel { name: channel.name.to_string(), samples }
-    });
     let picture = picture(layer.size, &layer.attributes, &file.attributes)?;
-    Ok(ExrPicture { channels: channels.collect(), ..picture })
+    Ok(ExrPicture { channels: channels(layer.channel_data)?, ..picture })
+}
+
+/// The channels of a layer or part, by their names in the file, with a sample for each pixel.
+pub(super) fn channels(read: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, Problem> {
+    let channel = |channel: AnyChannel<FlatSamples>| {
+        let name = channel.name.to_string();
+        if channel.sampling != Vec2(1, 1) {
+            return Err(damaged(format!("the channel {name} has fewer samples than there are pixels")));
+        }
+        let samples = match channel.sample_data {
+            FlatSamples::F16(samples) => ChannelSamples::F32(samples.into_iter().map(f32::from).collect()),
+            FlatSamples::F32(samples) => ChannelSamples::F32(samples),
+            FlatSamples::U32(samples) => ChannelSamples::U32(samples),
+        };
+        Ok(Channel { name, samples })
+    };
+    read.list.into_iter().map(channel).collect()
 }
 
 #[cfg(test)]

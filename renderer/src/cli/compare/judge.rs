@@ -2,17 +2,20 @@
 
 use super::heatmap::{self, Scale};
 use super::limit::Limit;
-use super::pair::{Pair, Pairs, Samples};
+use super::pair::{Pair, Pairs, Samples, quoted};
 use super::report::number;
 use super::{Args, Error, MetricName, Output};
 use lightbound::compare::{Comparison, Fault, Figure, Metric, Validity, compare, map};
 use lightbound::image::layers::Area;
 use lightbound::image::write::write_png_codes;
+use std::collections::BTreeSet;
 
 /// What is asked for.
 pub struct Request {
     /// Metrics to tell, without repetition.
     pub metrics: Vec<Metric>,
+    /// Those of them that are asked for by --metric.
+    named: BTreeSet<Metric>,
     limits: Vec<(Metric, Limit)>,
     exposure: f32,
     allow_nan: bool,
@@ -51,30 +54,36 @@ pub enum Found {
 impl Request {
     /// As options say; `displayed` is whether both pictures are of a display.
     pub fn new(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Request, Error> {
-        let given = args.metric.iter().map(|name| name.resolve(displayed));
+        let named: BTreeSet<Metric> = args.metric.iter().map(|name| name.resolve(displayed)).collect();
         let flip = MetricName::Flip.resolve(displayed);
         let default = Metric::ALL.into_iter().filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
-        let mut metrics: Vec<Metric> = if args.metric.is_empty() { default.collect() } else { given.collect() };
+        let mut metrics: Vec<Metric> = if named.is_empty() { default.collect() } else { named.iter().copied().collect() };
         let limits = args.fail_above.iter().chain(&args.fail_below);
         let limits: Vec<_> = limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
         let heatmap = args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
         metrics.extend(limits.iter().map(|(metric, _)| metric).chain(&heatmap));
         metrics.sort();
         metrics.dedup();
-        Ok(Request { metrics, limits, exposure: args.exposure, allow_nan: args.allow_nan, heatmap })
+        Ok(Request { metrics, named, limits, exposure: args.exposure, allow_nan: args.allow_nan, heatmap })
     }
 
-    /// Sees to it that each limit has a layer to hold for, and the heat map's metric a meaning.
+    /// Sees to it that each limit has a layer to hold for, and that the heat map's metric and the exposure have a meaning.
     pub fn check(&self, pairs: &Pairs) -> Result<(), Error> {
         if let (Some(metric), Some(first)) = (self.heatmap, pairs.pairs.first())
             && !applies(metric, &first.samples)
         {
             return Err(Error::Option {
-                message: format!("the layer {} has no {} to draw", first.name, metric.name()),
-                help: "choose another --heatmap-metric, or another layer with --layers=NAME".into(),
+                message: format!("the layer `{}` has no {} to draw", first.name, metric.name()),
+                help: "choose another --heatmap-metric, or another layer with --layers NAME".into(),
             });
         }
         let idle = |metric: Metric| !pairs.pairs.is_empty() && !pairs.pairs.iter().any(|pair| applies(metric, &pair.samples));
+        if self.exposure != 0.0 && self.metrics.iter().all(|metric| !metric.is_of_display() || idle(*metric)) {
+            return Err(Error::Option {
+                message: "--exposure has no effect: nothing that is compared depends on it".into(),
+                help: "it matters to psnr, ssim and ldr-flip of colours alone (hdr-flip chooses exposures by itself); leave it out".into(),
+            });
+        }
         match self.limits.iter().find(|(metric, _)| idle(*metric)) {
             None => Ok(()),
             Some((metric, _)) => Err(Error::Option {
@@ -110,28 +119,41 @@ fn applies(metric: Metric, samples: &Samples) -> bool {
     }
 }
 
+/// Which metrics of `named` a layer has none of, and why.
+fn without_meaning(pair: &Pair, named: &BTreeSet<Metric>) -> Option<String> {
+    let names: Vec<&str> =
+        named.iter().filter(|metric| !applies(**metric, &pair.samples)).map(|metric| metric.name()).collect();
+    let why = match pair.samples {
+        Samples::Values { .. } => "of colours alone (channels R, G, B or Y)",
+        Samples::Ids { .. } => "of values; identities have `differing` alone",
+    };
+    (!names.is_empty()).then(|| format!("layer `{}`: {} cannot be told, being {why}", pair.name, quoted(&names)))
+}
+
 impl Judged {
     /// Compares all pairs.
     pub fn of(pairs: Pairs, request: &Request) -> Judged {
         let mut judged = Judged { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
         for pair in pairs.pairs {
             let layer = JudgedLayer::of(pair, request);
+            judged.remarks.extend(without_meaning(&layer.pair, &request.named));
+            let name = format!("layer `{}`", layer.pair.name);
             if let Found::Values(comparison, validity) = &layer.found {
                 judged.look_at_faults(&layer.pair, comparison, validity, request.allow_nan);
             }
             for metric in request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples)) {
                 if !layer.figures.iter().any(|(m, _)| m == metric) {
                     let why = layer.why_not(*metric);
-                    judged.remarks.push(format!("{}: {} cannot be told: {why}", layer.pair.name, metric.name()));
+                    judged.remarks.push(format!("{name}: {} cannot be told: {why}", metric.name()));
                 }
             }
             for (metric, limit) in request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples)) {
                 let figure = layer.figures.iter().find(|(m, _)| m == metric);
                 let failure = match figure {
-                    Some((_, figure)) => limit.check(*metric, figure),
+                    Some((_, figure)) => limit.check(*metric, figure, &layer.pair.channels),
                     None => Some(format!("{} cannot be told: {}", metric.name(), layer.why_not(*metric))),
                 };
-                judged.failures.extend(failure.map(|failure| format!("{}: {failure}", layer.pair.name)));
+                judged.failures.extend(failure.map(|failure| format!("{name}: {failure}")));
             }
             judged.layers.push(layer);
         }
@@ -154,9 +176,9 @@ impl Judged {
     fn look_at_faults(&mut self, pair: &Pair, comparison: &Comparison, validity: &Validity, allow_nan: bool) {
         let place = |fault: Fault| {
             let (x, y) = pair.area.position(fault.index);
-            format!("at ({x}, {y}), where {} is {} in A and {} in B", pair.channels[fault.channel], fault.a, fault.b)
+            format!("at ({x}, {y}), where `{}` is {} in A and {} in B", pair.channels[fault.channel], fault.a, fault.b)
         };
-        let name = &pair.name;
+        let name = format!("layer `{}`", pair.name);
         if let Some(first) = validity.nan.first {
             let text = format!("{name}: NaN in {}, first {}", pixels(validity.nan.pixels), place(first));
             if allow_nan { &mut self.remarks } else { &mut self.failures }.push(text);

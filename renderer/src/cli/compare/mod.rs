@@ -41,7 +41,7 @@ either picture, are left out of all figures but differing, where NaN equals NaN.
 
 Examples:
   lightbound compare new.exr reference.exr
-  lightbound compare new.exr reference.exr --layers --metric rmse,max
+  lightbound compare new.exr reference.exr --layers all --metric rmse,max
   lightbound compare new.png reference.exr --fail-above flip=0.05 --fail-below ssim=0.95
   lightbound compare new.exr reference.exr --metric relmse --heatmap where.png
   lightbound compare crop.exr whole.exr --crop 100,200,50,100 --format json";
@@ -60,16 +60,16 @@ pub struct Args {
     #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
     pub metric: Vec<MetricName>,
 
-    /// Compare all layers of EXR files, or those named, instead of the colour alone
-    #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = "What")]
-    pub layers: Option<String>,
+    /// Compare these layers of EXR files instead of the colour alone, as in --layers normal,object.id; `all` stands for all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What")]
+    pub layers: Vec<String>,
 
     /// Compare a part only: columns x0 to x1 and rows y0 to y1, the latter not included, from the upper left corner of the
     /// whole picture; fractions of it if all are from 0 to 1, else pixels
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
-    /// Brighten both pictures by so many stops before psnr, ssim and ldr-flip look at them
+    /// Brighten both pictures by so many stops before psnr, ssim and ldr-flip look at them; nothing else depends on it
     #[arg(long, value_name = "STOPS", value_parser = stops, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
     pub exposure: f32,
 
@@ -94,7 +94,7 @@ pub struct Args {
     pub heatmap_metric: Option<MetricName>,
 
     /// Value at the end of the scale [default: 1 for flip, else where 99 % of the pixels are, rounded up]
-    #[arg(long, value_name = "VALUE", value_parser = positive, requires = "heatmap", help_heading = "Heat map")]
+    #[arg(long, value_name = "VALUE", value_parser = positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_max: Option<f32>,
 
     /// How to print the figures
@@ -199,27 +199,24 @@ fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
-    let read = |path: &PathBuf| {
-        read_layers(path).map_err(|error| Error::Data {
-            message: error.to_string(),
-            help: "EXR, PFM, HDR, PNG, JPEG and TGA can be compared".into(),
-        })
-    };
+    let read = |path: &PathBuf| read_layers(path).map_err(Error::Picture);
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let displayed = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {
         format!("only {} is of a display: 8 bits in sRGB, nothing above 1", if a.is_display_referred { "A" } else { "B" })
     });
-    let names =
-        args.layers.as_ref().map(|names| names.split(',').filter(|n| !n.is_empty()).map(String::from).collect::<Vec<_>>());
-    let pairs = pair::pair(a, b, names.as_deref(), args.crop)?;
+    let pairs = pair::pair(a, b, [&args.a, &args.b], &args.layers, args.crop)?;
     let request = Request::new(args, displayed, &pairs)?;
     request.check(&pairs)?;
     let working =
         (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
     let mut judged = Judged::of(pairs, &request);
     judged.remarks.extend(remark);
+    if let Some(output) = heatmap.as_ref().filter(|_| judged.layers.is_empty()) {
+        // An earlier file of the name is not to be taken for it.
+        judged.failures.push(format!("no heat map is written to {}: no layer could be compared", output.path().display()));
+    }
     if let Some(working) = working {
         working.finish_and_clear();
     }

@@ -6,6 +6,10 @@ use super::Error;
 use lightbound::compare::Planes;
 use lightbound::image::layers::{Area, COLOUR, Layer, Layers};
 use lightbound::image::write::ChannelSamples;
+use std::path::Path;
+
+/// What stands for all layers where their names are asked for.
+const ALL: &str = "all";
 
 /// A part of the picture, as an option names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,23 +63,43 @@ pub struct Pairs {
     pub mismatches: Vec<String>,
 }
 
-/// Pairs the layers called `names`, all if there are none; only the colour without a list.
-pub fn pair(mut a: Layers, mut b: Layers, names: Option<&[String]>, crop: Option<Crop>) -> Result<Pairs, Error> {
+/// Pairs the layers called `names`, without names the colour, of pictures from `files`.
+pub fn pair(mut a: Layers, mut b: Layers, files: [&Path; 2], names: &[String], crop: Option<Crop>) -> Result<Pairs, Error> {
     align(&mut a, &mut b);
     let names = choose(&a, &b, names)?;
-    let crop = crop.map(|crop| resolve(crop, a.full, b.full)).transpose()?;
+    let crop = crop.map(|crop| resolve(crop, files, [a.full, b.full])).transpose()?;
+    let (names_a, names_b) = (layer_names(&a), layer_names(&b));
     let mut pairs = Pairs::default();
     for name in names {
         match (take(&mut a, &name), take(&mut b, &name)) {
-            (Some(a), Some(b)) => match pair_layers(a, b, crop)? {
+            (Some(a), Some(b)) => match pair_layers(a, b, files, crop)? {
                 Ok(pair) => pairs.pairs.push(pair),
-                Err(mismatch) => pairs.mismatches.push(mismatch),
+                Err(mismatch) => pairs.mismatches.push(format!("layer `{name}`: {mismatch}")),
             },
-            (Some(_), None) => pairs.mismatches.push(format!("{name}: B has no such layer")),
-            _ => pairs.mismatches.push(format!("{name}: A has no such layer")),
+            (Some(_), None) => pairs.mismatches.push(missing(&name, files[1], &names_b, &names_a)),
+            _ => pairs.mismatches.push(missing(&name, files[0], &names_a, &names_b)),
         }
     }
     Ok(pairs)
+}
+
+fn layer_names(picture: &Layers) -> Vec<String> {
+    picture.layers.iter().map(|layer| layer.name.clone()).collect()
+}
+
+/// That `file` lacks a layer, and what could be compared instead.
+fn missing(name: &str, file: &Path, has: &[String], other_has: &[String]) -> String {
+    let both: Vec<&str> = has.iter().filter(|name| other_has.contains(name)).map(String::as_str).collect();
+    let remedy = match both.is_empty() {
+        true => "no layer is in both files".into(),
+        false => format!("--layers {} compares what both have", both.join(",")),
+    };
+    format!("layer `{name}`: {} has none, but {}; {remedy}", file.display(), quoted(has))
+}
+
+/// Names in a sentence.
+pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
@@ -99,30 +123,26 @@ fn align(a: &mut Layers, b: &mut Layers) {
 }
 
 /// The layers to compare, those of A first.
-fn choose(a: &Layers, b: &Layers, names: Option<&[String]>) -> Result<Vec<String>, Error> {
-    let mut all: Vec<String> = a.layers.iter().map(|layer| layer.name.clone()).collect();
-    let of_b = b.layers.iter().map(|layer| layer.name.clone());
-    all.extend(of_b.filter(|name| a.get(name).is_none()));
-    let unknown = |name: &str, help: &str| Error::Option {
-        message: format!("neither picture has the layer {name}; there is {}", all.join(", ")),
-        help: help.into(),
-    };
-    match names {
-        None if all.iter().any(|name| name == COLOUR) => Ok(vec![COLOUR.into()]),
-        None => Err(unknown(COLOUR, "compare all layers with --layers, or some with --layers=NAME,NAME")),
-        Some([]) => Ok(all),
-        Some(names) => match names.iter().find(|name| !all.contains(name)) {
-            Some(name) => Err(unknown(name, "give one of these names, or --layers for all layers")),
-            None => {
-                let is_first = |i: &usize| !names[..*i].contains(&names[*i]);
-                Ok((0..names.len()).filter(is_first).map(|i| names[i].clone()).collect())
-            }
-        },
+fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
+    let mut all = layer_names(a);
+    all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
+    if names.iter().any(|name| name == ALL) {
+        return Ok(all);
     }
+    let colour = [COLOUR.to_string()];
+    let names = if names.is_empty() { &colour } else { names };
+    if let Some(name) = names.iter().find(|name| !all.contains(name)) {
+        return Err(Error::Option {
+            message: format!("neither picture has the layer `{name}`; there is {}", quoted(&all)),
+            help: format!("name some of these with --layers NAME,NAME, or all with --layers {ALL}"),
+        });
+    }
+    let is_first = |i: &usize| !names[..*i].contains(&names[*i]);
+    Ok((0..names.len()).filter(is_first).map(|i| names[i].clone()).collect())
 }
 
 /// The part in pixels.
-fn resolve(crop: Crop, a: Area, b: Area) -> Result<Area, Error> {
+fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Error> {
     let [x0, x1, y0, y1] = match crop {
         Crop::Pixels(area) => return Ok(area),
         Crop::Fractions(fractions) => fractions,
@@ -130,9 +150,11 @@ fn resolve(crop: Crop, a: Area, b: Area) -> Result<Area, Error> {
     if a != b {
         return Err(Error::Option {
             message: format!(
-                "--crop in fractions has no meaning: A is {} × {} pixels in all, B {} × {}",
+                "--crop in fractions has no meaning: {} has {} × {} pixels in all, {} {} × {}",
+                files[0].display(),
                 a.width(),
                 a.height(),
+                files[1].display(),
                 b.width(),
                 b.height()
             ),
@@ -157,22 +179,24 @@ fn resolve(crop: Crop, a: Area, b: Area) -> Result<Area, Error> {
 }
 
 /// A pair of layers, or what they differ in.
-fn pair_layers(a: Layer, b: Layer, crop: Option<Area>) -> Result<Result<Pair, String>, Error> {
+fn pair_layers(a: Layer, b: Layer, files: [&Path; 2], crop: Option<Area>) -> Result<Result<Pair, String>, Error> {
     let name = a.name.clone();
     let channels = |layer: &Layer| layer.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     if channels(&a) != channels(&b) {
-        let [a, b] = [a, b].map(|layer| channels(&layer).join(", "));
-        return Ok(Err(format!("{name}: A has the channels {a}, B has {b}")));
+        let [a, b] = [(files[0], a), (files[1], b)]
+            .map(|(file, layer)| format!("{} has the channels {}", file.display(), quoted(&channels(&layer))));
+        return Ok(Err(format!("{a}, {b}; convert one of them, so that both have the same")));
     }
     let area = match crop {
         Some(area) => area,
         None if a.area == b.area => a.area,
-        None => return Ok(Err(format!("{name}: {}", differing_areas(a.area, b.area)))),
+        None => return Ok(Err(differing_areas(files, a.area, b.area))),
     };
-    for (picture, layer) in [("A", &a), ("B", &b)] {
+    for (file, layer) in files.into_iter().zip([&a, &b]) {
         if !layer.area.contains(area) {
+            let (file, place) = (file.display(), describe(layer.area));
             return Err(Error::Option {
-                message: format!("--crop is not within the {name} of {picture}, which has {}", describe(layer.area)),
+                message: format!("--crop is not within the layer `{name}` of {file}, which has {place}"),
                 help: "columns and rows count from the upper left corner of the whole picture, from 0".into(),
             });
         }
@@ -205,11 +229,11 @@ fn describe(area: Area) -> String {
     format!("{} × {} pixels at ({}, {})", area.width(), area.height(), area.x0, area.y0)
 }
 
-fn differing_areas(a: Area, b: Area) -> String {
+fn differing_areas(files: [&Path; 2], a: Area, b: Area) -> String {
     let both = a.intersection(b);
-    let sizes = format!("A has {}, B has {}", describe(a), describe(b));
+    let sizes = format!("{} has {}, {} has {}", files[0].display(), describe(a), files[1].display(), describe(b));
     match both.width() * both.height() {
-        0 => sizes,
+        0 => format!("{sizes}; there is no pixel that both have"),
         _ => format!("{sizes}; --crop {},{},{},{} compares what both have", both.x0, both.x1, both.y0, both.y1),
     }
 }

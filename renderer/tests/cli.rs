@@ -257,7 +257,7 @@ fn exposure_brightens_png() {
 fn bad_outputs_are_found_before_rendering() {
     let place = Place::new();
     // A scene file that does not exist is not even looked for.
-    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "format")] {
+    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "is a folder")] {
         let command = lightbound(&["render", "missing.pbrt", "-o", output]).current_dir(place.folder.path()).assert().code(2);
         command.stderr(contains(said).and(contains(output)));
     }
@@ -560,22 +560,24 @@ fn ctrl_c_before_each_pixel_has_a_sample_replaces_no_picture() {
     let place = Place::new();
     std::fs::write(place.path("a.png"), "earlier").unwrap();
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
-        .args(["render", "scene.pbrt", "-o", "a.png", "--resolution", "4000x4000", "--stats", "s.json", "--threads", "1"])
+        .args(["render", "scene.pbrt", "-o", "a.png", "--resolution", "3000x3000", "--stats", "s.json", "--threads", "1"])
         .current_dir(place.folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("triangles")));
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(800));
     let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(kill.success());
     let said = lines.collect::<Vec<_>>().join("\n");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert_eq!(std::fs::read_to_string(place.path("a.png")).unwrap(), "earlier");
-    assert!(said.contains("a.png is kept as it was") && said.contains("a-1.png"), "{said}");
-    assert_eq!(place.files(), ["a-1.png", "a.png", "s.json"]);
-    assert_eq!(stats(&place.path("s.json"))["output"], "a-1.png");
+    assert!(said.contains("a.png is kept as it was"), "{said}");
+    // There may be no sample at all yet.
+    let so_far = place.path("a-1.png").exists().then_some("a-1.png");
+    assert_eq!(so_far.is_none(), said.contains("no picture is written"), "{said}");
+    assert_eq!(stats(&place.path("s.json"))["output"].as_str(), so_far);
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Kept {
                 "some pixels hold no sample yet{earlier}; instead: the picture so far is {}, where they are black",
                 output.path().display()
             )),
-            Kept::Nowhere => Some(format!("it ended before there was a picture{earlier}; instead: no picture is written")),
+            Kept::Nowhere => Some(format!("interrupted before there was a picture{earlier}; instead: no picture is written")),
         }
     }
 }

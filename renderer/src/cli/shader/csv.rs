@@ -4,8 +4,8 @@
 //! what makes the line numbers of errors right after comments and empty lines.
 
 use super::evaluator::DIRECTIONS;
-use super::is_stdin;
 use super::values::{self, Place, Span, Wrong};
+use super::{Assignment, is_stdin};
 use crate::cli::Error;
 use lightbound_shader::{Parameter, Scalar};
 use std::fs::File;
@@ -53,8 +53,14 @@ const ENDS: [&str; 2] = [".lo", ".hi"];
 
 impl<'a> Rows<'a> {
     /// Opens a file and reads its header. `words` are the parameters' where there is no column for them; the columns and they
-    /// together must give every parameter a value.
-    pub fn open(path: &Path, kind: Kind, parameters: &'a [Parameter], words: &[Option<Span>]) -> Result<Rows<'a>, Error> {
+    /// together must give every parameter a value, but none both of the columns and of what is `set` by options.
+    pub fn open(
+        path: &Path,
+        kind: Kind,
+        parameters: &'a [Parameter],
+        words: &[Option<Span>],
+        set: &[Assignment],
+    ) -> Result<Rows<'a>, Error> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(lines.wrong("there is no header", HEADER));
@@ -67,6 +73,10 @@ impl<'a> Rows<'a> {
                 column(name, kind, parameters).map_err(|help| lines.wrong(&format!("unknown column `{name}`"), &help))?;
             if columns.iter().any(|earlier| earlier.overlaps(&column)) {
                 return Err(lines.wrong(&format!("column `{name}` sets what an earlier column sets"), "leave one of them out"));
+            }
+            if let Some((name, text)) = set.iter().find(|(name, _)| column.gives(values::find(parameters, name))) {
+                let message = format!("column `{}` sets what --set {name}={text} sets", column.name);
+                return Err(lines.wrong(&message, "leave one of the two out"));
             }
             words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
             columns.push(column);
@@ -161,6 +171,12 @@ impl<'a> Rows<'a> {
 }
 
 impl Column<'_> {
+    /// Whether it sets a word of a parameter.
+    fn gives(&self, place: Option<Place>) -> bool {
+        let (mine, first) = (self.words(), DIRECTIONS.len());
+        place.is_some_and(|place| mine.start < first + place.words.end && first + place.words.start < mine.end)
+    }
+
     /// Words of a row.
     fn words(&self) -> std::ops::Range<usize> {
         match &self.target {

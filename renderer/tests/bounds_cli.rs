@@ -26,7 +26,9 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 /// `lightbound bounds ARGS`, with few rounds.
 fn bounds(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("lightbound").unwrap();
-    command.args(["bounds", "--rounds", "2"]).args(args).current_dir(folder);
+    // Where nothing is measured, there are no rounds.
+    let rounds: &[&str] = if args.contains(&"--by-relation") { &[] } else { &["--rounds", "2"] };
+    command.arg("bounds").args(rounds).args(args).current_dir(folder);
     command
 }
 
@@ -87,6 +89,7 @@ fn relations_are_chosen_and_their_costs_are_told() {
     let [all, unit] = [&[][..], &["--relations", "unit"]].map(|args| run(args).remove(0));
     assert_eq!(instructions(&all, "optimized"), instructions(&unit, "optimized"));
     assert_ne!(instructions(&all, "related"), instructions(&unit, "related"));
+    assert_eq!(unit["relations"], serde_json::json!(["unit"]));
     // What is said of each relation is what code with such a list has.
     let trade = run(&["--by-relation"]).remove(0);
     assert_eq!(trade["optimized"], all["optimized"]["instructions"]);
@@ -240,6 +243,8 @@ fn what_cannot_be_measured_is_said() {
         let failed = fails(&["--rounds", rounds]);
         failed.stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
     }
+    fails(&["--by-relation", "--tightness"]).stderr(contains("cannot be used with"));
+    fails(&["--by-relation", "--rounds", "3"]).stderr(contains("cannot be used with"));
     fails(&["--relations", "unit,dots"]).stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
     fails(&["--relations", "angles"]).stderr(contains("`angles`").and(contains("expected all, unit, dot,")));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();

@@ -56,7 +56,8 @@ fn help_tells_all() {
         }
     }
     lightbound(&["shader", "--help"]).assert().success().stdout(contains("evaluate, bound and preview"));
-    lightbound(&["--help"]).assert().success().stdout(contains("--strict"));
+    lightbound(&["shader", "--help"]).assert().success().stdout(contains("Examples"));
+    lightbound(&["--help"]).assert().success().stdout(contains("--strict").and(contains("Examples")));
     lightbound(&["shader"]).assert().code(2);
 }
 
@@ -154,7 +155,11 @@ fn check_tells_of_loops() {
     let place = Place::new(&body("return vec3f(m.a);"));
     place.shader("check", &[]).assert().success().stdout(contains("none"));
     let place = Place::new(&body("var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x);"));
-    place.shader("check", &[]).assert().success().stdout(contains("65536"));
+    place.shader("check", &[]).assert().success().stdout(contains("65536").and(contains("(line 2)")));
+    let place = Place::new(&body(
+        "var x = m.a;\n  if x > 0.0 {\n for (var i = 0; i < 3; i++) { x += 1.0; }\n }\n while x < 9.0 { x *= 1.5; } return vec3f(x);",
+    ));
+    place.shader("check", &[]).assert().success().stdout(contains("lines 4, 6"));
 }
 
 #[test]

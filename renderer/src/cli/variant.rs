@@ -101,11 +101,19 @@ option! {
 pub fn relations(text: &str) -> Result<Relations, String> {
     // What begins with one that is left out begins with all.
     let begin = if text.trim_start().starts_with('-') { Relations::all() } else { Relations::NONE };
-    text.split(',').map(str::trim).try_fold(begin, |relations, item| match (item, item.strip_prefix('-')) {
+    let chosen = text.split(',').map(str::trim).try_fold(begin, |relations, item| match (item, item.strip_prefix('-')) {
         ("all", _) => Ok(Relations::all()),
+        (_, Some("all")) => Ok(Relations::NONE),
         (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
         (name, None) => relation(name).map(|relation| relations.with(relation)),
-    })
+    })?;
+    // Without any, code would not be related.
+    if chosen == Relations::NONE { Err("no relation is left; name one, as in unit,dot".into()) } else { Ok(chosen) }
+}
+
+/// Names of relations, in order.
+pub fn names_of(relations: Relations) -> Vec<&'static str> {
+    relations.iter().map(Relation::name).collect()
 }
 
 fn relation(name: &str) -> Result<Relation, String> {
@@ -118,7 +126,8 @@ fn relation(name: &str) -> Result<Relation, String> {
 }
 
 /// What the short help says of the option.
-pub const RELATIONS: &str = "Relations that mode related makes use of, as in unit,dot or all,-monotone [default: all]";
+pub const RELATIONS: &str =
+    "Relations that mode related makes use of, as in unit,dot, or -monotone for all others [default: all]";
 
 /// What the long help says of the option: all names.
 pub fn relations_help() -> String {
@@ -225,12 +234,18 @@ mod tests {
             ("all,-dot", all.without(Relation::Dot)),
             ("-dot,-unit", all.without(Relation::Dot).without(Relation::Unit)),
             ("unit,dot,-dot", Relations::NONE.with(Relation::Unit)),
+            ("-all,unit", Relations::NONE.with(Relation::Unit)),
         ] {
             assert_eq!(relations(text), Ok(expected), "{text}");
         }
-        for (text, said) in
-            [("unit,dto", "`dto`"), ("all,-dto", "`dto`"), ("", "``"), ("unit;dot", "expected all, unit, dot, ")]
-        {
+        for (text, said) in [
+            ("unit,dto", "`dto`"),
+            ("all,-dto", "`dto`"),
+            ("", "``"),
+            ("unit,-unit", "no relation is left"),
+            ("-all", "no relation is left"),
+            ("unit;dot", "expected all, unit, dot, "),
+        ] {
             assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
         }
         assert!(relations("monoton").is_err_and(|error| error.contains("did you mean") && error.contains("monotone")));

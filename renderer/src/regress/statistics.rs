@@ -297,7 +297,7 @@ mod tests {
         // Opposite errors, so that blocks do not see them.
         let with = |pairs: u32| {
             let level = move |x: u32, y: u32| match (y, x / 2 < pairs) {
-                (0, true) => 1.0 + if x % 2 == 0 { 2.0 } else { -2.0 },
+                (0, true) => 1.0 + if x.is_multiple_of(2) { 2.0 } else { -2.0 },
                 _ => 1.0,
             };
             check(&simulate(noise, 2, 64, level), &reference)

@@ -280,7 +280,7 @@ fn read_file(text: &str) -> Result<File, toml::de::Error> {
 
 /// `line:column` of a byte, both from 1.
 fn place(text: &str, offset: usize) -> String {
-    let before = &text[..text.floor_char_boundary(offset)];
+    let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
     format!("{line}:{column}")

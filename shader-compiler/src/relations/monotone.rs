@@ -253,8 +253,9 @@ impl Monotone {
             let moved = emit.op(Op::Float, &[bits]);
             return [emit.op(Op::Max, &[lo, moved]), hi];
         }
-        let zero = emit.f32(0.0);
-        let least = if self.is_signed() { emit.op(Op::Max, &[zero, lo]) } else { lo };
+        // Not from 0, next to which numbers are slow to compute with.
+        let tiny = emit.f32(TINY);
+        let least = emit.op(Op::Max, &[tiny, lo]);
         let bits = emit.op(Op::Bits, &[least]);
         let bits = emit.op(Op::IAdd, &[bits, count]);
         let moved = emit.op(Op::Float, &[bits]);
@@ -298,6 +299,9 @@ impl Monotone {
 fn is_same(args: &[Arg]) -> bool {
     matches!(args, [a, b] if a == b)
 }
+
+/// A source is cut this far from 0, or farther: products with what is not much smaller are normal numbers.
+const TINY: f32 = 1e-20;
 
 /// Ends that say nothing.
 const NOTHING: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];

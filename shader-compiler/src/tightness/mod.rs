@@ -44,11 +44,11 @@ pub struct Kind {
     pub parts: usize,
 }
 
-/// The kinds that are compared.
-pub fn kinds(nan: Nan) -> Vec<Kind> {
+/// The kinds that are compared, related ones with these relations.
+pub fn kinds(nan: Nan, relations: Relations) -> Vec<Kind> {
     let optimized = Options { sides: Sides::Upper, nan, ..Options::default() };
     let naive = Options { tracking: Tracking::NONE, ..optimized };
-    let related = Options { relations: Relations::all(), ..optimized };
+    let related = Options { relations, ..optimized };
     vec![
         Kind { name: "naive", options: naive, parts: 1 },
         Kind { name: "optimized", options: optimized, parts: 1 },
@@ -266,7 +266,8 @@ mod tests {
         let text = std::fs::read_to_string(path).expect("it is there");
         let shader = Shader::parse(material.shader, &text).expect("it is right");
         let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it is right");
-        Subject::new(material, &shader, integrand, &kinds(Nan::Suppress), Target::best()).expect("it compiles")
+        Subject::new(material, &shader, integrand, &kinds(Nan::Suppress, Relations::all()), Target::best())
+            .expect("it compiles")
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub struct Args {
     relations: Option<Relations>,
 
     /// Print what each relation adds to the instructions of upper bounds, alone and beside the others, in place of all else
-    #[arg(long, conflicts_with = "svg")]
+    #[arg(long, conflicts_with_all = ["svg", "rounds"])]
     by_relation: bool,
 
     /// How results are printed
@@ -172,6 +172,12 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     };
     to_stdout(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// A line that tells what related code makes use of, unless that is all there is.
+fn restricted(relations: Relations) -> String {
+    let names = || variant::names_of(relations).join(", ");
+    if relations == Relations::all() { String::new() } else { format!("related: with {} alone\n", names()) }
 }
 
 fn json<T: Serialize>(records: &[T]) -> String {

@@ -85,7 +85,7 @@ impl Step {
 pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bool) -> String {
     let mut text = String::new();
     for study in studies {
-        text += &heading(study, args.nan, markdown);
+        text += &heading(study, args, markdown);
         let variants = args.variants();
         for quantity in Quantity::ALL {
             for sides in [Sides::Upper, Sides::Both] {
@@ -113,15 +113,16 @@ fn is_beside(study: &Study, nan: NanMode) -> bool {
 }
 
 /// What tables are about, and what is in their columns.
-fn heading(study: &Study, nan: Option<NanMode>, markdown: bool) -> String {
+fn heading(study: &Study, args: &Args, markdown: bool) -> String {
     let title = study.setup.title();
     let known = study.shaders.iter().any(|shader| super::SIX.contains(&&shader[..]));
-    let beside = known && is_beside(study, nan.unwrap_or(NanMode::Ignore));
+    let beside = known && is_beside(study, args.nan.unwrap_or(NanMode::Ignore));
     let paper = if beside { "paper: Clarberg et al. 2010, tables 1 and 2\n" } else { "" };
     let legend = format!(
         "s(x, ω̂): bounds over light directions; s(x̂, ω̂): over all inputs\n\
-         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the first cost\n{paper}",
-        study.setup.target.lanes()
+         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the first cost\n{}{paper}",
+        study.setup.target.lanes(),
+        super::restricted(args.relations())
     );
     if markdown {
         format!("## {title}\n\n{legend}\n")

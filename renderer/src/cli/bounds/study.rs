@@ -2,7 +2,7 @@
 
 use super::report::{nan_name, sides_name};
 use crate::cli::Error;
-use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides};
+use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides, names_of};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};
@@ -99,6 +99,8 @@ pub(super) struct Record {
     pub naive: Figures,
     pub optimized: Figures,
     pub related: Figures,
+    /// Those of related code.
+    pub relations: Vec<&'static str>,
 }
 
 /// All that was measured under a setup.
@@ -213,6 +215,7 @@ fn compare(
         naive: codes[0],
         optimized: codes[1],
         related: codes[2],
+        relations: names_of(relations),
     });
     Ok(records.collect())
 }

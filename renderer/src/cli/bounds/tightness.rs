@@ -3,15 +3,16 @@
 //! What is measured, and on what, is told in [`lightbound_shader::tightness`]; here are the options, the tables and the records.
 
 use super::table::Table;
-use super::{Args, Format, plot};
+use super::{Args, Format, plot, restricted};
 use crate::cli::console::Console;
 use crate::cli::numbers::whole;
 use crate::cli::output::to_stdout;
-use crate::cli::variant::NanMode;
+use crate::cli::variant::{NanMode, names_of};
 use crate::cli::{Error, Exit};
 use lightbound::image::write::save;
 use lightbound::material::library;
 use lightbound_shader::bounding::{Frame, Integrand};
+use lightbound_shader::relations::Relations;
 use lightbound_shader::tightness::list::{HALF_ANGLES, LIST, Material};
 use lightbound_shader::tightness::{Cell, Spread, Subject, kinds};
 use lightbound_shader::{Settings, Shader, Target};
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, clap::Args)]
 pub(super) struct TightnessArgs {
     /// Tell how much upper bounds over-estimate instead, for a list of materials that is always the same; --shader chooses from it
-    #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds"])]
+    #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
     pub tightness: bool,
 
     /// Cases for each material and half-angle: view directions, and boxes of light directions
@@ -48,23 +49,24 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     let svg = args.picture()?;
     let nan = args.nan.unwrap_or_default();
     let TightnessArgs { cases, seed, .. } = args.tightness;
-    let rows = measure(&subjects(&args.shader, nan)?, cases as usize, seed, args);
+    let relations = args.relations();
+    let rows = measure(&subjects(&args.shader, nan, relations)?, cases as usize, seed, args);
     if let Some(output) = svg {
         output.write(|path| save(path, plot::draw(&rows).as_bytes()))?;
     }
     let text = match args.format {
         Format::Json => {
-            let records: Vec<_> = rows.iter().flat_map(|row| records(row, nan, seed)).collect();
+            let records: Vec<_> = rows.iter().flat_map(|row| records(row, nan, seed, relations)).collect();
             serde_json::to_string_pretty(&records).expect("records are plain data") + "\n"
         }
-        format => text(&rows, cases, seed, format == Format::Markdown),
+        format => text(&rows, cases, seed, relations, format == Format::Markdown),
     };
     to_stdout(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
 /// The materials of the list, or those of some shaders, compiled.
-fn subjects(shaders: &[PathBuf], nan: NanMode) -> Result<Vec<Subject>, Error> {
+fn subjects(shaders: &[PathBuf], nan: NanMode, relations: Relations) -> Result<Vec<Subject>, Error> {
     let is = |shader: &PathBuf, material: &Material| {
         let name = shader.to_string_lossy();
         name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
@@ -83,7 +85,7 @@ fn subjects(shaders: &[PathBuf], nan: NanMode) -> Result<Vec<Subject>, Error> {
         let entry = library::find(material.shader).expect("the list is of the library");
         let shader = Shader::parse(entry.name, entry.text)?;
         let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-        Ok(Subject::new(material, &shader, integrand, &kinds(nan.of()), Target::best())?)
+        Ok(Subject::new(material, &shader, integrand, &kinds(nan.of(), relations), Target::best())?)
     });
     compiled.collect()
 }
@@ -111,6 +113,9 @@ struct Record {
     half_angle: f64,
     bound: &'static str,
     nan: NanMode,
+    /// Of related bounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relations: Option<Vec<&'static str>>,
     seed: u64,
     cases: usize,
     zero: usize,
@@ -121,8 +126,8 @@ struct Record {
     quartile_3: Option<f64>,
 }
 
-fn records(row: &Row, nan: NanMode, seed: u64) -> impl Iterator<Item = Record> {
-    let of = move |cell: &Cell, bound, spread: Option<Spread>| {
+fn records(row: &Row, nan: NanMode, seed: u64, relations: Relations) -> impl Iterator<Item = Record> {
+    let of = move |cell: &Cell, bound: &'static str, spread: Option<Spread>| {
         let quartile = |k: usize| spread.map(|spread| spread.quartiles[k]);
         Record {
             shader: row.material.shader,
@@ -130,6 +135,7 @@ fn records(row: &Row, nan: NanMode, seed: u64) -> impl Iterator<Item = Record> {
             half_angle: cell.half_angle,
             bound,
             nan,
+            relations: bound.starts_with("related").then(|| names_of(relations)),
             seed,
             cases: cell.used,
             zero: cell.zero,
@@ -144,12 +150,13 @@ fn records(row: &Row, nan: NanMode, seed: u64) -> impl Iterator<Item = Record> {
 }
 
 /// A table for each material.
-fn text(rows: &[Row], cases: u32, seed: u64, markdown: bool) -> String {
+fn text(rows: &[Row], cases: u32, seed: u64, relations: Relations, markdown: bool) -> String {
     let title = "Upper bounds over true maxima, in boxes around cones of light directions";
     let legend = format!(
         "columns of bounds: first quartile, median, third quartile; 1 is exact\n\
          hand: derived by hand, in the manner of lightcuts\n\
-         left out of {cases} cases: those with the maximum 0 (zero), or below 1e-4 of the peak (faint); seed {seed}\n"
+         left out of {cases} cases: those with the maximum 0 (zero), or below 1e-4 of the peak (faint); seed {seed}\n{}",
+        restricted(relations)
     );
     let head = if markdown {
         format!("## {title}\n\n{legend}\n")
@@ -206,7 +213,7 @@ mod tests {
         let cells = |line: Option<&str>| line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(cells(lines.nth(1)), ["5°", "3", "4", "-"]);
         assert_eq!(cells(lines.next()), ["5°", "3", "4", "1.00", "2.00", "∞"]);
-        let records: Vec<_> = records(&row, NanMode::Suppress, 1).collect();
+        let records: Vec<_> = records(&row, NanMode::Suppress, 1, Relations::all()).collect();
         let json = serde_json::to_value(&records).unwrap();
         assert_eq!((&json[0]["median"], &json[1]["median"]), (&serde_json::Value::Null, &2.0.into()));
         assert_eq!((&json[1]["quartile_3"], &json[1]["parameters"]["exponent"]), (&serde_json::Value::Null, &10.0.into()));

@@ -53,7 +53,7 @@ const ENDS: [&str; 2] = [".lo", ".hi"];
 
 impl<'a> Rows<'a> {
     /// Opens a file and reads its header. `words` are the parameters' where there is no column for them; the columns and they
-    /// together must give every parameter a value, but none both of the columns and of what is `set` by options.
+    /// together must give every parameter a value, and columns leave something of whatever is `set` by options.
     pub fn open(
         path: &Path,
         kind: Kind,
@@ -74,12 +74,17 @@ impl<'a> Rows<'a> {
             if columns.iter().any(|earlier| earlier.overlaps(&column)) {
                 return Err(lines.wrong(&format!("column `{name}` sets what an earlier column sets"), "leave one of them out"));
             }
-            if let Some((name, text)) = set.iter().find(|(name, _)| column.gives(values::find(parameters, name))) {
+            words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
+            columns.push(column);
+        }
+        for (name, text) in set {
+            // Columns may well give some components of what an option gives for all.
+            let gives = |word: usize| columns.iter().find(|column| column.words().contains(&(DIRECTIONS.len() + word)));
+            let given: Option<Vec<_>> = values::find(parameters, name).and_then(|place| place.words.map(gives).collect());
+            if let Some(column) = given.as_ref().and_then(|given| given.first()) {
                 let message = format!("column `{}` sets what --set {name}={text} sets", column.name);
                 return Err(lines.wrong(&message, "leave one of the two out"));
             }
-            words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
-            columns.push(column);
         }
         if let Some(column) = columns.iter().find(|column| !column.has_partner(&columns)) {
             let name = &column.name;
@@ -171,12 +176,6 @@ impl<'a> Rows<'a> {
 }
 
 impl Column<'_> {
-    /// Whether it sets a word of a parameter.
-    fn gives(&self, place: Option<Place>) -> bool {
-        let (mine, first) = (self.words(), DIRECTIONS.len());
-        place.is_some_and(|place| mine.start < first + place.words.end && first + place.words.start < mine.end)
-    }
-
     /// Words of a row.
     fn words(&self) -> std::ops::Range<usize> {
         match &self.target {

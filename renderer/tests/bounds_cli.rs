@@ -239,7 +239,10 @@ fn what_cannot_be_measured_is_said() {
     fails(&["--shader", "diffuse", "--svg", "z.png"]).stderr(contains("`z.png`").and(contains("--svg z.svg")));
     assert!(!folder.path().join("z.png").exists());
     fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
-    fails(&["--rounds", "0"]).stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
+    for rounds in ["0", "-1"] {
+        let failed = fails(&["--rounds", rounds]);
+        failed.stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
+    }
     fails(&["--by-relation", "--tightness"]).stderr(contains("cannot be used with"));
     fails(&["--by-relation", "--rounds", "3"]).stderr(contains("cannot be used with"));
     fails(&["--relations", "unit,dots"]).stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));

@@ -69,6 +69,9 @@ fn options_that_mean_nothing_here_are_refused() {
     let fails = |args: &[&str]| tightness(folder.path(), args).assert().code(2).stdout("");
     fails(&["--frame", "world"]).stderr(contains("--frame").and(contains("--tightness")));
     fails(&["--target", "avx"]).stderr(contains("--target"));
+    for seed in ["-1", "99999999999999999999999"] {
+        fails(&["--seed", seed]).stderr(contains("expected a whole number from 0 to 18446744073709551615"));
+    }
     fails(&["--cases", "0"]).stderr(contains("expected a whole number from 1 to"));
     fails(&["--shader", "oren_nayar"]).stderr(contains("`oren_nayar`").and(contains("diffuse, phong, isoward, ward")));
     let mut alone = Command::cargo_bin("lightbound").unwrap();

@@ -257,7 +257,7 @@ fn exposure_brightens_png() {
 fn bad_outputs_are_found_before_rendering() {
     let place = Place::new();
     // A scene file that does not exist is not even looked for.
-    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "format")] {
+    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "is a folder")] {
         let command = lightbound(&["render", "missing.pbrt", "-o", output]).current_dir(place.folder.path()).assert().code(2);
         command.stderr(contains(said).and(contains(output)));
     }
@@ -283,6 +283,42 @@ fn the_last_of_repeated_options_counts() {
         .success()
         .stderr(contains("1 sample per pixel"));
     assert_eq!(place.files(), ["b.png"]);
+}
+
+#[test]
+fn nothing_overwrites_what_the_scene_is_read_from() {
+    const WORLD: &str = "WorldBegin\n";
+    let read = "Texture \"a\" \"spectrum\" \"imagemap\" \"string filename\" \"maps/a.png\"\nInclude \"more.pbrt\"\n";
+    let scene = SCENE.replace(WORLD, &format!("{WORLD}{read}")).replace("from-film.exr", "a.png");
+    let place = Place::with(&scene);
+    std::fs::create_dir(place.path("maps")).unwrap();
+    let texture = place.path("maps/a.png");
+    lightbound::image::write::write_png(&texture, 1, 1, &[[0.5; 3]], 0.0).unwrap();
+    std::fs::write(place.path("more.pbrt"), "# more\n").unwrap();
+    let before = std::fs::read(&texture).unwrap();
+    let refused = |command: &mut Command, file: &str| {
+        let done = command.assert().code(2);
+        done.stderr(contains("would overwrite").and(contains(file)).and(contains("is read from")));
+    };
+    refused(&mut place.render(&["-o", "maps/a.png"]), "maps/a.png");
+    refused(&mut place.render(&["-o", "maps/../maps/a.png"]), "a.png");
+    refused(&mut place.render(&["-o", "b.png", "--stats", "maps/a.png"]), "maps/a.png");
+    refused(&mut place.render(&["-o", "b.png", "--stats", "more.pbrt"]), "more.pbrt");
+    // The film's own name, in the current folder.
+    let mut there = lightbound(&["render", "../scene.pbrt"]);
+    refused(there.current_dir(place.path("maps")), "a.png");
+    assert_eq!(std::fs::read(&texture).unwrap(), before);
+    assert_eq!(place.files(), ["maps", "more.pbrt"]);
+    let checkpoint = place.render(&["-o", "b.png", "--checkpoint", "9", "--stats", "b.png.checkpoint"]).assert().code(2);
+    checkpoint.stderr(contains("would overwrite `b.png.checkpoint`"));
+}
+
+#[test]
+fn what_options_ask_too_much_is_no_fault_of_the_file() {
+    let place = Place::new();
+    let large = place.render(&["--resolution", "65536x65536"]).assert().code(2);
+    large.stderr(contains("--resolution").and(contains("--crop")).and(contains("65536x65536")).and(contains("Film").not()));
+    place.render(&["-o", "."]).assert().code(2).stderr(contains("`.` is a folder"));
 }
 
 #[test]
@@ -514,6 +550,32 @@ fn ctrl_c_writes_the_picture_so_far() {
     assert_eq!(place.files(), ["a.exr"]);
     let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;
     assert!(radiance.iter().all(|&bits| f32::from_bits(bits) > 0.0));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_before_each_pixel_has_a_sample_replaces_no_picture() {
+    let place = Place::new();
+    std::fs::write(place.path("a.png"), "earlier").unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+        .args(["render", "scene.pbrt", "-o", "a.png", "--resolution", "3000x3000", "--stats", "s.json", "--threads", "1"])
+        .current_dir(place.folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("triangles")));
+    std::thread::sleep(Duration::from_millis(800));
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(kill.success());
+    let said = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert_eq!(std::fs::read_to_string(place.path("a.png")).unwrap(), "earlier");
+    assert!(said.contains("a.png is kept as it was"), "{said}");
+    // There may be no sample at all yet.
+    let so_far = place.path("a-1.png").exists().then_some("a-1.png");
+    assert_eq!(so_far.is_none(), said.contains("no picture is written"), "{said}");
+    assert_eq!(stats(&place.path("s.json"))["output"].as_str(), so_far);
 }
 
 #[test]

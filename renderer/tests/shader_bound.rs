@@ -380,11 +380,41 @@ fn what_is_not_known_is_told() {
 }
 
 #[test]
+fn only_what_is_not_known_is_told() {
+    let root = ROOT.replace("sqrt(m.a), 1.0 / m.a, 1.0", "sqrt(m.a)").replace("range: [-4, 4]", "a number");
+    let place = Place::new(&root);
+    let said = |a: &str, nan: &str| {
+        let args = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", nan, "--set", a];
+        String::from_utf8(place.shader("bound", &args).assert().success().get_output().stderr.clone()).unwrap()
+    };
+    let propagated = said("a=-2..-1", "propagate");
+    assert!(propagated.contains("hint: nothing is known") && propagated.contains("--nan suppress"), "{propagated}");
+    // All results are NaN, or one end alone is infinite.
+    for (a, nan) in [("a=-2..-1", "suppress"), ("a=0..inf", "suppress"), ("a=0..inf", "ignore")] {
+        let said = said(a, nan);
+        assert!(!said.contains("hint") && !said.contains("--nan"), "{a} {nan}: {said}");
+    }
+}
+
+#[test]
+fn columns_and_options_do_not_set_the_same() {
+    let place = Place::new(&lobe());
+    place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.r\n0,0,1,0,0,1,0.5\n");
+    for command in ["bound", "eval"] {
+        for set in ["kd.r=1", "kd.x=0.25"] {
+            let refused = place.shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", set]).assert().code(2);
+            refused.stderr(contains("column `kd.r`").and(contains(format!("--set {set}"))));
+        }
+        place.shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", "kd=1"]).assert().success();
+    }
+}
+
+#[test]
 fn tables_give_what_single_boxes_give() {
     let place = Place::new(&lobe());
     let csv = "# boxes\n\nkd.lo, kd.hi,wi.x,wi.y.lo,wi.y.hi,wi.z,wo.x,wo.y,\"wo.z.lo\",wo.z.hi,shift.lo,shift.hi\n\
                0,0.5,0,0.5,0.7,0.8,0,0,0.5,1,-1,1\n0.25,0.25,-0.1,-0.7,0.7,0.8,0,0,1,1,0,0\n";
-    let table = place.table("bound", csv, &["--set", "ks=1..2", "--set", "kd=1"]);
+    let table = place.table("bound", csv, &["--set", "ks=1..2"]);
     let single = |wi: &str, wo: &str, kd: &str, shift: &str| {
         let sets = ["--set", "ks=1..2", "--set", kd, "--set", shift];
         place.bound(&[&["--wi", wi, "--wo", wo], &sets[..]].concat()).into_iter().flat_map(|(_, ends)| ends).collect::<Vec<_>>()

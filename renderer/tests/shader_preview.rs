@@ -143,7 +143,13 @@ fn images_stand_for_values() {
     let [r, g, _] = place.picture(&["a.wgsl", "--texture", "kd=red.png"]).ball();
     assert!(r > 5.0 * g && g < 0.02, "{r} {g}");
     place.preview(&["a.wgsl", "--texture", "ks=red.png"]).assert().code(2).stderr(contains("no parameter or texture `ks`"));
-    place.preview(&["a.wgsl", "--texture", "kd=gone.png"]).assert().code(2).stderr(contains("gone.png"));
+    place.preview(&["a.wgsl", "--texture", "kd=gone.png"]).assert().code(2).stderr(contains("--texture kd=gone.png: "));
+    place.write("text.png", "no picture");
+    place.preview(&["a.wgsl", "--texture", "kd=text.png"]).assert().code(2).stderr(contains("--texture kd=text.png: "));
+    // Nor is the scene shown in warnings, which nobody wrote.
+    place.write("negative.wgsl", &SHADER.replace("return kd", "return -kd"));
+    let warned = place.preview(&["negative.wgsl"]).assert().success();
+    warned.stderr(contains("warning: negative.wgsl: ").and(contains("preview:").not()));
     place.preview(&["a.wgsl", "--texture", "kd"]).assert().code(2);
 }
 

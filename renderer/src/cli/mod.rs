@@ -117,6 +117,12 @@ impl Error {
 #[command(
     version,
     after_help = "\
+Examples:
+  lightbound render scene.pbrt -o picture.exr
+  lightbound compare picture.exr reference.exr
+  lightbound shader preview ward -o ward.png
+  lightbound help shader bound                    (help on any command; -h is shorter)
+
 Exit codes:
     0  done
     1  a comparison or a regression test failed

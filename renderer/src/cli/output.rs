@@ -44,6 +44,9 @@ impl Format {
 
     /// [`Format::of`] a path that a user named.
     pub fn expect(path: &Path) -> Result<Format, Error> {
+        if path.is_dir() {
+            return Err(is_a_folder(path));
+        }
         Format::of(path).ok_or_else(|| Error::Option {
             message: format!("cannot tell a picture format from `{}`", path.display()),
             help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) or .pfm (float)".into(),
@@ -65,7 +68,7 @@ impl Output {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         let folder = folder(&target);
         if target.is_dir() {
-            return fault(format!("`{}` is a folder", path.display()), "add a file name to it");
+            return Err(is_a_folder(path));
         }
         if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
             // A device or a pipe, which trying could disturb.
@@ -105,6 +108,16 @@ impl Output {
         whole(&self.path).is_some_and(|path| Some(path) == whole(other))
     }
 
+    /// Whether there is a file already, which writing would replace; devices keep nothing.
+    pub fn is_file(&self) -> bool {
+        self.path.is_file()
+    }
+
+    /// A name of the same kind in the same folder at which nothing stands.
+    pub fn beside(&self) -> Option<Output> {
+        Some(Output { path: free_name(self.path.parent()?, &self.path)? })
+    }
+
     /// Writes the file by `write`, which leaves all of it or nothing.
     ///
     /// *Errors*: the file could not be written; the error tells where it was saved instead, if anywhere.
@@ -136,6 +149,10 @@ fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
         folder.join(name)
     };
     (0..1000).map(name).find(|path| fs::symlink_metadata(path).is_err())
+}
+
+fn is_a_folder(path: &Path) -> Error {
+    Error::Option { message: format!("`{}` is a folder", path.display()), help: "add a file name to it".into() }
 }
 
 /// The folder that holds `path`.
@@ -180,6 +197,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let message = |path: &Path| Output::check(path).unwrap_err().to_string();
         assert!(message(folder.path()).contains("is a folder"));
+        assert!(Format::expect(folder.path()).unwrap_err().to_string().contains("is a folder"));
         assert!(message(&folder.path().join("no/a.exr")).contains("no folder"));
     }
 
@@ -191,6 +209,9 @@ mod tests {
             assert_eq!(path, folder.path().join(expected));
             fs::write(path, b"earlier").unwrap();
         }
+        let output = Output::check(&folder.path().join("a.b.exr")).unwrap();
+        assert!(output.is_file());
+        assert_eq!(output.beside().unwrap().path(), folder.path().join("a.b-3.exr"));
     }
 
     #[test]

@@ -9,8 +9,8 @@ pub struct Stats {
     pub version: &'static str,
     /// The scene file as it was given.
     pub scene: String,
-    /// The picture's file.
-    pub output: String,
+    /// The picture's file; null where there was nothing to write.
+    pub output: Option<String>,
     /// Reading and parsing the scene file and the files it names.
     pub load_seconds: f64,
     /// Building lights and acceleration structure.

@@ -165,7 +165,8 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     sides: Option<Sides>,
 
-    /// What is known of inputs [default: declared]
+    /// What code may assume of inputs when it is compiled; values that are given must be in their declared ranges all the same
+    /// [default: declared]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 

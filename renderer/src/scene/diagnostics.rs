@@ -17,17 +17,36 @@ use std::sync::Arc;
 pub struct Source {
     path: PathBuf,
     text: Option<Vec<u8>>,
+    /// Of a text that nobody wrote: what its lines were made of, by the first line of each part.
+    origins: Vec<(u32, String)>,
 }
 
 impl Source {
     /// A file, plain or gzip-compressed; it is read again when an error shows its lines.
     pub fn file(path: impl Into<PathBuf>) -> Arc<Source> {
-        Arc::new(Source { path: path.into(), text: None })
+        Arc::new(Source { path: path.into(), text: None, origins: Vec::new() })
     }
 
     /// Text in memory under a name that stands for its path.
     pub fn memory(name: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Arc<Source> {
-        Arc::new(Source { path: name.into(), text: Some(text.into()) })
+        Arc::new(Source { path: name.into(), text: Some(text.into()), origins: Vec::new() })
+    }
+
+    /// Text that was made of something else, in parts of whole lines: what each was made of, and the text. Messages name the former,
+    /// and show no lines.
+    pub fn generated(name: impl Into<PathBuf>, parts: impl IntoIterator<Item = (String, String)>) -> Arc<Source> {
+        let (mut text, mut line, mut origins) = (String::new(), 1, Vec::new());
+        for (origin, part) in parts {
+            origins.push((line, origin));
+            line += part.lines().count() as u32;
+            text += &part;
+        }
+        Arc::new(Source { path: name.into(), text: Some(text.into()), origins })
+    }
+
+    /// What a line was made of, if nobody wrote it.
+    fn origin(&self, line: u32) -> Option<&str> {
+        self.origins.iter().rev().find(|(first, _)| *first <= line).map(|(_, origin)| origin.as_str())
     }
 
     /// The path as it was given.
@@ -70,7 +89,10 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.source.path.display(), self.line, self.column)
+        match self.source.origin(self.line) {
+            Some(origin) => f.write_str(origin),
+            None => write!(f, "{}:{}:{}", self.source.path.display(), self.line, self.column),
+        }
     }
 }
 
@@ -260,6 +282,9 @@ impl Excerpt {
     const WIDTH: usize = 72;
 
     fn read(location: &Location) -> Option<Excerpt> {
+        if location.source.origin(location.line).is_some() {
+            return None;
+        }
         let text = location.source.read().ok()?;
         let (line, column) = (location.line.checked_sub(1)? as usize, location.column.checked_sub(1)? as usize);
         let first_line = line.saturating_sub(Self::CONTEXT);
@@ -360,6 +385,17 @@ mod tests {
         let theme = miette::GraphicalTheme::unicode_nocolor();
         miette::GraphicalReportHandler::new_themed(theme).with_links(false).render_report(&mut out, error).unwrap();
         out
+    }
+
+    #[test]
+    fn generated_text_is_told_by_what_it_was_made_of() {
+        let parts = [("a", "1\n2\n"), ("--set b=c", "3\n"), ("d", "4\n")].map(|(origin, text)| (origin.into(), text.into()));
+        let source = Source::generated("scene", parts);
+        assert_eq!(&source.read().unwrap()[..], b"1\n2\n3\n4\n");
+        let origins = [1, 2, 3, 4].map(|line| Location::new(source.clone(), line, 1).to_string());
+        assert_eq!(origins, ["a", "a", "--set b=c", "d"]);
+        let error = SceneError::at(&Location::new(source, 3, 1), "wrong");
+        assert_eq!(error.to_string(), "--set b=c: wrong");
     }
 
     #[test]

@@ -15,12 +15,14 @@ pub struct Inputs {
     folder: PathBuf,
     /// Name and hash of the content. A file that changed between two readings is there twice.
     files: BTreeSet<(String, [u8; 32])>,
+    /// Where these files are, but for the main one.
+    paths: BTreeSet<PathBuf>,
 }
 
 impl Inputs {
     /// Nothing yet, for a scene in this folder.
     pub fn new(folder: &Path) -> Inputs {
-        Inputs { folder: folder.into(), files: BTreeSet::new() }
+        Inputs { folder: folder.into(), ..Inputs::default() }
     }
 
     /// Notes the main file's text.
@@ -32,6 +34,12 @@ impl Inputs {
     pub fn add(&mut self, path: &Path, content: &[u8]) {
         let name = path.strip_prefix(&self.folder).unwrap_or(path);
         self.files.insert((name.to_string_lossy().into_owned(), blake3::hash(content).into()));
+        self.paths.insert(path.into());
+    }
+
+    /// Where all files are that were noted, but for the main one.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
     }
 
     /// Reads a file and notes it.

@@ -304,6 +304,26 @@ impl Shader {
         self.source.file.name()
     }
 
+    /// The lines at which loops begin that the author wrote, from 1.
+    pub fn loop_lines(&self) -> Vec<u32> {
+        let written = self.source.written();
+        let mut lines = Vec::new();
+        let mut blocks: Vec<_> = self.module.functions.iter().map(|(_, function)| &function.body).collect();
+        while let Some(block) = blocks.pop() {
+            for (statement, span) in block.span_iter() {
+                blocks.extend(contract::inner_blocks(statement));
+                // What was appended is not the author's.
+                let start = span.to_range().map(|range| range.start).filter(|&start| start < written.len());
+                if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
+                    lines.push(1 + written.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() as u32);
+                }
+            }
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+
     /// The lines of the module's doc comment, `//! …`, but for the sides.
     pub fn description(&self) -> &str {
         &self.description

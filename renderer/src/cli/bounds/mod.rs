@@ -67,7 +67,7 @@ const DISSECTED: [&str; 2] = ["isoward", "ashikhmin"];
 
 /// Options of `bounds`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     /// Shader in WGSL: a file, or a name of the library; may be repeated [default: the six of Clarberg et al. 2010]
     #[arg(long, value_name = "NAME|FILE")]

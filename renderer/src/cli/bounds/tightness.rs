@@ -34,7 +34,7 @@ pub(super) struct TightnessArgs {
     cases: u32,
 
     /// Seed of the cases
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "tightness")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "tightness", value_parser = whole(0..=u64::MAX))]
     seed: u64,
 }
 

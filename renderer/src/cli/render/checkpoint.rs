@@ -26,12 +26,17 @@ pub struct Checkpoint {
     warned: bool,
 }
 
+/// The file beside a picture.
+pub fn path(picture: &Path) -> PathBuf {
+    let mut path = OsString::from(picture);
+    path.push(".checkpoint");
+    path.into()
+}
+
 impl Checkpoint {
     /// The checkpoint for a picture at `output`, of which `block` is rendered.
     pub fn new(output: &Path, resolution: [u32; 2], settings: Attributes, block: Block) -> Checkpoint {
-        let mut path = OsString::from(output);
-        path.push(".checkpoint");
-        Checkpoint { path: path.into(), resolution, settings, block, warned: false }
+        Checkpoint { path: path(output), resolution, settings, block, warned: false }
     }
 
     /// Looks after what an earlier process left, before the work begins.

@@ -85,11 +85,16 @@ impl<'a> Finished<'a> {
         self.outcome.halt == Halt::Stopped
     }
 
+    /// The fewest and the most samples that a pixel has.
+    pub fn samples_per_pixel(&self) -> (u32, u32) {
+        (self.picture.min_samples, self.picture.max_samples)
+    }
+
     /// Writes the picture.
     pub fn write_picture(&self, path: &Path) -> Result<(), ImageError> {
         let picture = &self.picture;
         let (width, height) = (picture.window.width(), picture.window.height());
-        match self.job.format {
+        match self.job.place.format {
             Format::Exr => write_exr(path, &self.exr()),
             Format::Png => write_png(path, width, height, &picture.radiance, self.job.args.exposure.unwrap_or(0.0)),
             Format::Pfm => write_pfm(path, width, height, &picture.radiance),
@@ -150,20 +155,17 @@ impl<'a> Finished<'a> {
             let (capped, all) = (shading.capped, shading.evaluations);
             remarks.push(format!("a loop of a shader did not end in {capped} of {all} evaluations; instead: it was cut off"));
         }
-        if self.picture.min_samples == 0 {
-            remarks.push("some pixels hold no sample yet; instead: they are black".into());
-        }
         remarks
     }
 
     /// The figures of `--stats`.
-    pub fn stats(&self, output: &Path, warnings: Vec<String>) -> Stats {
+    pub fn stats(&self, output: Option<&Path>, warnings: Vec<String>) -> Stats {
         let (loaded, effort) = (self.job.loaded, &self.effort);
         let (scene, picture, shading) = (&loaded.scene, &self.picture, &effort.counts.shading);
         Stats {
             version: env!("CARGO_PKG_VERSION"),
             scene: self.job.args.scene.display().to_string(),
-            output: output.display().to_string(),
+            output: output.map(|path| path.display().to_string()),
             load_seconds: loaded.load.as_secs_f64(),
             build_seconds: loaded.build.as_secs_f64(),
             render_seconds: effort.wall.as_secs_f64(),

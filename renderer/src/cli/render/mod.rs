@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod finished;
+mod place;
 mod work;
 
 use super::console::{self, Console, count, duration};
@@ -21,8 +22,9 @@ use lightbound::render::{RenderOptions, Work};
 use lightbound::scene::build::{Loaded, NamedShader, Overrides, load_source};
 use lightbound::scene::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
+use place::{Kept, Place, default_output};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 pub use work::WorkArgs;
@@ -163,7 +165,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args) -> Result<Exit, Error> {
     let console = Console::new(args.quiet);
     let interrupt = Interrupt::install(args.quiet);
-    let named = args.output.as_deref().map(|path| target(path, args)).transpose()?;
+    let named = args.output.as_deref().map(|path| Place::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
     let threads = prepare(args)?;
 
@@ -181,34 +183,30 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         console::warn(warning);
     }
     let loaded = loaded?;
-    let (format, output) = match named {
+    let place = match named {
         Some(named) => named,
-        None => target(&default_output(&args.scene, &loaded.scene.film.filename), args)?,
+        None => Place::check(&default_output(&args.scene, &loaded.scene.film.filename), args)?,
     };
-    if let Some(file) = &stats_file
-        && [output.path(), &args.scene].into_iter().any(|other| file.is(other))
-    {
-        return Err(Error::Option {
-            message: format!("--stats would overwrite `{}`", file.path().display()),
-            help: "name another file".into(),
-        });
-    }
+    place::nothing_is_lost(&place, stats_file.as_ref(), args, &loaded.inputs)?;
     console.say(&contents(&loaded));
 
     let integrator = PathTracer { max_depth: loaded.scene.integrator.max_depth };
-    let job = Job { args, loaded: &loaded, integrator: &integrator, threads, format, output: &output };
-    let result = job.run(console, &interrupt)?;
-    console.say(&result.summary(output.path()));
-    let remarks = result.remarks();
+    let job = Job { args, loaded: &loaded, integrator: &integrator, threads, place: &place };
+    let (result, kept) = job.run(console, &interrupt)?;
+    if let Some(path) = kept.path(&place) {
+        console.say(&result.summary(path));
+    }
+    let remarks = Vec::from_iter(kept.remark(&place, &result).into_iter().chain(result.remarks()));
     for remark in &remarks {
         console::warn(remark);
     }
     if let Some(file) = stats_file {
         let warnings = diagnostics.warnings().iter().map(Warning::to_string).chain(remarks.iter().cloned()).collect();
-        let json = serde_json::to_vec_pretty(&result.stats(output.path(), warnings)).expect("numbers and texts make JSON");
+        let json = serde_json::to_vec_pretty(&result.stats(kept.path(&place), warnings)).expect("numbers and texts make JSON");
         file.write(|path| save(path, &json))?;
     }
     match remarks.into_iter().next() {
+        _ if matches!(kept, Kept::Nowhere) => Ok(Exit::Interrupted),
         Some(remark) if args.strict => Err(Error::Strict(remark)),
         _ if result.interrupted() => Ok(Exit::Interrupted),
         _ => Ok(Exit::Done),
@@ -236,13 +234,12 @@ struct Job<'a> {
     loaded: &'a Loaded,
     integrator: &'a PathTracer,
     threads: usize,
-    format: Format,
-    output: &'a Output,
+    place: &'a Place,
 }
 
 impl<'a> Job<'a> {
-    /// Renders, from a checkpoint where one is asked for, and writes the picture.
-    fn run(self, console: Console, interrupt: &Interrupt) -> Result<Finished<'a>, Error> {
+    /// Renders, from a checkpoint where one is asked for, and writes the picture; tells where it is.
+    fn run(self, console: Console, interrupt: &Interrupt) -> Result<(Finished<'a>, Kept), Error> {
         let Job { args, loaded: Loaded { scene, .. }, .. } = self;
         let samples = args.work.samples(scene.sampling.spp)?;
         let window = scene.film.window;
@@ -257,7 +254,7 @@ impl<'a> Job<'a> {
         let options = RenderOptions {
             threads: self.threads,
             time_limit: args.time_limit,
-            film: FilmOptions { features: self.format == Format::Exr, moments },
+            film: FilmOptions { features: self.place.format == Format::Exr, moments },
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
         };
@@ -271,11 +268,11 @@ impl<'a> Job<'a> {
         interrupt.enter(Stage::Writing, None);
 
         let result = Finished::new(self, samples, outcome, work);
-        self.output.write(|path| result.write_picture(path))?;
+        let kept = self.place.keep(&result)?;
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }
-        Ok(result)
+        Ok((result, kept))
     }
 
     /// Where the state of the rendering of `block` is kept, if anywhere.
@@ -283,7 +280,7 @@ impl<'a> Job<'a> {
         let wanted = self.args.work.checkpoint.is_some() || self.args.work.resume;
         wanted.then(|| {
             let settings = settings(self.args, self.loaded, self.integrator);
-            Checkpoint::new(self.output.path(), self.loaded.scene.film.resolution.into(), settings, block)
+            Checkpoint::new(self.place.output.path(), self.loaded.scene.film.resolution.into(), settings, block)
         })
     }
 }
@@ -303,43 +300,6 @@ impl Args {
             seed: self.seed,
             resolution: self.resolution,
             crop: self.crop,
-        }
-    }
-}
-
-/// A place for a picture, and whether the options fit it.
-fn target(path: &Path, args: &Args) -> Result<(Format, Output), Error> {
-    let format = Format::expect(path)?;
-    if args.variance && format != Format::Exr {
-        return Err(Error::Option {
-            message: format!("--variance is for .exr; `{}` has no place for more than a colour", path.display()),
-            help: "write an .exr with -o".into(),
-        });
-    }
-    if args.work.sample_range.is_some() && format != Format::Exr {
-        return Err(Error::Option {
-            message: format!("--sample-range makes a part of a picture; `{}` cannot hold its exact sums", path.display()),
-            help: "write an .exr with -o".into(),
-        });
-    }
-    if args.exposure.is_some() && format != Format::Png {
-        return Err(Error::Option {
-            message: format!("--exposure is for .png; `{}` keeps scene-linear values", path.display()),
-            help: "write a .png with -o, or leave the exposure to the viewer".into(),
-        });
-    }
-    Ok((format, Output::check(path)?))
-}
-
-/// The film's file name in the current folder; the scene's name where the film has none that we can write.
-fn default_output(scene: &Path, film: &Path) -> PathBuf {
-    match film.file_name().map(PathBuf::from) {
-        Some(name) if Format::of(&name).is_some() => name,
-        Some(name) => name.with_extension("exr"),
-        None => {
-            let name = Path::new(scene.file_name().unwrap_or_default());
-            let name = if name.extension().is_some_and(|e| e == "gz") { name.with_extension("") } else { name.into() };
-            name.with_extension("exr")
         }
     }
 }
@@ -392,14 +352,5 @@ mod tests {
         for wrong in ["", "inf", "NaN", "65"] {
             assert!(stops(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn names_of_pictures_without_one() {
-        let name = |scene: &str, film: &str| default_output(Path::new(scene), Path::new(film));
-        assert_eq!(name("a/b.pbrt", "out/c.png"), Path::new("c.png"));
-        assert_eq!(name("a/b.pbrt", "c.jpg"), Path::new("c.exr"));
-        assert_eq!(name("a/b.pbrt", ""), Path::new("b.exr"));
-        assert_eq!(name("a/b.pbrt.gz", ""), Path::new("b.exr"));
     }
 }

@@ -132,7 +132,7 @@ impl Bounder {
             surface: job.shader.sides(),
             textures,
             parts: args.split,
-            remarks: Remarks::new(Kind::Intervals),
+            remarks: Remarks::new(Kind::Intervals).with_nan(options.nan),
         })
     }
 
@@ -196,8 +196,7 @@ impl Bounder {
             let all: Vec<_> = all.collect();
             let covered = self.remarks.note(spans, self.surface) && asked;
             self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
-            let unknown = |ends: &[f32; 2]| self.wanted(*ends).iter().all(|end| !end.is_finite());
-            self.remarks.unknown += usize::from(all.iter().any(unknown));
+            self.remarks.unknown += usize::from(all.iter().any(|&ends| says_nothing(ends, self.wanted)));
             all
         });
         bounds.collect()
@@ -257,6 +256,17 @@ impl Bounder {
     }
 }
 
+/// Whether the ends that were asked for leave all numbers possible; an empty interval, whose lower end is above the upper one, is
+/// what is known where all results are NaN.
+fn says_nothing([low, high]: [f32; 2], wanted: Sides) -> bool {
+    let (below, above) = (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
+    match wanted {
+        Sides::Lower => below,
+        Sides::Upper => above,
+        Sides::Both => below && above,
+    }
+}
+
 /// Words of a row.
 const WI_Z: usize = 2;
 const WO_X: usize = 3;
@@ -306,4 +316,19 @@ fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), 
         }
     };
     Err((unmet.input(), Wrong { message: unmet.to_string(), help }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_all_numbers_say_nothing() {
+        const INF: f32 = f32::INFINITY;
+        let nothing = [Sides::Both, Sides::Lower, Sides::Upper];
+        let says = |low, high| nothing.map(|wanted| says_nothing([low, high], wanted));
+        assert_eq!([says(-INF, INF), says(f32::NAN, f32::NAN), says(-INF, f32::NAN)], [[true; 3]; 3]);
+        assert_eq!([says(INF, -INF), says(INF, INF), says(0.0, INF)], [[false; 3], [false, false, true], [false, false, true]]);
+        assert_eq!((says(-INF, -INF), says(0.0, 1.0)), ([false, true, false], [false; 3]));
+    }
 }

@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         fact("functions", functions(&shader)),
         fact("values", checks.values),
         fact("sampler", checks.sampler),
-        fact("loops", loops(&point, &settings)),
+        fact("loops", loops(&shader, &point, &settings)),
     ];
     let lowered = passes::lower(&point);
     for target in args.source.target.map_or(Target::ALL.to_vec(), |target| vec![target]) {
@@ -165,13 +165,19 @@ fn functions(shader: &Shader) -> String {
 }
 
 /// Whether loops end.
-fn loops(point: &Function, settings: &Settings) -> String {
+fn loops(shader: &Shader, point: &Function, settings: &Settings) -> String {
     let mut any = false;
     for_each_stmt(&point.body, &mut |stmt| any |= matches!(stmt, Stmt::Loop(_)));
     match any {
         false => "none".into(),
         true if may_be_capped(point) => {
-            format!("may reach the cap of {} rounds, where they are cut off", settings.loop_cap)
+            let lines: Vec<_> = shader.loop_lines().iter().map(u32::to_string).collect();
+            let place = match lines.len() {
+                0 => String::new(),
+                1 => format!(" (line {})", lines[0]),
+                _ => format!(" (of the loops in lines {}, at least one)", lines.join(", ")),
+            };
+            format!("may reach the cap of {} rounds, where they are cut off{place}", settings.loop_cap)
         }
         true => "bounded".into(),
     }

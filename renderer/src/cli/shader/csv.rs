@@ -4,8 +4,8 @@
 //! what makes the line numbers of errors right after comments and empty lines.
 
 use super::evaluator::DIRECTIONS;
-use super::is_stdin;
 use super::values::{self, Place, Span, Wrong};
+use super::{Assignment, is_stdin};
 use crate::cli::Error;
 use lightbound_shader::{Parameter, Scalar};
 use std::fs::File;
@@ -53,8 +53,14 @@ const ENDS: [&str; 2] = [".lo", ".hi"];
 
 impl<'a> Rows<'a> {
     /// Opens a file and reads its header. `words` are the parameters' where there is no column for them; the columns and they
-    /// together must give every parameter a value.
-    pub fn open(path: &Path, kind: Kind, parameters: &'a [Parameter], words: &[Option<Span>]) -> Result<Rows<'a>, Error> {
+    /// together must give every parameter a value, and columns leave something of whatever is `set` by options.
+    pub fn open(
+        path: &Path,
+        kind: Kind,
+        parameters: &'a [Parameter],
+        words: &[Option<Span>],
+        set: &[Assignment],
+    ) -> Result<Rows<'a>, Error> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(lines.wrong("there is no header", HEADER));
@@ -70,6 +76,15 @@ impl<'a> Rows<'a> {
             }
             words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
             columns.push(column);
+        }
+        for (name, text) in set {
+            // Columns may well give some components of what an option gives for all.
+            let gives = |word: usize| columns.iter().find(|column| column.words().contains(&(DIRECTIONS.len() + word)));
+            let given: Option<Vec<_>> = values::find(parameters, name).and_then(|place| place.words.map(gives).collect());
+            if let Some(column) = given.as_ref().and_then(|given| given.first()) {
+                let message = format!("column `{}` sets what --set {name}={text} sets", column.name);
+                return Err(lines.wrong(&message, "leave one of the two out"));
+            }
         }
         if let Some(column) = columns.iter().find(|column| !column.has_partner(&columns)) {
             let name = &column.name;

@@ -73,7 +73,7 @@ impl Job<'_> {
     pub fn asked(&self) -> Result<Asked<'_>, Error> {
         let parameters = self.shader.parameters();
         match (&self.args.files.csv, self.args.wi, self.args.wo) {
-            (Some(path), ..) => Ok(Asked::Table(Rows::open(path, self.kind, parameters, &self.words)?)),
+            (Some(path), ..) => Ok(Asked::Table(Rows::open(path, self.kind, parameters, &self.words, &self.args.source.set)?)),
             (None, Some(wi), Some(wo)) => {
                 Ok(Asked::Row([&wi[..], &wo[..], &values::all(parameters, self.words.clone())?].concat()))
             }

@@ -25,8 +25,17 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use values::Wrong;
 
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader list                         the shaders of the library
+  lightbound shader check mine.wgsl              whether a shader is a material, and what can be set
+  lightbound shader preview mine.wgsl --set kd=0.5,0.1,0.05
+  lightbound shader eval ward --wi 0,0.6,0.8 --wo 0,0,1
+  lightbound shader bound ward --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1";
+
 /// What to do with a shader.
 #[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub enum Command {
     /// List the shaders of the built-in library
     List(list::Args),

@@ -26,7 +26,7 @@ u, and with it the tangent, runs around the pole that looks up.";
 
 /// Options of `shader preview`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
@@ -40,7 +40,7 @@ pub struct Args {
     output: Option<PathBuf>,
 
     /// Brighten a .png by so many stops [default: 0]
-    #[arg(long, value_name = "STOPS", value_parser = stops, allow_negative_numbers = true)]
+    #[arg(long, value_name = "STOPS", value_parser = stops)]
     exposure: Option<f32>,
 
     /// Samples per pixel
@@ -74,7 +74,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     output(Some(&picture), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
     let shader = Shader::parse(&source.name(), &text)?;
-    let scene = format!("{SCENE}{}", material(&shader, source, &args.texture)?);
+    let mut scene = vec![("the scene of previews".to_owned(), SCENE.to_owned())];
+    for (name, file) in &args.texture {
+        scene.push((format!("--texture {name}={file}"), texture(&shader, name, file)?));
+    }
+    scene.push((source.name(), material(&shader, source, &args.texture)?));
     let options = render::Args {
         scene: source.name().into(),
         output: Some(picture),
@@ -94,7 +98,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         work: WorkArgs::default(),
         strict: false,
     };
-    render_source(&diagnostics::Source::memory("preview", scene), &[(SHADER.into(), Arc::new(shader))], &options)
+    render_source(&diagnostics::Source::generated("preview", scene), &[(SHADER.into(), Arc::new(shader))], &options)
 }
 
 /// The shader's name with .png.
@@ -105,16 +109,12 @@ fn default_output(shader: &Path) -> PathBuf {
     }
 }
 
-/// The material in the language of scenes, its textures before it.
+/// The material in the language of scenes; its textures stand before it.
 fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<String, Error> {
     let (settings, assignments) = source.settings(shader)?;
     let words = values::assign(shader.settable(), shader.overrides(), &assignments, values::bits)?;
-    let mut text = String::new();
-    for (name, file) in images {
-        text += &texture(shader, name, file)?;
-    }
     super::images(shader, images)?;
-    text += &format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
+    let mut text = format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
@@ -214,10 +214,12 @@ mod tests {
                 "{head}  \"float kd\" [0.5 0.1 0.5]\n  \"integer shift\" [-1 2]\n  \"bool metal\" [false]\n  \"integer rounds\" [3]\n"
             )
         );
-        let image = material(&[("shift", "0")], &[("alpha", "a\"b.png"), ("kd", "kd.png")]).unwrap();
-        assert!(image.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"), "{image}");
-        assert!(image.contains("\"kd\" \"spectrum\" ") && image.contains("\"texture kd\" [\"kd\"]\n"), "{image}");
+        let image = |name, file| texture(&shader, name, file).map_err(|error| error.to_string());
+        let alpha = image("alpha", "a\"b.png").unwrap();
+        assert!(alpha.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"), "{alpha}");
+        assert!(image("kd", "kd.png").unwrap().contains("\"kd\" \"spectrum\" "));
+        assert!(material(&[("shift", "0")], &[("kd", "kd.png")]).unwrap().contains("\"texture kd\" [\"kd\"]\n"));
         assert_eq!(material(&[], &[]), Err("`shift` has no value".into()));
-        assert_eq!(material(&[("shift", "0")], &[("ks", "a.png")]), Err("the shader has no parameter or texture `ks`".into()));
+        assert_eq!(image("ks", "a.png"), Err("the shader has no parameter or texture `ks`".into()));
     }
 }

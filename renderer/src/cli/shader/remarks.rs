@@ -4,6 +4,7 @@ use super::csv::Kind;
 use super::values::Span;
 use crate::cli::console;
 use lightbound_shader::Sides;
+use lightbound_shader::interval::Nan;
 
 /// How far from 1 the square of a direction's length may be without a warning: a few digits are enough for tries by hand.
 const UNIT: f32 = 1e-4;
@@ -21,12 +22,19 @@ pub struct Remarks {
     pub capped: usize,
     /// With a bound that says nothing.
     pub unknown: usize,
+    /// Whether NaN takes bounds away.
+    nan_propagates: bool,
 }
 
 impl Remarks {
     /// None yet, of rows of such a kind.
     pub fn new(kind: Kind) -> Remarks {
-        Remarks { kind, all: 0, stretched: 0, behind: 0, capped: 0, unknown: 0 }
+        Remarks { kind, all: 0, stretched: 0, behind: 0, capped: 0, unknown: 0, nan_propagates: false }
+    }
+
+    /// The same for bounds that treat NaN in such a way.
+    pub fn with_nan(self, nan: Nan) -> Remarks {
+        Remarks { nan_propagates: nan == Nan::Propagate, ..self }
     }
 
     /// Notes a row for a material with these sides, and tells whether it is seen from one of them.
@@ -57,7 +65,11 @@ impl Remarks {
             console::warn(&format!("a loop {did_not} and was cut off {}", rows(self.capped)));
         }
         if self.unknown > 0 {
-            let hint = "a smaller box tells more, or --nan suppress where NaN propagates";
+            let hint = if self.nan_propagates {
+                "a smaller box tells more, or --nan suppress, since it may be NaN that leaves no bound"
+            } else {
+                "a smaller box tells more"
+            };
             console::print(&format!("hint: nothing is known of s {}; {hint}", rows(self.unknown)));
         }
     }

@@ -99,8 +99,13 @@ impl Builder<'_> {
         }
         let pixels = u64::from(window.width()) * u64::from(window.height());
         if pixels > MAX_PIXELS {
-            let error = film.error(format!("{} × {} pixels are more than {MAX_PIXELS}", window.width(), window.height()));
-            return Err(error.help("lower the resolution, or render parts by \"cropwindow\""));
+            let what = format!("{} × {} pixels are more than {MAX_PIXELS}", window.width(), window.height());
+            return Err(match overrides.resolution {
+                // None of the file's doing.
+                Some(_) => SceneError::new(format!("the resolution {w}x{h} that was asked for is too large: {what}"))
+                    .help("lower it (--resolution), or render parts of the image (--crop)"),
+                None => film.error(what).help("lower the resolution, or render parts by \"cropwindow\""),
+            });
         }
         Ok(window)
     }

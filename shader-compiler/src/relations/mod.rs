@@ -9,7 +9,7 @@
 //!   shader intersects them with those of the interval form, so bounds are never wider than without relations. The one exception is what
 //!   [`Monotone`] adds to outputs for results below the least normal number, 2⁻¹²⁶, which is less than that.
 //!
-//! [`support`] is of another kind: one value's ends are cut, and then bounds of boxes whose unit vectors are all beyond the cut contain
+//! [`Relation::Support`] is of another kind: one value's ends are cut, and then bounds of boxes whose unit vectors are all beyond the cut contain
 //! what results are there, 0, and that is all that is said.
 //!
 //! # What both must keep

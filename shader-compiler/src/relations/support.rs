@@ -40,8 +40,9 @@ pub(super) fn find(point: &Point<'_>, nan: Nan, related: &Related, solve: impl F
         for (z, zero) in [(a, b), (b, a)] {
             let is_zero = function.constant(zero).is_some_and(|bits| f32::from_bits(bits) == 0.0);
             let cuts = is_zero && point.kinds[z.index()] && point.hull(z).is_some_and(|[least, _]| least < 0.0);
-            if cuts && outputs.iter().all(|&output| vanishes(function, output, *positive)) {
-                found = Some(z);
+            if cuts {
+                let vanishes = vanishing(function, *positive);
+                found = outputs.iter().all(|output| vanishes[output.index()]).then_some(z).or(found);
             }
         }
     });
@@ -99,15 +100,21 @@ pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool 
     crosses
 }
 
-/// Whether a value is 0 or NaN wherever another one is 0.
-fn vanishes(function: &Function, value: Value, with: Value) -> bool {
-    let vanishes = |&arg: &Value| vanishes(function, arg, with);
-    value == with
-        || match function.operation(value) {
-            Some((Op::Mul, args)) => args.iter().any(vanishes),
-            Some((Op::Add | Op::Sub | Op::Neg, args)) => args.iter().all(vanishes),
+/// For each value, whether it is 0 or NaN wherever another one is 0.
+fn vanishing(function: &Function, with: Value) -> Vec<bool> {
+    let mut vanishes = vec![false; function.len()];
+    vanishes[with.index()] = true;
+    for_each_stmt(&function.body, &mut |stmt| {
+        let Stmt::Op(value) = stmt else { return };
+        let does = |arg: &Value| vanishes[arg.index()];
+        let found = match function.operation(*value) {
+            Some((Op::Mul, args)) => args.iter().any(does),
+            Some((Op::Add | Op::Sub | Op::Neg, args)) => args.iter().all(does),
             _ => false,
-        }
+        };
+        vanishes[value.index()] |= found;
+    });
+    vanishes
 }
 
 /// The ends that uses of such a value get.
@@ -185,11 +192,8 @@ mod tests {
             let is = |&value: &Value| function.operation(value).is_some_and(|(found, _)| found == op);
             (0..function.len()).map(|value| Value(value as u32)).find(is).expect("there is one")
         };
-        let with = value(Op::Max);
-        assert_eq!(
-            [Op::Max, Op::Mul, Op::Sub, Op::Add].map(|op| vanishes(&function, value(op), with)),
-            [true, true, true, false]
-        );
+        let vanishes = vanishing(&function, value(Op::Max));
+        assert_eq!([Op::Max, Op::Mul, Op::Sub, Op::Add].map(|op| vanishes[value(op).index()]), [true, true, true, false]);
     }
 
     #[test]

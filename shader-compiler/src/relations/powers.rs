@@ -21,12 +21,14 @@ pub struct Power {
 
 /// Finds odd powers of values of unknown sign.
 pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+    let mut powers = vec![None; point.function.len()];
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
+        powers[value.index()] = power(point.function, &powers, *value);
         if !point.kinds[value.index()] {
             return;
         }
-        let Some((base, degree)) = power(point.function, *value) else { return };
+        let Some((base, degree)) = powers[value.index()] else { return };
         let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
@@ -37,9 +39,9 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
 }
 
 /// The value that a product is a power of, and which one.
-fn power(function: &Function, value: Value) -> Option<(Value, u32)> {
+fn power(function: &Function, powers: &[Option<(Value, u32)>], value: Value) -> Option<(Value, u32)> {
     let Some((Op::Mul, &[a, b])) = function.operation(value) else { return None };
-    let [(a, m), (b, n)] = [a, b].map(|factor| power(function, factor).unwrap_or((factor, 1)));
+    let [(a, m), (b, n)] = [a, b].map(|factor| powers[factor.index()].unwrap_or((factor, 1)));
     (a == b && m + n < 64).then_some((a, m + n))
 }
 

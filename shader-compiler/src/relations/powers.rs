@@ -21,14 +21,10 @@ pub struct Power {
 
 /// Finds odd powers of values of unknown sign.
 pub(super) fn find(point: &Point<'_>, related: &mut Related) {
-    let mut powers = vec![None; point.function.len()];
+    let powers = powers(point.function);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        powers[value.index()] = power(point.function, &powers, *value);
-        if !point.kinds[value.index()] {
-            return;
-        }
-        let Some((base, degree)) = powers[value.index()] else { return };
+        let Some((base, degree)) = powers[value.index()].filter(|_| point.kinds[value.index()]) else { return };
         let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
@@ -38,11 +34,16 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
     });
 }
 
-/// The value that a product is a power of, and which one.
-fn power(function: &Function, powers: &[Option<(Value, u32)>], value: Value) -> Option<(Value, u32)> {
-    let Some((Op::Mul, &[a, b])) = function.operation(value) else { return None };
-    let [(a, m), (b, n)] = [a, b].map(|factor| powers[factor.index()].unwrap_or((factor, 1)));
-    (a == b && m + n < 64).then_some((a, m + n))
+/// For each product, the value that it is a power of, and which one.
+fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
+    let mut powers = vec![None; function.len()];
+    for_each_stmt(&function.body, &mut |stmt| {
+        let Stmt::Op(value) = stmt else { return };
+        let Some((Op::Mul, &[a, b])) = function.operation(*value) else { return };
+        let [(a, m), (b, n)] = [a, b].map(|factor| powers[factor.index()].unwrap_or((factor, 1)));
+        powers[value.index()] = (a == b && m + n < 64).then_some((a, m + n));
+    });
+    powers
 }
 
 impl Power {
@@ -94,10 +95,11 @@ mod tests {
         }";
         // x⁸ is even, x⁵ is not.
         let function = parse(text).expect("the text is well formed");
-        let (base, degree) = power(&function, function.body.yields[0]).expect("it is a power");
+        let powers = powers(&function);
+        let (base, degree) = powers[function.body.yields[0].index()].expect("it is a power");
         assert_eq!(degree, 8);
         let fifth = Value(base.0 + 3);
-        assert_eq!(power(&function, fifth), Some((base, 5)));
+        assert_eq!(powers[fifth.index()], Some((base, 5)));
         let mut found = Power { base, products: vec![] };
         found.position(&function, &mut vec![base], fifth);
         let at = |x: f32| f32::from_bits(found.ends(&mut Words::default(), |_| [x.to_bits(); 2])[0]);

@@ -223,4 +223,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn values_with_many_paths_to_the_results_are_walked_once() {
+        // There are 2⁶⁰ and about 10¹² paths from the first value to the last.
+        for step in ["p = p * p;", "{ let next = p * q; q = p; p = next; }"] {
+            let body = format!("var p = 0.5 + wi.x; var q = wi.y + wi.z; {} return vec3f(1.0, p, p + wi.z);", step.repeat(60));
+            for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
+                assert!(lifted(&body, nan).function.len() < 100 * 60, "{step}");
+            }
+        }
+    }
 }

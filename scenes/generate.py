@@ -456,8 +456,10 @@ def rooms(t):
     boxes(t, "next room", ((0.4, back, 0), (0.5, 8.7, HEIGHT)), ((5.2, back, 0), (5.3, 8.7, HEIGHT)),
           ((0.5, 8.6, 0), (5.2, 8.7, HEIGHT)))
     front, rear = WALL - 0.03, WALL + 0.15
-    boxes(t, "oak", ((LEFT - 0.08, front, 0), (LEFT, rear, TOP + 0.08)), ((RIGHT, front, 0), (RIGHT + 0.08, rear, TOP + 0.08)),
-          ((LEFT, front, TOP), (RIGHT, rear, TOP + 0.08)), ((0, 0, 0), (0.02, WALL, 0.09)))
+    # The frame lines the doorway: faces that coincide with the wall's would have either colour.
+    left, right, top = LEFT + 0.01, RIGHT - 0.01, TOP - 0.01
+    boxes(t, "oak", ((left - 0.09, front, 0), (left, rear, top + 0.09)), ((right, front, 0), (right + 0.09, rear, top + 0.09)),
+          ((left, front, top), (right, rear, top + 0.09)), ((0, 0, 0), (0.02, WALL, 0.09)))
     boxes(t, "door", ((LEFT + 0.02, WALL - 0.02, 0.01), (RIGHT, WALL + 0.02, TOP - 0.02), 46, (RIGHT, WALL)))
 
 

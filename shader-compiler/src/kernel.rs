@@ -31,7 +31,8 @@ impl Batch {
         Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
     }
 
-    /// Changes the number of words of an evaluation, and of evaluations; what the words are then is not said.
+    /// Changes the number of words of an evaluation, and of evaluations. Words of evaluations that there are before and after stay if their
+    /// number does; else what they are then is not said.
     pub fn reshape(&mut self, ports: usize, rows: usize) {
         (self.ports, self.rows) = (ports, rows);
         let pieces = (self.groups() * self.lanes * self.ports).div_ceil(8);
@@ -48,6 +49,38 @@ impl Batch {
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
         for (k, &bits) in words.iter().enumerate() {
             all[index + k * lanes] = bits;
+        }
+    }
+
+    /// Sets a port of all evaluations, each to a word of its own.
+    #[inline]
+    pub fn set_port(&mut self, port: usize, words: &[u32]) {
+        assert!(port < self.ports && words.len() == self.rows, "port {port} of {}, {} words", self.ports, words.len());
+        let (lanes, ports) = (self.lanes, self.ports);
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for (group, words) in words.chunks(lanes).enumerate() {
+            all[(group * ports + port) * lanes..][..words.len()].copy_from_slice(words);
+        }
+    }
+
+    /// Sets a port of all evaluations to the same word, in lanes beyond the last row too.
+    #[inline]
+    pub fn fill_port(&mut self, port: usize, bits: u32) {
+        assert!(port < self.ports, "port {port} of {}", self.ports);
+        let (lanes, ports, groups) = (self.lanes, self.ports, self.groups());
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for group in 0..groups {
+            all[(group * ports + port) * lanes..][..lanes].fill(bits);
+        }
+    }
+
+    /// Reads a port of all evaluations.
+    #[inline]
+    pub fn read_port(&self, port: usize, words: &mut [u32]) {
+        assert!(port < self.ports && words.len() == self.rows, "port {port} of {}, {} words", self.ports, words.len());
+        let all: &[u32] = bytemuck::cast_slice(&self.pieces);
+        for (group, words) in words.chunks_mut(self.lanes).enumerate() {
+            words.copy_from_slice(&all[(group * self.ports + port) * self.lanes..][..words.len()]);
         }
     }
 

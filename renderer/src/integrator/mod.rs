@@ -2,6 +2,7 @@
 
 mod eye;
 mod fault;
+pub mod lightcuts;
 mod path;
 mod shading;
 

@@ -1,8 +1,9 @@
 //! Compiled shaders.
 
 use crate::math::{Vec2, Vec3};
+use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::{
-    Arena, CompileError, Kernel, Parameter, Settings, Shader, ShaderError, Sides, Target, Texture, passes, scattering,
+    Arena, CompileError, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides, Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 
@@ -26,6 +27,9 @@ pub struct Program {
     pub members: usize,
     /// Whether light is sampled by the shader's own functions.
     pub has_sampler: bool,
+    /// What it was compiled from.
+    shader: Shader,
+    settings: Settings,
 }
 
 /// Why a shader cannot be used.
@@ -63,7 +67,19 @@ impl Program {
             settable: shader.settable().to_vec(),
             members: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
+            shader: shader.clone(),
+            settings: Settings { setup: Setup::Before, ..settings.clone() },
         })
+    }
+
+    /// The integrand in the shading frame, of the members of `Material`: what `evaluate` computes of s, to the bit, to be bounded.
+    pub fn integrand(&self) -> Result<Integrand, ShaderError> {
+        Integrand::new(&self.shader, &self.settings, Frame::Local)
+    }
+
+    /// The shader's text.
+    pub fn text(&self) -> &str {
+        self.shader.text()
     }
 
     /// What the code runs on.

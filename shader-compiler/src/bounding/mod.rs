@@ -42,7 +42,7 @@ mod directions;
 mod split;
 
 use crate::analysis::{Bounds, Floats, Pieces};
-use crate::frontend::{Entry, Parameter, Scalar, Settings, Shader, ShaderError, Sides as Surface};
+use crate::frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface};
 use crate::ir::rewrite::append;
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use crate::jit::Arena;
@@ -106,7 +106,11 @@ impl Integrand {
             Frame::Local => local,
             Frame::World => passes::optimize(&in_world(&local)),
         };
-        Ok(Integrand { point, outputs: vec![0, 1, 2], frame, sides: shader.sides(), parameters: shader.parameters().to_vec() })
+        let parameters = match settings.setup {
+            Setup::Within => shader.parameters(),
+            Setup::Before => shader.members(),
+        };
+        Ok(Integrand { point, outputs: vec![0, 1, 2], frame, sides: shader.sides(), parameters: parameters.to_vec() })
     }
 
     /// The same, of which the luminance is bounded in place of the colours.
@@ -298,6 +302,25 @@ impl Boxes {
             self.batch.set_bits(row, port + 1, ends[1]);
         }
     }
+
+    /// Sets an input that is an interval in all boxes, each to ends of its own.
+    ///
+    /// *Panics* if the input is no interval, or if there are not as many ends as boxes.
+    pub fn set_all(&mut self, input: usize, lo: &[f32], hi: &[f32]) {
+        let (port, interval) = self.inputs[input];
+        assert!(interval, "input {input} is a number");
+        self.batch.set_port(port, bytemuck::cast_slice(lo));
+        self.batch.set_port(port + 1, bytemuck::cast_slice(hi));
+    }
+
+    /// Sets an input that is a number to the same bits in all boxes.
+    ///
+    /// *Panics* if the input is an interval.
+    pub fn fill(&mut self, input: usize, bits: u32) {
+        let (port, interval) = self.inputs[input];
+        assert!(!interval, "input {input} is an interval");
+        self.batch.fill_port(port, bits);
+    }
 }
 
 impl Boxes {
@@ -341,6 +364,14 @@ impl Limits {
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
+    }
+
+    /// The upper bounds of an output for all boxes, which must have been asked for, as [`get`](Self::get) has them.
+    ///
+    /// *Panics* if there is not one place for each box.
+    pub fn upper(&self, output: usize, to: &mut [f32]) {
+        let [_, hi] = self.ports[output];
+        self.batch.read_port(hi.expect("upper bounds were asked for"), bytemuck::cast_slice_mut(to));
     }
 
     /// Whether an output that is a truth value may be true: so its upper bound says, which must have been asked for.

@@ -304,6 +304,11 @@ impl Shader {
         self.source.file.name()
     }
 
+    /// What the author wrote.
+    pub fn text(&self) -> &str {
+        self.source.file.inner()
+    }
+
     /// The lines at which loops begin that the author wrote, from 1.
     pub fn loop_lines(&self) -> Vec<u32> {
         let written = self.source.written();

@@ -1,0 +1,286 @@
+//! Upper bounds of materials over clusters of lights: the compiled bounding shader of the very point shader that is evaluated.
+//!
+//! Of each shader of a scene there are two kernels: s, the BRDF times the cosine, for up to eight directions, and its upper bounds for
+//! eight [boxes of directions](DirectionBoxes), in one call each. At a shading point, `wo` and the members of `Material` are written
+//! [once](BoundsAt::begin), into all rows; after that only directions change.
+//!
+//! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader that yields NaN for single directions, as
+//! 0/0 at the horizon, would have no bound anywhere about them if NaN were to propagate, and no cut could end; what an integrator does
+//! about a NaN it has to do where it evaluates. Nothing is taken for granted of the inputs but what holds for all that the renderer
+//! makes: directions are unit vectors to 2⁻²¹, `wo` is above a material with one side, and parameters are in their declared ranges.
+
+use crate::geometry::Surface;
+use crate::integrator::ShadingCounts;
+use crate::material::{Bound, Instance, Program};
+use crate::math::direction_box::{LANES, Lanes};
+use crate::math::{DirectionBoxes, Vec3, vec3};
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::relations::Relations;
+use lightbound_shader::{Arena, Batch, CompileError, Kernel, ShaderError, Texture, passes};
+use std::sync::Arc;
+
+/// How bounds of materials are had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BoundMode {
+    /// Compiled, with the general case of each operation.
+    Naive,
+    /// Compiled, with the cheapest case that what is known of values allows; the same bounds.
+    Optimized,
+    /// The same, and with relations between values; tighter bounds.
+    #[default]
+    Related,
+}
+
+impl BoundMode {
+    /// Options of the lift.
+    fn options(self) -> Options {
+        let (tracking, relations) = match self {
+            BoundMode::Naive => (Tracking::NONE, Relations::NONE),
+            BoundMode::Optimized => (Tracking::ALL, Relations::NONE),
+            BoundMode::Related => (Tracking::ALL, Relations::all()),
+        };
+        Options { sides: Sides::Upper, nan: Nan::Suppress, tracking, relations, ..Options::default() }
+    }
+}
+
+/// Why there are no bounds of a material.
+#[derive(Debug, thiserror::Error)]
+pub enum BoundError {
+    /// The shader is wrong in a way that shows only here.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// No code can be made of it.
+    #[error("no bounds of the shader {name}: {source}")]
+    Compile {
+        /// The shader's file.
+        name: String,
+        /// Why.
+        source: CompileError,
+    },
+}
+
+/// Kernels of all shaders of a scene, for all threads.
+#[derive(Debug)]
+pub struct MaterialBounds {
+    shaders: Vec<ShaderBounds>,
+}
+
+/// Kernels of a shader.
+#[derive(Clone, Debug)]
+struct ShaderBounds {
+    bound: Bound,
+    kernels: Arc<Kernels>,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    /// The integrand; its outputs begin with `s.r`, `s.g`, `s.b`.
+    point: Kernel,
+    /// The output that tells whether a loop was cut off, if any may be.
+    capped: Option<usize>,
+    /// Upper bounds of those three.
+    bounding: BoundingKernel,
+}
+
+impl MaterialBounds {
+    /// Compiles the kernels of shaders, as [`Instance::shader`] counts them.
+    pub fn compile(shaders: &[Bound], mode: BoundMode) -> Result<MaterialBounds, BoundError> {
+        let arena = Arena::new();
+        let mut all: Vec<ShaderBounds> = Vec::new();
+        for bound in shaders {
+            // Uses of one program differ in textures alone.
+            let same = all.iter().find(|other| Arc::ptr_eq(&other.bound.program, &bound.program));
+            let kernels = match same {
+                Some(same) => same.kernels.clone(),
+                None => Arc::new(Kernels::compile(&arena, &bound.program, mode)?),
+            };
+            all.push(ShaderBounds { bound: bound.clone(), kernels });
+        }
+        Ok(MaterialBounds { shaders: all })
+    }
+}
+
+impl Kernels {
+    fn compile(arena: &Arena, program: &Program, mode: BoundMode) -> Result<Kernels, BoundError> {
+        let integrand = program.integrand()?;
+        let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+        let lifted = integrand.bound(&inputs, &mode.options());
+        let failed = |source| BoundError::Compile { name: program.name.clone(), source };
+        Ok(Kernels {
+            point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target()).map_err(failed)?,
+            capped: integrand.point.outputs.iter().position(|port| port.name == "capped"),
+            bounding: BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
+        })
+    }
+}
+
+/// Words of a direction.
+const XYZ: usize = 3;
+/// The first word of `wo`, behind `wi`; members of `Material` follow.
+const WO: usize = XYZ;
+
+/// What a thread bounds and evaluates at one shading point after another; buffers stay.
+pub struct BoundsAt<'a> {
+    bounds: &'a MaterialBounds,
+    /// Buffers of each shader that was met.
+    rows: Vec<Option<Rows<'a>>>,
+    /// The shader of the point.
+    shader: usize,
+    counts: ShadingCounts,
+}
+
+/// Eight rows of a shader's inputs and outputs.
+struct Rows<'a> {
+    textures: Vec<&'a Texture>,
+    boxes: Boxes,
+    limits: Limits,
+    inputs: Batch,
+    outputs: Batch,
+    /// Of `fn material`.
+    setup: Option<(Batch, Batch)>,
+    members: Vec<u32>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(ShaderBounds { bound, kernels }: &'a ShaderBounds) -> Rows<'a> {
+        let batch = |kernel: &Kernel, rows| {
+            (
+                Batch::new(kernel.target(), kernel.inputs().len(), rows),
+                Batch::new(kernel.target(), kernel.outputs().len(), rows),
+            )
+        };
+        let (inputs, outputs) = batch(&kernels.point, LANES);
+        Rows {
+            textures: bound.textures.iter().map(|texture| &**texture).collect(),
+            boxes: Boxes::new(&kernels.bounding, LANES),
+            limits: Limits::new(&kernels.bounding, LANES),
+            inputs,
+            outputs,
+            setup: bound.program.setup.as_ref().map(|setup| batch(setup, 1)),
+            members: vec![0; bound.program.members],
+        }
+    }
+
+    /// Finds the members of `Material`.
+    fn set_up(
+        &mut self,
+        program: &Program,
+        instance: &Instance,
+        surface: &Surface,
+        object: impl FnOnce() -> Vec3,
+        counts: &mut ShadingCounts,
+    ) {
+        let members = &mut self.members;
+        let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut()) else {
+            instance.write(&surface.lookup(), |first, words| members[first..][..words.len()].copy_from_slice(words));
+            return;
+        };
+        let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+        inputs.set_row(0, 0, &point);
+        instance.write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
+        inputs.truncate(1);
+        kernel.run(&self.textures, inputs, outputs);
+        members.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
+        counts.evaluations += 1;
+        counts.lanes += kernel.target().lanes() as u64;
+        let capped = kernel.outputs().iter().position(|port| port.name == "capped");
+        counts.capped += u64::from(capped.is_some_and(|port| outputs.bits(0, port) != 0));
+    }
+
+    /// Writes what all rows have in common.
+    fn write(&mut self, wo: Vec3) {
+        self.inputs.reshape(self.inputs.ports(), LANES);
+        let words = wo.to_array().map(f32::to_bits).into_iter().chain(self.members.iter().copied());
+        for (port, word) in (WO..).zip(words) {
+            self.boxes.fill(port, word);
+            self.inputs.fill_port(port, word);
+        }
+    }
+}
+
+impl<'a> BoundsAt<'a> {
+    /// At no point yet.
+    pub fn new(bounds: &'a MaterialBounds) -> BoundsAt<'a> {
+        let rows = bounds.shaders.iter().map(|_| None).collect();
+        BoundsAt { bounds, rows, shader: 0, counts: ShadingCounts::default() }
+    }
+
+    /// Evaluations of point shaders so far; counting starts again.
+    pub fn take_counts(&mut self) -> ShadingCounts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Begins with a shading point; `object` is its position in the space of the object. `wo` is
+    /// [local](crate::math::Viewpoint::local_direction), and above the surface where the material has one side.
+    pub fn begin(&mut self, instance: &Instance, surface: &Surface, object: impl FnOnce() -> Vec3, wo: Vec3) {
+        self.shader = instance.shader as usize;
+        let program = &self.bounds.shaders[self.shader].bound.program;
+        let mut counts = std::mem::take(&mut self.counts);
+        let rows = self.rows(self.shader);
+        rows.set_up(program, instance, surface, object, &mut counts);
+        rows.write(wo);
+        self.counts = counts;
+    }
+
+    /// The same, with the words of the members of `Material`.
+    ///
+    /// *Panics* if there is not a word for each.
+    pub fn begin_with(&mut self, shader: usize, wo: Vec3, members: &[u32]) {
+        self.shader = shader;
+        let rows = self.rows(shader);
+        rows.members.copy_from_slice(members);
+        rows.write(wo);
+    }
+
+    fn rows(&mut self, shader: usize) -> &mut Rows<'a> {
+        let bounds = self.bounds;
+        self.rows[shader].get_or_insert_with(|| Rows::new(&bounds.shaders[shader]))
+    }
+
+    /// Upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light directions: not below 0, and infinite where there is
+    /// none.
+    pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
+        let kernels = &self.bounds.shaders[self.shader].kernels;
+        let rows = self.rows[self.shader].as_mut().expect("there is a point");
+        for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
+            rows.boxes.set_all(port, lo, hi);
+        }
+        kernels.bounding.run(&rows.textures, &rows.boxes, &mut rows.limits);
+        let mut bounds = [[0.0; LANES]; XYZ];
+        for (output, lanes) in bounds.iter_mut().enumerate() {
+            rows.limits.upper(output, lanes);
+            // NaN is below nothing.
+            lanes.iter_mut().for_each(|x| *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY });
+        }
+        bounds
+    }
+
+    /// s of up to eight directions to lights, 1/sr, by the shader that is bounded; 0 in places behind them.
+    pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
+        let mut s = [Vec3::ZERO; LANES];
+        let Some(&last) = wi.last() else { return s };
+        let kernels = &self.bounds.shaders[self.shader].kernels;
+        let rows = self.rows[self.shader].as_mut().expect("there is a point");
+        let (inputs, outputs) = (&mut rows.inputs, &mut rows.outputs);
+        // Lanes behind repeat the last one.
+        let ports = inputs.ports();
+        inputs.reshape(ports, LANES);
+        for port in 0..XYZ {
+            let words: [u32; LANES] = std::array::from_fn(|row| wi.get(row).unwrap_or(&last)[port].to_bits());
+            inputs.set_port(port, &words);
+        }
+        inputs.reshape(ports, wi.len());
+        outputs.reshape(outputs.ports(), wi.len());
+        kernels.point.run(&rows.textures, inputs, outputs);
+        self.counts.evaluations += wi.len() as u64;
+        self.counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
+        for (row, s) in s[..wi.len()].iter_mut().enumerate() {
+            let [r, g, b] = outputs.floats(row, 0);
+            *s = vec3(r, g, b);
+            self.counts.capped += u64::from(kernels.capped.is_some_and(|port| outputs.bits(row, port) != 0));
+        }
+        s
+    }
+}

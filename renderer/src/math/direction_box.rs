@@ -1,0 +1,268 @@
+//! Boxes of directions: where clusters of lights are seen, in the shading frame of a point.
+//!
+//! A bounding shader wants a box that holds *the very float vector* that the point shader is evaluated for, which is what
+//! [`Viewpoint::local_direction`] makes of the direction to a light. Eight clusters are done at a time, without branches, so that the
+//! compiler makes vector instructions of it.
+//!
+//! # Bounds
+//!
+//! Let c ± h be the box of the lights in space, less the point p, and rᵢ the axes of the frame. A component of a direction is
+//! rᵢ·d/|d|, and is bounded in two ways, of which the better one counts:
+//!
+//! - *In the frame* the lights are in the box of C ± H, Cᵢ = rᵢ·c, Hᵢ = |rᵢ|·h. Over this box x/√(x² + y² + z²) is greatest
+//!   at the greatest x, and there for the least y² + z² if that x is positive, else for the greatest.
+//! - *To first order*, with g = c/|c| and τ₀ = rᵢ·g: for τ ≥ 0, rᵢ·d ≤ τ|d| follows from (rᵢ − τg)·d ≤ 0, since g·d ≤ |d|.
+//!   The left side is at most (rᵢ − τg)·c + Σ hₖ|rᵢ − τ₀g|ₖ + (τ − τ₀) Σ hₖ|gₖ|, which vanishes at τ = τ₀ + Σ hₖ|rᵢ − τ₀g|ₖ / (|c| − Σ hₖ|gₖ|),
+//!   if the lights are all on one side of the plane through p at right angles to g. For τ < 0, |d| cos φ ≤ g·d with sin φ = |h|/|c| gives τ cos φ in its place.
+//!
+//! The first is better close by, the second for what is small or far away, and seen along no axis.
+//!
+//! # Rounding
+//!
+//! With u = 2⁻²⁴, and for axes whose products rᵢ·rⱼ are those of an orthonormal frame to within ε ([`Viewpoint::new`] measures it,
+//! and what is no frame has no bounds):
+//!
+//! - q − p is off by u, relatively, and so are its products with a common factor, by which it is normalised: |rᵢ·d| is off by 2u.
+//!   The change of frame adds 3u, so a component by at most 5u, and the vector by 9u at most in length. Square, sum, root and division add 3.5u
+//!   to that: all in all, less than 18u. The squared length is 1 ± 7u, within 2⁻²¹; no component is above 1, since the root of x² rounds to
+//!   nothing less than |x|.
+//! - c and h: lo − p, hi − p, sum and difference are off by 3u(|lo − p| + |hi − p|) together, and h grows by 4u of it. C is off by 3u Σ|cₖ|, H by
+//!   3u of itself; ends of sums by u: H grows by 8u of both. Quotients are off by 4u.
+//! - τ: rᵢ·c − τ₀ g·c by 15u|c|, the sum of products by 9u Σhₖ; 32u of both is added. |c| − Σ hₖ|gₖ| is made less by 8u of both. |g| is 1 ± 5u, quotient,
+//!   sum and product add 5u, φ is off by 5u, |rᵢ·d| / |d| by ε in place of what it is in the frame.
+//!
+//! So 48u + ε covers each of the two. Directions of cones are dealt with in [`Viewpoint::to_directions`].
+
+use super::{Frame, Vec3};
+
+/// Clusters that are done at a time.
+pub const LANES: usize = 8;
+
+/// One number for each cluster.
+pub type Lanes = [f32; LANES];
+
+/// Boxes of unit vectors in the shading frame; each holds one at least, and none reaches beyond ±1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DirectionBoxes {
+    /// Least x, y and z.
+    pub lo: [Lanes; 3],
+    /// Greatest x, y and z.
+    pub hi: [Lanes; 3],
+}
+
+impl DirectionBoxes {
+    /// All directions.
+    pub const WHOLE: DirectionBoxes = DirectionBoxes { lo: [[-1.0; LANES]; 3], hi: [[1.0; LANES]; 3] };
+
+    /// One of the boxes: ends of x, y and z.
+    pub fn get(&self, lane: usize) -> [[f32; 2]; 3] {
+        std::array::from_fn(|k| [self.lo[k][lane], self.hi[k][lane]])
+    }
+
+    /// Sets one of the boxes.
+    #[inline(always)]
+    fn set(&mut self, lane: usize, ends: [[f32; 2]; 3]) {
+        for (k, [lo, hi]) in ends.into_iter().enumerate() {
+            (self.lo[k][lane], self.hi[k][lane]) = (lo, hi);
+        }
+    }
+}
+
+/// 2⁻²⁴, by which a result of rounding is off, relatively.
+const U: f32 = 1.0 / (1 << 24) as f32;
+
+/// The share of rounding in ends of boxes, but for that of the frame.
+const MARGIN: f32 = 48.0 * U;
+
+/// Axes that are off by more than this are no frame.
+const MOST_SKEW: f32 = 1.0 / 128.0;
+
+/// A point, and the frame in which directions from there are seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewpoint {
+    p: [f32; 3],
+    axes: [[f32; 3]; 3],
+    /// ε of the frame; infinite if it is none.
+    skew: f32,
+}
+
+impl Viewpoint {
+    /// A point with its shading frame, whose normal is turned over if `side` is −1, else 1: materials with one side are asked
+    /// for what is above it.
+    pub fn new(p: Vec3, frame: &Frame, side: f32) -> Viewpoint {
+        let axes = [frame.t, frame.b, side * frame.n].map(|axis| axis.to_array());
+        let off = |i: usize, j: usize| {
+            let exact = std::iter::zip(axes[i], axes[j]).map(|(a, b)| f64::from(a) * f64::from(b)).sum::<f64>();
+            (exact - if i == j { 1.0 } else { 0.0 }).abs()
+        };
+        let [xy, yz, zx] = [off(0, 1), off(1, 2), off(2, 0)];
+        // The greatest sum of a row bounds how much the matrix of products stretches vectors.
+        let rows = [off(0, 0) + xy + zx, off(1, 1) + xy + yz, off(2, 2) + yz + zx];
+        let skew = rows.into_iter().fold(0.0, f64::max) as f32 * (1.0 + 2.0 * U);
+        // NaN is no frame either.
+        let is_frame = skew <= MOST_SKEW;
+        Viewpoint { p: p.to_array(), axes, skew: if is_frame { skew } else { f32::INFINITY } }
+    }
+
+    /// A unit vector of the world in the frame, and what shaders are to be given for it: normalised again, so that its squared
+    /// length is 1 to within 2⁻²¹.
+    #[inline]
+    pub fn local_direction(&self, w: Vec3) -> Vec3 {
+        let [x, y, z] = self.axes.map(|axis| Vec3::from_array(axis).dot(w));
+        let v = Vec3::new(x, y, z);
+        v / v.length()
+    }
+
+    /// The boxes of the directions to all points of boxes in the world, of which `lo` and `hi` are the corners: they hold
+    /// [`local_direction`](Self::local_direction) of `(q − p).try_normalize()` for each q in the box. All directions where p may be in the
+    /// box or touch it, where the box is empty, and where coordinates are beyond 10¹⁵ or distances below 10⁻¹⁵.
+    pub fn to_positions(&self, lo: &[Lanes; 3], hi: &[Lanes; 3]) -> DirectionBoxes {
+        let mut boxes = DirectionBoxes::WHOLE;
+        for lane in 0..LANES {
+            let box_of = |corner: &[Lanes; 3]| [corner[0][lane], corner[1][lane], corner[2][lane]];
+            boxes.set(lane, self.to_box(box_of(lo), box_of(hi)));
+        }
+        boxes
+    }
+
+    /// The boxes of cones of directions, with unit vectors in the world for axes and the cosines of half angles. They hold
+    /// [`local_direction`](Self::local_direction) of each w whose product with the axis, in floats, is at least the cosine, where axis and w
+    /// are as unit as `normalize` makes them, to 5u. All directions where the axis is not.
+    ///
+    /// With an angle α between a cone's axis and one of the frame, and the cone's θ, components are from cos(α + θ) to cos(α − θ), unless the
+    /// cone holds the axis of the frame.
+    pub fn to_directions(&self, axis: &[Lanes; 3], cos_angle: &Lanes) -> DirectionBoxes {
+        let mut boxes = DirectionBoxes::WHOLE;
+        for lane in 0..LANES {
+            boxes.set(lane, self.to_cone([axis[0][lane], axis[1][lane], axis[2][lane]], cos_angle[lane]));
+        }
+        boxes
+    }
+
+    #[inline(always)]
+    fn to_box(&self, lo: [f32; 3], hi: [f32; 3]) -> [[f32; 2]; 3] {
+        let (mut c, mut h) = ([0.0; 3], [0.0; 3]);
+        let (mut reach, mut near2, mut is_box) = (0.0, 0.0, true);
+        for k in 0..3 {
+            let (a, b) = (lo[k] - self.p[k], hi[k] - self.p[k]);
+            let both = a.abs() + b.abs();
+            c[k] = 0.5 * (a + b);
+            h[k] = 0.5 * (b - a) + 4.0 * U * both;
+            let gap = greater(c[k].abs() - h[k], 0.0);
+            near2 += gap * gap;
+            reach += both;
+            is_box &= a <= b;
+        }
+        // Of NaN, none of these holds.
+        let is_seen = is_box & (near2 > 1e-30) & (reach < 1e15) & (self.skew <= MOST_SKEW);
+        let local = self.axes.map(|axis| dot(axis, c));
+        let framed = self.in_frame(local, c, h, near2);
+        let linear = self.to_first_order(local, c, h);
+        let mut ends = [[-1.0, 1.0]; 3];
+        for k in 0..3 {
+            let most = lesser(framed[k][1], linear[k][1]);
+            let least = greater(framed[k][0], linear[k][0]);
+            ends[k] = self.rounded([least, most], is_seen);
+        }
+        ends
+    }
+
+    /// Ends with what rounding may have taken, cut to ±1, which they are if nothing is known.
+    #[inline(always)]
+    fn rounded(&self, [least, most]: [f32; 2], is_known: bool) -> [f32; 2] {
+        let margin = MARGIN + self.skew;
+        let (least, most) = (greater(least - margin, -1.0), lesser(most + margin, 1.0));
+        [if is_known { least } else { -1.0 }, if is_known { most } else { 1.0 }]
+    }
+
+    /// The extremes over the box in the frame; `near2` is the square of the distance to the box in space.
+    #[inline(always)]
+    fn in_frame(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3], near2: f32) -> [[f32; 2]; 3] {
+        let size = c[0].abs() + c[1].abs() + c[2].abs();
+        let (mut half, mut least2, mut most2) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        for k in 0..3 {
+            let axis = self.axes[k];
+            half[k] = dot([axis[0].abs(), axis[1].abs(), axis[2].abs()], h) * (1.0 + 8.0 * U) + 8.0 * U * size;
+            let (least, most) = (greater(local[k].abs() - half[k], 0.0), local[k].abs() + half[k]);
+            (least2[k], most2[k]) = (least * least, most * most);
+        }
+        // The frame may be skew, within limits.
+        let near2 = 0.98 * near2;
+        let mut ends = [[0.0; 2]; 3];
+        for k in 0..3 {
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            let (close, far) = (least2[i] + least2[j], most2[i] + most2[j]);
+            let (lo, hi) = (local[k] - half[k], local[k] + half[k]);
+            // Lengths that are too great where the end is on the far side of 0 make it wider.
+            let low2 = greater(lo * lo + if lo > 0.0 { far } else { close }, near2);
+            let high2 = greater(hi * hi + if hi > 0.0 { close } else { far }, near2);
+            ends[k] = [lo / low2.sqrt(), hi / high2.sqrt()];
+        }
+        ends
+    }
+
+    /// The bounds to first order.
+    #[inline(always)]
+    fn to_first_order(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3]) -> [[f32; 2]; 3] {
+        let c2 = dot(c, c);
+        let length = c2.sqrt();
+        let scale = 1.0 / length;
+        let g = [c[0] * scale, c[1] * scale, c[2] * scale];
+        let depth = dot(h, [g[0].abs(), g[1].abs(), g[2].abs()]);
+        let front = length * (1.0 - 8.0 * U) - depth * (1.0 + 8.0 * U);
+        let cos2 = (c2 - dot(h, h)) * scale * scale - 16.0 * U;
+        let cos = greater(cos2, 0.0).sqrt();
+        let slack = 32.0 * U * (length + (h[0] + h[1] + h[2]));
+        let per = 1.0 / front;
+        let mut ends = [[0.0; 2]; 3];
+        for k in 0..3 {
+            let (axis, middle) = (self.axes[k], local[k] * scale);
+            let off = |n: usize| (axis[n] - middle * g[n]).abs();
+            let width = (dot(h, [off(0), off(1), off(2)]) + slack) * per;
+            let (lo, hi) = (middle - width, middle + width);
+            let lo = if lo > 0.0 { lo * cos } else { lo };
+            let hi = if hi < 0.0 { hi * cos } else { hi };
+            ends[k] = [if front > 0.0 { lo } else { -2.0 }, if front > 0.0 { hi } else { 2.0 }];
+        }
+        ends
+    }
+
+    #[inline(always)]
+    fn to_cone(&self, axis: [f32; 3], cos_angle: f32) -> [[f32; 2]; 3] {
+        let length2 = dot(axis, axis);
+        let is_known = (length2 > 0.999) & (length2 < 1.001) & (cos_angle >= -2.0) & (self.skew <= MOST_SKEW);
+        // The product is off by 3u, and by 10u since the vectors are not quite unit.
+        let cos = lesser(greater(cos_angle - 16.0 * U, -1.0), 1.0);
+        let sin = ((1.0 - cos) * (1.0 + cos)).sqrt() * (1.0 + 8.0 * U);
+        let local = self.axes.map(|of| dot(of, axis));
+        let mut ends = [[0.0; 2]; 3];
+        for k in 0..3 {
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            // The axis' part at right angles to that of the frame, if the frame is skew.
+            let across = (local[i] * local[i] + local[j] * local[j] + (2.0 * self.skew + 32.0 * U)).sqrt();
+            let (along, aside) = (local[k] * cos, across * sin);
+            let near = cos - 64.0 * U - self.skew;
+            let lo = if -local[k] >= near { -1.0 } else { along - aside };
+            let hi = if local[k] >= near { 1.0 } else { along + aside };
+            ends[k] = self.rounded([lo, hi], is_known);
+        }
+        ends
+    }
+}
+
+/// The greater of two numbers, the second if one is NaN: a single instruction.
+#[inline(always)]
+fn greater(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// The lesser of two numbers, the second if one is NaN.
+#[inline(always)]
+fn lesser(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

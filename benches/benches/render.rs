@@ -13,7 +13,7 @@ use lightbound::integrator::PathTracer;
 use lightbound::math::{Aabb, Ray};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::scene::Scene;
-use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::build::{LightcutsOverrides, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,7 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         accel,
         target: Target::best(),
         integrator: None,
+        lightcuts: LightcutsOverrides::default(),
         spp: Some(spp),
         seed: Some(1),
         resolution: Some((resolution, resolution)),

@@ -2,7 +2,7 @@
 
 use crate::report::{print_head, print_machine, print_row};
 use lightbound::accel::AccelKind;
-use lightbound::scene::build::{Loaded, Overrides, load};
+use lightbound::scene::build::{LightcutsOverrides, Loaded, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use lightbound_shader::Target;
 use std::fmt::Write;
@@ -66,7 +66,16 @@ fn scene(args: &Args, each: bool) -> String {
 
 fn loaded(path: &Path) -> Loaded {
     let (accel, target) = (AccelKind::Auto, Target::best());
-    let overrides = Overrides { accel, target, integrator: None, spp: None, seed: None, resolution: None, crop: None };
+    let overrides = Overrides {
+        accel,
+        target,
+        integrator: None,
+        lightcuts: LightcutsOverrides::default(),
+        spp: None,
+        seed: None,
+        resolution: None,
+        crop: None,
+    };
     load(path, &overrides, &mut Diagnostics::new(true)).unwrap_or_else(|error| panic!("{error}"))
 }
 

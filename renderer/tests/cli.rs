@@ -134,8 +134,15 @@ fn help_and_version() {
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 17] = [
-        (&["--integrator", "magic"], "path"),
+    let cases: [(&[&str], &str); 24] = [
+        (&["--integrator", "magic"], "path, lightcuts"),
+        (&["--error", "-1"], "as in 0.02"),
+        (&["--error-mode", "sum"], "cluster, total"),
+        (&["--max-cut", "0"], "from 1 to 2147483647"),
+        (&["--bounds", "tight"], "naive, optimized, related, hand"),
+        (&["--error", "0.1"], "add --integrator lightcuts"),
+        (&["--check-bounds"], "add --integrator lightcuts"),
+        (&["--integrator", "lightcuts", "--cut-size", "8"], "add --mode stochastic"),
         (&["--accel", "kd"], "builtin"),
         (&["--target", "avx512"], "interpreter, sse, avx, avx2"),
         (&["--spp", "0"], "from 1 to 16777216"),

@@ -53,7 +53,7 @@ fn threads_leave_no_trace() {
 
 /// Options of a test, with everything recorded.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
-    let film = FilmOptions { features: true, moments: true };
+    let film = FilmOptions { features: true, moments: true, cuts: false };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
 }
 

@@ -9,8 +9,10 @@
 //! | `depth.Z` | distance along the viewing axis |
 //! | `position.X` `position.Y` `position.Z` | position, world space |
 //! | `material.id`, `object.id` | unsigned integers, counted from 1 |
+//! | `cut_size`, `bound_evaluations`, `shadow_rays` | of lightcuts: clusters of a cut, clusters bounded and shadow rays for it |
+//! | `error_bound` | of lightcuts: bound of the error, as radiance |
 
-use lightbound::film::Picture;
+use lightbound::film::{CutImages, Picture};
 use lightbound::image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 
 /// Longest manifest that is written, bytes; more would weigh down every reader of the file.
@@ -37,6 +39,16 @@ pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(S
         add("material.id".into(), ChannelSamples::U32(features.material.clone()));
         add("object.id".into(), ChannelSamples::U32(features.object.clone()));
     }
+    if let Some(cuts) = &picture.cuts {
+        let CutImages { cut_size, bound_evaluations, shadow_rays, error_bound } = cuts;
+        let layers = [
+            ("cut_size", cut_size),
+            ("bound_evaluations", bound_evaluations),
+            ("shadow_rays", shadow_rays),
+            ("error_bound", error_bound),
+        ];
+        layers.into_iter().for_each(|(name, values)| add(name.into(), ChannelSamples::F32(values.clone())));
+    }
     let window = picture.window;
     ExrPicture {
         size: [window.width(), window.height()],
@@ -58,6 +70,21 @@ pub fn manifest(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lightbound::film::{Film, FilmOptions, Window};
+
+    #[test]
+    fn layers_are_those_that_were_recorded() {
+        let names = |options: FilmOptions| -> Vec<String> {
+            let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, options);
+            let exr = exr_picture((1, 1), &film.picture(), Vec::new());
+            exr.channels.into_iter().map(|channel| channel.name).collect()
+        };
+        assert_eq!(names(FilmOptions::default()), ["R", "G", "B"]);
+        let cuts = names(FilmOptions { cuts: true, ..FilmOptions::default() });
+        assert_eq!(cuts[3..], ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"]);
+        let features = names(FilmOptions { features: true, moments: true, cuts: false });
+        assert!(features.contains(&"variance.G".into()) && features.contains(&"depth.Z".into()));
+    }
 
     #[test]
     fn manifests_are_json() {

@@ -178,7 +178,7 @@ impl Part {
             let (with, without) = if film.moments { (other, "it") } else { ("it", other) };
             return Some(format!("{with} keeps squares for the variance, {without} does not"));
         }
-        (self.header.film != film).then(|| format!("it does not keep the same features as {other}"))
+        (self.header.film != film).then(|| format!("it does not keep the same layers as {other}"))
     }
 }
 

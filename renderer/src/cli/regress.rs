@@ -44,6 +44,7 @@ Keys of cases and of [defaults]:
   resolution, spp, seed        instead of the scene's
   depth = 8                    most scattering events on a path, instead of the scene's
   sampler = \"sobol\"            or \"independent\", instead of the scene's
+  integrator = \"path\"          or \"lightcuts\", instead of the scene's
   accel = \"auto\"               or \"builtin\", \"embree\"
   reference-spp                samples per pixel of the reference; 64 times those of the case by default
   significance = 0.001         how often a right picture may fail each of the two tests

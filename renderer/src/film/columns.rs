@@ -10,8 +10,10 @@
 //! | `sums.featureSamples`, `sums.hits` | samples that count for features, and those that hit something |
 //! | `sums.albedoR0`, `sums.albedoR1` …, and so for `normal`, `position` and `depth` | features, 24 fraction bits |
 //! | `sums.material`, `sums.object` | identities seen by sample 0 |
+//! | `sums.cutSize0`, `sums.cutSize1`, and so for `boundEvaluations` and `cutShadowRays` | what cuts took, whole numbers |
+//! | `sums.errorBound0` … `sums.errorBound3` | bounds of errors, 56 fraction bits, all ones where infinite |
 
-use super::sums::{FeatureSum, Radiance, Sums};
+use super::sums::{CutSum, FeatureSum, Radiance, Sums};
 use super::{Film, FilmOptions, Window};
 
 /// A named word of every pixel, row by row.
@@ -44,6 +46,10 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
         sum(&mut names, "depthZ", 2);
         names.extend(["material", "object"].map(|what| format!("sums.{what}")));
     }
+    if options.cuts {
+        ["cutSize", "boundEvaluations", "cutShadowRays"].iter().for_each(|what| sum(&mut names, what, 2));
+        sum(&mut names, "errorBound", 4);
+    }
     names
 }
 
@@ -59,7 +65,7 @@ impl<F: FnMut(u32)> Writer<F> {
         (0..4).for_each(|i| self.word((x >> (32 * i)) as u32));
     }
 
-    fn long(&mut self, x: i64) {
+    fn long(&mut self, x: u64) {
         (0..2).for_each(|i| self.word((x >> (32 * i)) as u32));
     }
 
@@ -73,10 +79,14 @@ impl<F: FnMut(u32)> Writer<F> {
         if let Some(f) = sums.features.get(i) {
             self.word(f.samples);
             self.word(f.hits);
-            f.vectors().into_iter().flatten().for_each(|x| self.long(x));
-            self.long(f.depth);
+            f.vectors().into_iter().flatten().for_each(|x| self.long(x as u64));
+            self.long(f.depth as u64);
             self.word(f.material);
             self.word(f.object);
+        }
+        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) = sums.cuts.get(i) {
+            [cut_size, bound_evaluations, shadow_rays].into_iter().for_each(|&x| self.long(x));
+            self.wide(*error_bound);
         }
     }
 }
@@ -93,8 +103,8 @@ impl<F: FnMut() -> u32> Reader<F> {
         (0..4).fold(0, |x, i| x | u128::from(self.word()) << (32 * i))
     }
 
-    fn long(&mut self) -> i64 {
-        (0..2).fold(0, |x, i| x | i64::from(self.word()) << (32 * i))
+    fn long(&mut self) -> u64 {
+        (0..2).fold(0, |x, i| x | u64::from(self.word()) << (32 * i))
     }
 
     /// Adds a pixel's words. What no film can have come to, but a damaged file can, wraps around.
@@ -110,12 +120,18 @@ impl<F: FnMut() -> u32> Reader<F> {
             *samples = samples.saturating_add(self.word());
             *hits = hits.saturating_add(self.word());
             for sum in [albedo, normal, position].into_iter().flatten() {
-                *sum = sum.wrapping_add(self.long());
+                *sum = sum.wrapping_add(self.long() as i64);
             }
-            *depth = depth.wrapping_add(self.long());
+            *depth = depth.wrapping_add(self.long() as i64);
             // One part has sample 0, the others have no identity.
             *material |= self.word();
             *object |= self.word();
+        }
+        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) = sums.cuts.get_mut(i) {
+            for sum in [cut_size, bound_evaluations, shadow_rays] {
+                *sum = sum.saturating_add(self.long());
+            }
+            *error_bound = error_bound.saturating_add(self.wide());
         }
     }
 }
@@ -159,8 +175,9 @@ impl Film {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Features;
+    use super::super::{CutSample, Features};
     use super::*;
+    use crate::film::Picture;
     use crate::math::Vec3;
     use proptest::prelude::*;
 
@@ -190,6 +207,11 @@ mod tests {
                     let seen = Features { albedo: v, normal: v, position: v, depth: v.x, material, object };
                     sums.add_features(x, y, s, 0.7, &seen);
                 }
+                if options.cuts && (x + s) % 4 > 0 {
+                    let [cut_size, bound_evaluations, shadow_rays] = v.to_array().map(f32::to_bits);
+                    let cut = CutSample { cut_size, bound_evaluations, shadow_rays, error_bound: v.y.abs() };
+                    sums.add_cut(x, y, &cut);
+                }
             }
         }
         film
@@ -200,7 +222,12 @@ mod tests {
         assert!(a.columns() == b.columns(), "the sums differ");
         let (a, b) = (a.picture(), b.picture());
         assert_eq!(bits(&a.radiance), bits(&b.radiance));
-        assert_eq!(a.variance.map(|v| bits(&v)), b.variance.map(|v| bits(&v)));
+        assert_eq!(a.variance.as_deref().map(bits), b.variance.as_deref().map(bits));
+        let cuts = |p: &Picture| {
+            let images = p.cuts.as_ref().map(|c| [&c.cut_size, &c.bound_evaluations, &c.shadow_rays, &c.error_bound]);
+            images.map(|images| images.map(|v| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>()))
+        };
+        assert_eq!(cuts(&a), cuts(&b));
         assert_eq!((a.invalid_samples, a.min_samples, a.max_samples), (b.invalid_samples, b.min_samples, b.max_samples));
     }
 
@@ -230,8 +257,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn any_split_adds_up_to_the_whole(cuts in prop::collection::vec(any::<u32>(), 0..12), kind in 0..4) {
-            let options = FilmOptions { features: kind & 1 > 0, moments: kind & 2 > 0 };
+        fn any_split_adds_up_to_the_whole(cuts in prop::collection::vec(any::<u32>(), 0..12), kind in 0..8) {
+            let options = FilmOptions { features: kind & 1 > 0, moments: kind & 2 > 0, cuts: kind & 4 > 0 };
             let mut sum = Film::new(WHOLE, options);
             add_parts(&mut sum, WHOLE, 0..SAMPLES, &cuts);
             assert_same(&sum, &filled(WHOLE, 0..SAMPLES, options));
@@ -240,11 +267,11 @@ mod tests {
 
     #[test]
     fn names_are_short_enough_for_old_readers_and_differ() {
-        let mut names = column_names(FilmOptions { features: true, moments: true });
+        let mut names = column_names(FilmOptions { features: true, moments: true, cuts: true });
         assert!(names.iter().all(|name| name.len() <= 31));
         let n = names.len();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), n), (n, 49));
+        assert_eq!((names.len(), n), (n, 59));
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | radiance, `i128` | 56 | 1.4·10⁻¹⁷ | a sample is kept to ±2³⁹; 2³² of them fit |
 //! | squares of radiance, `u128` | 56 | 1.4·10⁻¹⁷ | the whole sum to 2⁷² = 4.7·10²¹, from where on it stays at its end |
+//! | error bounds, `u128` | 56 | 1.4·10⁻¹⁷ | the whole sum to 2⁷², from where on it counts as infinite |
 //! | features, `i64` | 24 | 6·10⁻⁸ | a sample is kept to ±2²²; 2¹⁶ of them fit |
 //!
 //! Each conversion rounds once, to nearest with ties away from zero, and depends on the sample alone. Sums of squares only grow, so
@@ -15,6 +16,8 @@ pub const RADIANCE_BITS: i32 = 56;
 pub const RADIANCE_LIMIT: f32 = (1u64 << 39) as f32;
 /// Fraction bits of sums of squares.
 pub const SQUARE_BITS: i32 = 56;
+/// Fraction bits of sums of error bounds.
+pub const BOUND_BITS: i32 = 56;
 /// Fraction bits of feature sums.
 pub const FEATURE_BITS: i32 = 24;
 /// Largest feature value that is kept.
@@ -35,6 +38,21 @@ fn scaled(mantissa: u128, shift: i32) -> Option<u128> {
         0.. => None,
         -48..=-1 => Some((mantissa + (1 << (-shift - 1))) >> -shift),
         _ => Some(0),
+    }
+}
+
+/// `x · 2^BOUND_BITS`, or the largest number where that does not fit, or `x` is not known to be finite. `x` is not negative.
+pub fn bound(x: f32) -> u128 {
+    let (mantissa, exponent) = parts(x);
+    let finite = x.is_finite().then(|| scaled(mantissa, exponent + BOUND_BITS)).flatten();
+    finite.unwrap_or(u128::MAX)
+}
+
+/// The mean of bounds with the given sum, infinite where that is beyond its range; rounded as by [`mean`].
+pub fn mean_bound(sum: u128, samples: u32) -> f32 {
+    match sum {
+        u128::MAX => f32::INFINITY,
+        _ => (sum as f64 / (1u64 << BOUND_BITS) as f64 / f64::from(samples.max(1))) as f32,
     }
 }
 
@@ -107,6 +125,16 @@ mod tests {
         assert_eq!(square(2f32.powi(36)), u128::MAX);
         assert_eq!(square(-RADIANCE_LIMIT), u128::MAX);
         assert_eq!((square(0.0), square(f32::MIN_POSITIVE)), (0, 0));
+    }
+
+    #[test]
+    fn bounds_that_are_too_large_are_infinite() {
+        assert_eq!((bound(0.0), bound(0.75), bound(2f32.powi(71))), (0, 3 << 54, 1 << 127));
+        for x in [2f32.powi(72), f32::MAX, f32::INFINITY, f32::NAN] {
+            assert_eq!(mean_bound(bound(x).saturating_add(bound(1.0)), 2), f32::INFINITY, "{x}");
+        }
+        assert_eq!(mean_bound(bound(0.5) + bound(2.0), 4), 0.625);
+        assert_eq!(mean_bound(0, 0), 0.0);
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod sums;
 
 pub use columns::{Column, column_names};
 pub use coverage::{Block, Coverage};
-pub use picture::{FeatureImages, NO_DEPTH, Picture, relative_noise};
-pub use sums::{Features, Sums};
+pub use picture::{CutImages, FeatureImages, NO_DEPTH, Picture, relative_noise};
+pub use sums::{CutSample, Features, Sums};
 
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard};
@@ -76,6 +76,9 @@ pub struct FilmOptions {
     pub features: bool,
     /// Sums of squares, for [`Picture::variance`]: 48 bytes per pixel.
     pub moments: bool,
+    /// What cuts through trees of lights took: 48 bytes per pixel.
+    #[serde(default)]
+    pub cuts: bool,
 }
 
 /// A part of the film.
@@ -95,6 +98,11 @@ impl Tile {
     /// Whether features are wanted at all.
     pub fn wants_features(&self) -> bool {
         self.options.features
+    }
+
+    /// Whether [`CutSample`]s are wanted at all.
+    pub fn wants_cuts(&self) -> bool {
+        self.options.cuts
     }
 
     /// The sums, for as long as samples are added. Several threads may work for a tile; exact sums do not mind the order.
@@ -146,7 +154,7 @@ mod tests {
     use super::*;
     use crate::math::Vec3;
 
-    const EVERYTHING: FilmOptions = FilmOptions { features: true, moments: true };
+    const EVERYTHING: FilmOptions = FilmOptions { features: true, moments: true, cuts: true };
 
     #[test]
     fn sums_do_not_depend_on_order() {
@@ -188,6 +196,25 @@ mod tests {
         drop(tile);
         // Means 1, 2 and −3, half of the difference squared.
         assert_eq!(film.picture().variance.unwrap(), [[1.0, 4.0, 9.0]]);
+    }
+
+    #[test]
+    fn cuts_are_means_over_all_samples() {
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 2, y1: 1 }, EVERYTHING);
+        let mut tile = film.tiles()[0].lock();
+        for sample in 0..4 {
+            tile.add_radiance(0, 0, sample, Vec3::ONE);
+            tile.add_radiance(1, 0, sample, Vec3::ONE);
+        }
+        let cut = CutSample { cut_size: 3, bound_evaluations: u32::MAX, shadow_rays: 5, error_bound: 1e-6 };
+        tile.add_cut(0, 0, &cut);
+        tile.add_cut(0, 0, &CutSample { cut_size: 8, bound_evaluations: 1, shadow_rays: 0, error_bound: 0.0 });
+        tile.add_cut(1, 0, &CutSample { error_bound: f32::NAN, ..cut });
+        drop(tile);
+        let cuts = film.picture().cuts.unwrap();
+        assert_eq!((&cuts.cut_size[..], &cuts.shadow_rays[..]), (&[2.75, 0.75][..], &[1.25, 1.25][..]));
+        assert_eq!(cuts.bound_evaluations[0], 2f32.powi(30));
+        assert_eq!(cuts.error_bound, [2.5e-7, f32::INFINITY]);
     }
 
     #[test]

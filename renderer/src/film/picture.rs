@@ -1,6 +1,6 @@
 //! Pictures: the means of what a film has summed up.
 
-use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
+use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, mean_bound, variance_of_mean};
 use super::{Film, Window};
 use crate::compare::errors::EPSILON;
 
@@ -37,6 +37,26 @@ impl FeatureImages {
     }
 }
 
+/// What the cuts of a picture took, row by row: means over all samples of a pixel, of [`super::CutSample`].
+#[derive(Debug, Default)]
+pub struct CutImages {
+    /// Clusters.
+    pub cut_size: Vec<f32>,
+    /// Clusters that were bounded.
+    pub bound_evaluations: Vec<f32>,
+    /// Shadow rays.
+    pub shadow_rays: Vec<f32>,
+    /// Bounds of the error; infinite where one is, or none is known.
+    pub error_bound: Vec<f32>,
+}
+
+impl CutImages {
+    fn empty(n: usize) -> CutImages {
+        let [cut_size, bound_evaluations, shadow_rays, error_bound] = std::array::from_fn(|_| vec![0.0; n]);
+        CutImages { cut_size, bound_evaluations, shadow_rays, error_bound }
+    }
+}
+
 /// A finished picture: the means of all samples.
 #[derive(Debug)]
 pub struct Picture {
@@ -52,6 +72,8 @@ pub struct Picture {
     pub variance: Option<Vec<[f32; 3]>>,
     /// Features, where they were asked for.
     pub features: Option<FeatureImages>,
+    /// What cuts took, where it was asked for.
+    pub cuts: Option<CutImages>,
     /// Fewest samples of any pixel.
     pub min_samples: u32,
     /// Most samples of any pixel.
@@ -84,6 +106,7 @@ impl Film {
             radiance: vec![[0.0; 3]; n],
             variance: self.options.moments.then(|| vec![[f32::INFINITY; 3]; n]),
             features: self.options.features.then(|| FeatureImages::empty(n)),
+            cuts: self.options.cuts.then(|| CutImages::empty(n)),
             min_samples: u32::MAX,
             max_samples: 0,
             invalid_samples: self.invalid_samples(),
@@ -107,6 +130,13 @@ impl Film {
                         out.depth[at] = mean(f.depth.into(), FEATURE_BITS, f.hits);
                     }
                     (out.material[at], out.object[at]) = (f.material, f.object);
+                }
+                if let (Some(out), Some(cuts)) = (&mut picture.cuts, tile.cuts.get(i)) {
+                    let count = |sum: u64| mean(sum.into(), 0, pixel.samples);
+                    out.cut_size[at] = count(cuts.cut_size);
+                    out.bound_evaluations[at] = count(cuts.bound_evaluations);
+                    out.shadow_rays[at] = count(cuts.shadow_rays);
+                    out.error_bound[at] = mean_bound(cuts.error_bound, pixel.samples);
                 }
             }
         }

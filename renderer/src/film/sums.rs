@@ -1,6 +1,6 @@
 //! The sums of a tile's pixels, and what is added to them.
 
-use super::fixed::{FEATURE_BITS, FEATURE_LIMIT, RADIANCE_BITS, RADIANCE_LIMIT, fixed, square};
+use super::fixed::{FEATURE_BITS, FEATURE_LIMIT, RADIANCE_BITS, RADIANCE_LIMIT, bound, fixed, square};
 use super::{FilmOptions, Window};
 use crate::math::Vec3;
 
@@ -22,6 +22,19 @@ pub struct Features {
     pub material: u32,
     /// Object, counted from 1.
     pub object: u32,
+}
+
+/// What a cut through trees of lights took, and how far its estimate may be off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CutSample {
+    /// Clusters of the cut.
+    pub cut_size: u32,
+    /// Clusters that were bounded to find it.
+    pub bound_evaluations: u32,
+    /// Shadow rays that were traced for it.
+    pub shadow_rays: u32,
+    /// Upper bound of the error in the pixel's sample, 0 or above, weighted as radiance; what is NaN counts as infinite.
+    pub error_bound: f32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -52,6 +65,14 @@ impl FeatureSum {
     }
 }
 
+#[derive(Clone, Debug, Default)]
+pub(super) struct CutSum {
+    pub cut_size: u64,
+    pub bound_evaluations: u64,
+    pub shadow_rays: u64,
+    pub error_bound: u128,
+}
+
 /// The sums of one tile's pixels.
 #[derive(Debug)]
 pub struct Sums {
@@ -61,6 +82,8 @@ pub struct Sums {
     pub(super) squares: Vec<[u128; 3]>,
     /// Empty where they are not wanted.
     pub(super) features: Vec<FeatureSum>,
+    /// Empty where they are not wanted.
+    pub(super) cuts: Vec<CutSum>,
     /// Samples that were not finite (left out) or beyond the range (kept at its end).
     pub(super) invalid: u64,
 }
@@ -73,6 +96,7 @@ impl Sums {
             radiance: vec![Radiance::default(); n],
             squares: if options.moments { vec![[0; 3]; n] } else { Vec::new() },
             features: if options.features { vec![FeatureSum::default(); n] } else { Vec::new() },
+            cuts: if options.cuts { vec![CutSum::default(); n] } else { Vec::new() },
             invalid: 0,
         }
     }
@@ -126,5 +150,17 @@ impl Sums {
         if sample == 0 {
             (f.material, f.object) = (seen.material, seen.object);
         }
+    }
+
+    /// Adds a cut of a sample of pixel (x, y), which may have none or several: means are over all samples of the pixel.
+    ///
+    /// # Panics
+    /// If cuts are not wanted.
+    pub fn add_cut(&mut self, x: u32, y: u32, cut: &CutSample) {
+        let sum = &mut self.cuts[self.window.index(x, y)];
+        sum.cut_size = sum.cut_size.saturating_add(cut.cut_size.into());
+        sum.bound_evaluations = sum.bound_evaluations.saturating_add(cut.bound_evaluations.into());
+        sum.shadow_rays = sum.shadow_rays.saturating_add(cut.shadow_rays.into());
+        sum.error_bound = sum.error_bound.saturating_add(bound(cut.error_bound));
     }
 }

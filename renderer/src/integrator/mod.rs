@@ -13,7 +13,8 @@ pub use path::FaultyPathTracer;
 pub use path::PathTracer;
 
 use crate::film::Tile;
-use crate::scene::Scene;
+use crate::scene::diagnostics::SceneError;
+use crate::scene::{Method, Scene};
 use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Range};
 
@@ -63,6 +64,17 @@ pub trait Integrator: Sync {
 
     /// What a thread works with; it keeps its buffers from tile to tile.
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a>;
+}
+
+/// The integrator that a scene asks for.
+///
+/// *Errors*: it cannot work for this scene.
+pub fn of(scene: &Scene) -> Result<Box<dyn Integrator>, SceneError> {
+    match &scene.integrator.method {
+        Method::Path => Ok(Box::new(PathTracer { max_depth: scene.integrator.max_depth })),
+        // The place of `Lightcuts::new(scene, settings)`.
+        Method::Lightcuts(_) => Err(SceneError::new("the integrator lightcuts is to come")),
+    }
 }
 
 /// An integrator at work on one thread.

@@ -7,10 +7,10 @@ use super::suite::{Case, Kind};
 use crate::compare::{Metric, Planes, compare, flip};
 use crate::film::FilmOptions;
 use crate::image::write::Attribute;
-use crate::integrator::{Integrator, PathTracer};
+use crate::integrator::{self, Integrator};
 use crate::render::{RenderOptions, render};
 use crate::scene::Scene;
-use crate::scene::build::{Loaded, Overrides, load_source};
+use crate::scene::build::{LightcutsOverrides, Loaded, Overrides, load_source};
 use crate::scene::diagnostics::{Diagnostics, SceneError, Source, Warning};
 use lightbound_shader::Target;
 use std::sync::Arc;
@@ -63,7 +63,8 @@ pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Loa
     let overrides = Overrides {
         accel: settings.accel,
         target: Target::best(),
-        integrator: None,
+        integrator: settings.integrator,
+        lightcuts: LightcutsOverrides::default(),
         spp: settings.spp,
         seed: seed.or(settings.seed),
         resolution: settings.resolution,
@@ -81,8 +82,8 @@ pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Loa
 }
 
 /// Renders a scene; `None` if it was stopped.
-pub fn draw(scene: &Scene, work: Work) -> Option<Rendered> {
-    draw_by(scene, &PathTracer { max_depth: scene.integrator.max_depth }, work)
+pub fn draw(scene: &Scene, work: Work) -> Result<Option<Rendered>, Broken> {
+    Ok(draw_by(scene, &*integrator::of(scene)?, work))
 }
 
 /// The same by any integrator.
@@ -93,7 +94,7 @@ pub(super) fn draw_by(scene: &Scene, integrator: &dyn Integrator, work: Work) ->
     let options = RenderOptions {
         threads: work.threads,
         time_limit: None,
-        film: FilmOptions { features: false, moments: true },
+        film: FilmOptions { moments: true, ..FilmOptions::default() },
         stop: work.stop,
         progress: &|samples| {
             let done = done.fetch_add(samples, Ordering::Relaxed) + samples;
@@ -116,6 +117,7 @@ pub fn notes(case: &Case, scene: &Scene) -> Vec<(String, Attribute)> {
         ("lightbound/version", text(env!("CARGO_PKG_VERSION"))),
         ("lightbound/case", text(&case.name)),
         ("lightbound/scene", text(&case.scene.file_name().unwrap_or_default().to_string_lossy())),
+        ("lightbound/integrator", text(scene.integrator.method.name().word())),
         ("lightbound/sampler", text(&format!("{:?}", scene.sampling.kind).to_lowercase())),
         ("lightbound/seed", text(&scene.sampling.seed.to_string())),
         ("lightbound/maxDepth", Attribute::Int(scene.integrator.max_depth.try_into().unwrap_or(i32::MAX))),

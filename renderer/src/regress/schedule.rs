@@ -109,7 +109,7 @@ impl Schedule<'_> {
             return Ok(Some(Taken { reference, rendered, kept: true }));
         }
         let threads = (self.threads / self.jobs).max(1);
-        let Some(rendered) = run::draw(&loaded.scene, Work { threads, stop: self.stop, progress }) else { return Ok(None) };
+        let Some(rendered) = run::draw(&loaded.scene, Work { threads, stop: self.stop, progress })? else { return Ok(None) };
         if let Some(Err(error)) = self.state.map(|state| state.keep(&case.name, key, &rendered)) {
             (self.event)(Event::NotKept(error.to_string()));
         }

@@ -23,6 +23,7 @@
 //! | `resolution` | columns and rows | the scene's |
 //! | `spp` | samples per pixel | the scene's |
 //! | `seed` | seed of the random numbers | the scene's |
+//! | `integrator` | `"path"` or `"lightcuts"` | the scene's |
 //! | `depth` | most scattering events on a path | the scene's |
 //! | `sampler` | `"sobol"` or `"independent"` | the scene's |
 //! | `accel` | `"auto"`, `"builtin"` or `"embree"`; exact cases take the built-in one | auto |
@@ -35,6 +36,7 @@
 
 use crate::accel::AccelKind;
 use crate::sampling::SamplerKind;
+use crate::scene::MethodName;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -91,6 +93,8 @@ pub struct Settings {
     pub spp: Option<u32>,
     /// Seed of the random numbers.
     pub seed: Option<u32>,
+    /// Integrator; its settings are the scene's.
+    pub integrator: Option<MethodName>,
     /// Most scattering events on a path.
     pub depth: Option<u32>,
     /// Random numbers.
@@ -148,6 +152,8 @@ struct Entry {
     #[serde(default, deserialize_with = "samples")]
     spp: Option<u32>,
     seed: Option<u32>,
+    #[serde(default, deserialize_with = "integrator")]
+    integrator: Option<MethodName>,
     depth: Option<u32>,
     #[serde(default, deserialize_with = "sampler")]
     sampler: Option<SamplerKind>,
@@ -241,6 +247,7 @@ impl Entry {
                 resolution: self.resolution,
                 spp: self.spp,
                 seed: self.seed,
+                integrator: self.integrator,
                 depth: self.depth,
                 sampler: self.sampler,
                 accel,
@@ -300,6 +307,12 @@ fn samples<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> 
     fits.then_some(Some(n)).ok_or_else(|| D::Error::custom(format!("expected a whole number from 1 to {MAX_SPP}")))
 }
 
+fn integrator<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MethodName>, D::Error> {
+    let name = String::deserialize(from)?;
+    let method = <MethodName as clap::ValueEnum>::from_str(&name, false);
+    method.map(Some).map_err(|_| D::Error::unknown_variant(&name, MethodName::WORDS))
+}
+
 fn sampler<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SamplerKind>, D::Error> {
     match String::deserialize(from)?.as_str() {
         "sobol" => Ok(Some(SamplerKind::Sobol)),
@@ -343,7 +356,7 @@ mod tests {
     fn cases_take_what_they_do_not_say_from_the_defaults() {
         let suite = parse(
             "[defaults]\nspp = 16\nresolution = [64, 32]\nsignificance = 0.01\n\n[[case]]\nname = \"one\"\nscene = \"a.pbrt\"\n\n\
-             [[case]]\nname = \"two\"\nscene = \"a.pbrt\"\nkind = \"exact\"\nspp = 4\nseed = 7\nsampler = \"independent\"\n\
+             [[case]]\nname = \"two\"\nscene = \"a.pbrt\"\nkind = \"exact\"\nspp = 4\nseed = 7\nsampler = \"independent\"\nintegrator = \"lightcuts\"\n\
              reference = \"b/c.exr\"\ndepth = 2\nreference-spp = 9\naccepted = 1.0\nabout = \"bits\"\n",
         )
         .unwrap();
@@ -355,6 +368,7 @@ mod tests {
         assert_eq!(one.reference, folder.join("references/one.exr"));
         assert_eq!((two.kind, two.settings.spp, two.settings.seed), (Kind::Exact, Some(4), Some(7)));
         assert_eq!((two.settings.sampler, two.settings.depth), (Some(SamplerKind::Independent), Some(2)));
+        assert_eq!((one.settings.integrator, two.settings.integrator), (None, Some(MethodName::Lightcuts)));
         assert_eq!((two.settings.accel, two.reference_spp, two.about.as_str()), (AccelKind::Builtin, Some(9), "bits"));
         assert_eq!((two.reference.clone(), two.tolerance.accepted), (folder.join("b/c.exr"), 1.0));
     }
@@ -378,6 +392,7 @@ mod tests {
             (format!("{case}kind = \"alike\"\n"), 4, "alike"),
             (format!("{case}sampler = \"halton\"\n"), 4, "halton"),
             (format!("{case}accel = \"gpu\"\n"), 4, "gpu"),
+            (format!("{case}integrator = \"bdpt\"\n"), 4, "`path` or `lightcuts`"),
             (format!("{case}kind = \"exact\"\naccel = \"embree\"\n"), 2, "Embree"),
             (format!("{case}\n{case}"), 6, "another case is called `one`"),
             ("[[case]]\nname = \"../one\"\nscene = \"a.pbrt\"\n".into(), 2, "cannot be a name"),

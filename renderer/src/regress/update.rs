@@ -57,7 +57,7 @@ pub fn update(case: &Case, work: Work) -> Result<Option<Update>, UpdateError> {
     let (loaded, warnings) = run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Broken)?;
     let mut scene = loaded.scene;
     prepare(case, &mut scene);
-    let Some(rendered) = run::draw(&scene, work) else { return Ok(None) };
+    let Some(rendered) = run::draw(&scene, work).map_err(UpdateError::Broken)? else { return Ok(None) };
     if rendered.invalid > 0 {
         let message = format!("{} samples were infinite, not a number, or beyond the film's range", rendered.invalid);
         let help = "a reference with them would say nothing; look for the material or light that makes them".into();

@@ -6,8 +6,11 @@ pub mod describe;
 pub mod diagnostics;
 pub mod file;
 pub mod inputs;
+mod integrator;
 pub mod ply;
 pub mod shader_file;
+
+pub use integrator::{BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightcutsSettings, Method, MethodName};
 
 use crate::accel::Accel;
 use crate::camera::Camera;
@@ -30,7 +33,7 @@ pub struct Scene {
     pub filter: Filter,
     /// Which random numbers, and how many samples.
     pub sampling: SamplingSettings,
-    /// Which light paths count.
+    /// How light gets into the picture.
     pub integrator: IntegratorSettings,
     /// All surfaces.
     pub geometry: Arc<Geometry>,
@@ -72,11 +75,4 @@ pub struct SamplingSettings {
     pub spp: u32,
     /// Same seed, same bits.
     pub seed: u32,
-}
-
-/// Light transport settings.
-#[derive(Clone, Copy, Debug)]
-pub struct IntegratorSettings {
-    /// Most scattering events on a path; 1 is direct light only.
-    pub max_depth: u32,
 }

@@ -13,7 +13,7 @@ use lightbound::math::{Ray, Vec2, Vec3, vec2};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::sampling::{Sampler, SamplerKind};
 use lightbound::scene::Scene;
-use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::build::{LightcutsOverrides, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use lightbound_shader::Target;
 use std::path::Path;
@@ -25,6 +25,7 @@ pub fn overrides() -> Overrides {
         accel: AccelKind::Auto,
         target: Target::best(),
         integrator: None,
+        lightcuts: LightcutsOverrides::default(),
         spp: None,
         seed: None,
         resolution: None,
@@ -45,7 +46,7 @@ pub fn draw(scene: &Scene, threads: usize) -> Picture {
 /// The same, with what it took.
 pub fn work(scene: &Scene, threads: usize) -> Rendering {
     let stop = AtomicBool::new(false);
-    let film = FilmOptions { features: true, moments: true };
+    let film = FilmOptions { features: true, moments: true, cuts: false };
     let options = RenderOptions { threads, time_limit: None, film, stop: &stop, progress: &|_| () };
     render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
 }

@@ -1,7 +1,7 @@
 //! A rendered picture, and all that is to be told about it.
 
 use super::work::Outcome;
-use super::{Args, Job, layers};
+use super::{Args, Job, layers, lightcuts};
 use crate::cli::console::{duration, rate};
 use crate::cli::output::Format;
 use crate::cli::part::{self, Attributes, Header};
@@ -11,6 +11,7 @@ use lightbound::image::ImageError;
 use lightbound::image::write::{Attribute, ExrPicture, write_exr, write_pfm, write_png};
 use lightbound::integrator::Integrator;
 use lightbound::render::{Effort, Halt, Work};
+use lightbound::scene::Method;
 use lightbound::scene::build::Loaded;
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +36,11 @@ pub fn settings(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> At
     ];
     let names = [("lightbound/materials", &scene.material_names), ("lightbound/objects", &scene.object_names)];
     settings.extend(names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))));
-    settings.into_iter().map(|(key, value)| (key.into(), value)).collect()
+    let mut settings: Attributes = settings.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    if let Method::Lightcuts(own) = &scene.integrator.method {
+        settings.extend(lightcuts::attributes(own));
+    }
+    settings
 }
 
 /// What an EXR file tells of the samples that a picture has.

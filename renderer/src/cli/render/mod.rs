@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod finished;
+mod lightcuts;
 mod place;
 mod work;
 
@@ -17,11 +18,13 @@ pub use finished::{odd_samples, sample_counts};
 use lightbound::accel::AccelKind;
 use lightbound::film::{Block, FilmOptions};
 use lightbound::image::write::save;
-use lightbound::integrator::PathTracer;
+use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
 use lightbound::scene::build::{Loaded, NamedShader, Overrides, load_source};
 use lightbound::scene::diagnostics::{Diagnostics, Source, Warning};
+use lightbound::scene::{Method, MethodName};
 use lightbound_shader::Target;
+pub use lightcuts::LightcutsArgs;
 use place::{Kept, Place, default_output};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -75,8 +78,8 @@ pub struct Args {
     pub quiet: bool,
 
     /// Integrator instead of the scene's
-    #[arg(long, value_parser = ["path"], help_heading = "Picture")]
-    pub integrator: Option<String>,
+    #[arg(long, value_enum, help_heading = "Picture")]
+    pub integrator: Option<MethodName>,
 
     /// Samples per pixel instead of the scene's
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_SPP), help_heading = "Picture")]
@@ -111,6 +114,9 @@ pub struct Args {
     /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not depend on it
     #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
     pub target: Option<Target>,
+
+    #[command(flatten)]
+    pub lightcuts: LightcutsArgs,
 
     #[command(flatten)]
     pub work: WorkArgs,
@@ -183,6 +189,7 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         console::warn(warning);
     }
     let loaded = loaded?;
+    args.lightcuts.check(&loaded.scene.integrator.method)?;
     let place = match named {
         Some(named) => named,
         None => Place::check(&default_output(&args.scene, &loaded.scene.film.filename), args)?,
@@ -190,8 +197,8 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     place::nothing_is_lost(&place, stats_file.as_ref(), args, &loaded.inputs)?;
     console.say(&contents(&loaded));
 
-    let integrator = PathTracer { max_depth: loaded.scene.integrator.max_depth };
-    let job = Job { args, loaded: &loaded, integrator: &integrator, threads, place: &place };
+    let integrator = integrator::of(&loaded.scene)?;
+    let job = Job { args, loaded: &loaded, integrator: &*integrator, threads, place: &place };
     let (result, kept) = job.run(console, &interrupt)?;
     if let Some(path) = kept.path(&place) {
         console.say(&result.summary(path));
@@ -232,7 +239,7 @@ fn prepare(args: &Args) -> Result<usize, Error> {
 struct Job<'a> {
     args: &'a Args,
     loaded: &'a Loaded,
-    integrator: &'a PathTracer,
+    integrator: &'a dyn Integrator,
     threads: usize,
     place: &'a Place,
 }
@@ -251,10 +258,15 @@ impl<'a> Job<'a> {
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
         let moments = args.variance || args.work.noise_threshold.is_some();
+        let layers = self.place.format == Format::Exr;
         let options = RenderOptions {
             threads: self.threads,
             time_limit: args.time_limit,
-            film: FilmOptions { features: self.place.format == Format::Exr, moments },
+            film: FilmOptions {
+                features: layers,
+                moments,
+                cuts: layers && matches!(scene.integrator.method, Method::Lightcuts(_)),
+            },
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
         };
@@ -295,7 +307,8 @@ impl Args {
         Overrides {
             accel: self.accel,
             target: self.target.unwrap_or_else(Target::best),
-            integrator: self.integrator.clone(),
+            integrator: self.integrator,
+            lightcuts: self.lightcuts.overrides(),
             spp: self.spp,
             seed: self.seed,
             resolution: self.resolution,

@@ -1,5 +1,6 @@
 //! From the description of a scene file to a [`Scene`].
 
+mod integrator;
 mod lights;
 mod materials;
 mod settings;
@@ -9,18 +10,19 @@ mod shaders;
 mod shapes;
 mod textures;
 
-use super::Scene;
 use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
 use super::inputs::Inputs;
+use super::{MethodName, Scene};
 use crate::accel::{self, AccelKind};
 use crate::image::{self, Encoding, Image};
 use crate::light::Lights;
 use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
 use glam::DAffine3;
+pub use integrator::LightcutsOverrides;
 use lightbound_shader::{Shader, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,8 +35,10 @@ pub struct Overrides {
     pub accel: AccelKind,
     /// What shaders are compiled for.
     pub target: Target,
-    /// Integrator instead of the file's; the caller knows it.
-    pub integrator: Option<String>,
+    /// Integrator instead of the file's.
+    pub integrator: Option<MethodName>,
+    /// What is otherwise where the integrator is lightcuts.
+    pub lightcuts: LightcutsOverrides,
     /// Samples per pixel instead of the file's.
     pub spp: Option<u32>,
     /// Seed; the file's, or 0, where there is none.

@@ -1,4 +1,4 @@
-//! Camera, film, filter, sampler and integrator.
+//! Camera, film, filter and sampler.
 
 use super::{Builder, Overrides};
 use crate::camera::{Camera, Projection, ScreenWindow};
@@ -10,7 +10,7 @@ use crate::sampling::SamplerKind;
 use crate::scene::describe::Description;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::file::parse::Entity;
-use crate::scene::{FilmSettings, IntegratorSettings, SamplingSettings};
+use crate::scene::{FilmSettings, SamplingSettings};
 use glam::DAffine3;
 
 /// Widest and tallest image.
@@ -225,40 +225,6 @@ impl Builder<'_> {
             }
         }
         Ok(seed)
-    }
-
-    /// The integrator: `path`, which others fall back to.
-    pub(super) fn integrator(&mut self, d: &Description, overrides: &Overrides) -> Result<IntegratorSettings, SceneError> {
-        let default = self.default_entity("path");
-        let integrator = d.integrator.as_ref().unwrap_or(&default);
-        let p = &integrator.params;
-        let others =
-            ["volpath", "bdpt", "mlt", "sppm", "lightpath", "simplepath", "simplevolpath", "randomwalk", "ao", "function"];
-        if overrides.integrator.is_none() {
-            let fallback = |name: &str| match name {
-                "volpath" => Some("integrator \"path\", without media"),
-                _ => others.contains(&name).then_some("integrator \"path\""),
-            };
-            self.choose("integrator", integrator, &["path"], fallback)?;
-        }
-        let max_depth = p.int("maxdepth")?.unwrap_or(5);
-        if max_depth < 0 {
-            return Err(integrator.error(format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
-        }
-        if integrator.name == "path" || integrator.name == "volpath" {
-            if p.bool("regularize")?.unwrap_or(false) {
-                self.warn(integrator, "\"regularize\" is not supported", "materials as they are, which stays unbiased")?;
-            }
-            // Lights are picked by power whatever pbrt-v4's choice is: it changes noise, not the picture.
-            p.string("lightsampler")?;
-            self.warn_unused(integrator)?;
-        }
-        if let Some(accelerator) = &d.accelerator {
-            // Which one is built is the command line's choice; it does not change the picture.
-            self.choose("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
-            accelerator.params.mark_all_used();
-        }
-        Ok(IntegratorSettings { max_depth: max_depth as u32 })
     }
 }
 

@@ -1,0 +1,156 @@
+//! Stochastic lightcuts (Yuksel 2019): a cut of fixed size, and of each of its clusters one light that is drawn anew for each sample. The mean
+//! of many samples is the full sum, of the lights themselves: a place on the piece of the light that a leaf stands for is drawn as well.
+//!
+//! A light is drawn by going down from its cluster. At each node, half of the probability is proportional to the bounds of the children,
+//! which are 0 where nothing is reflected; the other half, over those that are not 0, to intensity over squared distance. A bound alone is a poor
+//! probability where it is loose (Tokuyoshi et al. 2024), and the other part alone misses highlights.
+
+use super::lighting::{Lighting, Point};
+use super::ranked::Ranked;
+use crate::light::Lights;
+use crate::light_tree::{Child, Kind, LightPoint, Node, WIDTH};
+use crate::math::{Vec2, Vec3};
+use crate::sampling::luminance;
+use std::collections::BinaryHeap;
+
+/// Draws, one point after the other; buffers stay.
+#[derive(Default)]
+pub(super) struct Drawing {
+    heap: BinaryHeap<Ranked>,
+    /// Those that were replaced are `None`.
+    clusters: Vec<Option<(Kind, Child)>>,
+    /// Those that were not.
+    size: usize,
+    /// Lights that were drawn, each with its intensity over its probability.
+    drawn: Vec<(LightPoint, Vec3)>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Drawn {
+    /// Estimate of the light reflected.
+    pub radiance: Vec3,
+    /// Clusters.
+    pub size: u32,
+}
+
+impl Drawing {
+    /// Light that a point reflects, estimated by a cut of about `size` clusters; `random` gives numbers in [0, 1).
+    pub fn light(
+        &mut self,
+        lighting: &mut Lighting<'_>,
+        at: &Point<'_>,
+        lights: &Lights,
+        size: u32,
+        mut random: impl FnMut() -> f32,
+    ) -> Drawn {
+        self.select(lighting, at, size);
+        self.drawn.clear();
+        for index in 0..self.clusters.len() {
+            let drawn = self.clusters[index].and_then(|(kind, child)| descend(lighting, at, kind, child, &mut random));
+            let Some((leaf, probability)) = drawn else { continue };
+            let light = lighting.tree.draw(lights, leaf, Vec2::new(random(), random()));
+            self.drawn.push((light, light.intensity / probability));
+        }
+        let units = lighting.shade_points(at, self.drawn.iter().map(|(light, _)| *light));
+        let radiance = units.iter().zip(&self.drawn).map(|(&unit, (_, weight))| unit * *weight).sum();
+        Drawn { radiance, size: self.size as u32 }
+    }
+
+    /// Finds the clusters: the one with the greatest bound is replaced by its children until there are so many.
+    fn select(&mut self, lighting: &mut Lighting<'_>, at: &Point<'_>, size: u32) {
+        self.heap.clear();
+        self.clusters.clear();
+        self.size = 0;
+        for (kind, root) in lighting.tree.roots() {
+            self.push(f32::INFINITY, kind, Child::Node(root));
+        }
+        while let Some(worst) = self.heap.peek() {
+            let cluster = &mut self.clusters[worst.index as usize];
+            let Some((kind, Child::Node(index))) = *cluster else { unreachable!("single lights are not in the heap") };
+            let node = lighting.tree.node(index);
+            if self.size - 1 + node.len() > size as usize {
+                break;
+            }
+            *cluster = None;
+            self.size -= 1;
+            self.heap.pop();
+            let bounds = lighting.bound(at, kind, node);
+            for slot in (0..node.len()).filter(|&slot| bounds[slot] > 0.0) {
+                self.push(bounds[slot], kind, node.child(slot));
+            }
+        }
+    }
+
+    fn push(&mut self, bound: f32, kind: Kind, child: Child) {
+        if let Child::Node(_) = child {
+            self.heap.push(Ranked { value: bound, index: self.clusters.len() as u32 });
+        }
+        self.clusters.push(Some((kind, child)));
+        self.size += 1;
+    }
+}
+
+/// Draws a light of a cluster: its number, and the probability of it; `None` where all send nothing.
+fn descend(
+    lighting: &mut Lighting<'_>,
+    at: &Point<'_>,
+    kind: Kind,
+    mut child: Child,
+    random: &mut impl FnMut() -> f32,
+) -> Option<(u32, f32)> {
+    let mut probability = 1.0;
+    loop {
+        let index = match child {
+            Child::Leaf(light) => return Some((light, probability)),
+            Child::Node(index) => index,
+            Child::None => unreachable!("bounds of what is not there are 0"),
+        };
+        let node = lighting.tree.node(index);
+        let bounds = lighting.bound(at, kind, node);
+        let weights = weights(node, kind, at.surface.p, &bounds);
+        let total: f32 = weights.iter().sum();
+        let mut rest = random() * total;
+        // Rounding may leave something behind the last one.
+        let last = weights.iter().rposition(|&weight| weight > 0.0)?;
+        let slot = (0..last).find(|&slot| {
+            rest -= weights[slot];
+            rest < 0.0
+        });
+        let slot = slot.unwrap_or(last);
+        probability *= weights[slot] / total;
+        child = node.child(slot);
+    }
+}
+
+/// Weights by which children are drawn: positive where bounds are.
+fn weights(node: &Node, kind: Kind, p: Vec3, bounds: &[f32; WIDTH]) -> [f32; WIDTH] {
+    let near: [f32; WIDTH] = std::array::from_fn(|slot| {
+        if slot >= node.len() || bounds[slot] == 0.0 {
+            return 0.0;
+        }
+        let falloff = match kind {
+            Kind::Directional => 1.0,
+            Kind::Omni | Kind::Oriented => {
+                let aabb = node.bounds(slot);
+                aabb.center().distance_squared(p).max(0.25 * (aabb.max - aabb.min).length_squared())
+            }
+        };
+        luminance(node.intensity(slot)) / falloff
+    });
+    let [bound_sum, near_sum] = [bounds, &near].map(|values| values.iter().sum::<f32>());
+    let [by_bound, by_distance] = [bound_sum, near_sum].map(|sum| sum > 0.0 && sum < f32::INFINITY);
+    std::array::from_fn(|slot| {
+        let mut weight = 0.0;
+        if by_bound {
+            weight += bounds[slot] / bound_sum;
+        }
+        if by_distance {
+            weight += near[slot] / near_sum;
+        }
+        match by_bound || by_distance {
+            true => weight,
+            false => f32::from(u8::from(bounds[slot] > 0.0)),
+        }
+    })
+}

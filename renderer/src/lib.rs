@@ -15,6 +15,7 @@ pub mod geometry;
 pub mod image;
 pub mod integrator;
 pub mod light;
+pub mod light_tree;
 pub mod material;
 pub mod math;
 pub mod regress;

@@ -13,7 +13,7 @@ use crate::texture::{Lookup, Param};
 use std::f32::consts::PI;
 
 /// Distance by which shadow rays must end off a light's surface, over the largest coordinate of where they start: 4 ulps of 1.
-const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
+pub(crate) const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
 
 /// One shining element of a primitive in the world.
 #[derive(Clone, Debug)]
@@ -67,6 +67,19 @@ struct Drawn {
     p: Vec3,
     n: Vec3,
     pdf: f32,
+}
+
+/// What a light is at one place of its surface, see [`AreaLight::place`].
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Position.
+    pub p: Vec3,
+    /// Unit normal of the side that shines; of two, the front.
+    pub n: Vec3,
+    /// Radiance that leaves it, less what an alpha mask takes away, W·sr⁻¹·m⁻².
+    pub radiance: Vec3,
+    /// Area per unit of the square, m².
+    pub stretch: f32,
 }
 
 impl AreaLight {
@@ -126,30 +139,74 @@ impl AreaLight {
 
     /// Draws a point of the light; the density may be infinite or NaN where the light is seen from its own plane.
     fn draw(&self, from: Vec3, u: Vec2) -> Drawn {
-        let per_steradian = |p: Vec3, n: Vec3, by_area: f32| {
-            let d = p - from;
-            Drawn { p, n, pdf: by_area * d.length_squared() * d.length() / n.dot(d).abs() }
-        };
+        if let Element::Sphere { ball: Some(ball), .. } = &self.element
+            && let Some((_, one_minus_cos)) = ball.cone(from, self.offset)
+        {
+            return ball.draw_cone(from, one_minus_cos, u);
+        }
+        let (p, n, by_area) = self.map(u);
+        let d = p - from;
+        Drawn { p, n, pdf: by_area * d.length_squared() * d.length() / n.dot(d).abs() }
+    }
+
+    /// The place of the light that belongs to `u` of the unit square, which covers its surface once.
+    pub fn place(&self, u: Vec2) -> Place {
+        let (p, n, by_area) = self.map(u);
+        Place { p, n: if self.flip { -n } else { n }, radiance: self.le * self.opacity(p, n), stretch: 1.0 / by_area }
+    }
+
+    /// Whether both sides shine.
+    pub fn is_two_sided(&self) -> bool {
+        self.two_sided
+    }
+
+    /// Distance by which shadow rays from nearby must end off the surface.
+    pub fn offset(&self) -> f32 {
+        self.offset
+    }
+
+    /// The place in the middle of a rectangle of the square: that of the centroid for a square on the diagonal along which
+    /// [`uniform_triangle`] folds, so for the whole of a triangle.
+    pub fn middle(&self, lo: Vec2, hi: Vec2) -> Place {
+        let folded = matches!(self.element, Element::Triangle { .. }) && lo.x == lo.y && hi.x == hi.y;
+        self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo))
+    }
+
+    /// Centre and radius, where the light is a whole ball without a mask that shines outwards alone.
+    pub fn as_ball(&self) -> Option<(Vec3, f32)> {
+        let plain = !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
+        match &self.element {
+            Element::Sphere { ball: Some(ball), .. } if plain => Some((ball.center, ball.radius)),
+            _ => None,
+        }
+    }
+
+    /// Whether its normals point to all sides.
+    pub fn is_curved(&self) -> bool {
+        matches!(self.element, Element::Sphere { .. })
+    }
+
+    /// Radiance of its surface, W·sr⁻¹·m⁻².
+    pub fn le(&self) -> Vec3 {
+        self.le
+    }
+
+    /// The surface at `u` of the unit square: position, normal of the front before it is flipped, density per m² of uniform `u`.
+    fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         match &self.element {
             Element::Triangle { vertices: [p0, p1, p2], n, facing } => {
                 let b = uniform_triangle(u);
                 let w = 1.0 - b.x - b.y;
                 let back = w * facing.x + b.x * facing.y + b.y * facing.z < 0.0;
-                per_steradian(w * p0 + b.x * p1 + b.y * p2, if back { -*n } else { *n }, 1.0 / self.area)
+                (w * p0 + b.x * p1 + b.y * p2, if back { -*n } else { *n }, 1.0 / self.area)
             }
             Element::Patch(patch) => {
                 let at = patch.point(0, u.x, u.y);
                 let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
-                per_steradian(at.p, n, 1.0 / patch.patch(0).stretch(u.x, u.y))
+                (at.p, n, 1.0 / patch.patch(0).stretch(u.x, u.y))
             }
-            Element::Disk(disk) => per_steradian(disk.sample_area(u), disk.normal(), 1.0 / self.area),
-            Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| Some((b, b.cone(from, self.offset)?))) {
-                Some((ball, (_, one_minus_cos))) => ball.draw_cone(from, one_minus_cos, u),
-                None => {
-                    let (p, n, by_area) = sphere.sample_area(u);
-                    per_steradian(p, n, by_area)
-                }
-            },
+            Element::Disk(disk) => (disk.sample_area(u), disk.normal(), 1.0 / self.area),
+            Element::Sphere { sphere, .. } => sphere.sample_area(u),
         }
     }
 

@@ -20,6 +20,16 @@ impl DistantLight {
         let wi = to_light.try_normalize().ok_or(LightError::Direction { light: "distant" })?;
         Ok(DistantLight { wi, irradiance })
     }
+
+    /// Unit direction to the light.
+    pub fn wi(&self) -> Vec3 {
+        self.wi
+    }
+
+    /// On a surface that faces it, W·m⁻².
+    pub fn irradiance(&self) -> Vec3 {
+        self.irradiance
+    }
 }
 
 impl Light for DistantLight {

@@ -89,6 +89,40 @@ impl Environment {
     }
 }
 
+/// What an environment is in one direction, see [`Environment::place`].
+#[derive(Clone, Copy, Debug)]
+pub struct SkyPlace {
+    /// Unit direction to it.
+    pub wi: Vec3,
+    /// Radiance that arrives, W·sr⁻¹·m⁻².
+    pub radiance: Vec3,
+    /// Solid angle per unit of the square, sr.
+    pub stretch: f32,
+}
+
+impl Environment {
+    /// The direction that belongs to `p` of the unit square, which covers all directions once: by the octahedral map, then that of
+    /// the light into the world.
+    pub fn place(&self, p: Vec2) -> SkyPlace {
+        match &self.kind {
+            Kind::Constant => SkyPlace { wi: square_to_sphere(p), radiance: self.mean, stretch: 4.0 * PI },
+            Kind::Image(image) => {
+                let wi = image.world_from_light.vector(square_to_sphere(p));
+                let length = wi.length();
+                SkyPlace { wi: wi / length, radiance: image.texel(p), stretch: 1.0 / image.density(length) }
+            }
+        }
+    }
+
+    /// Texels along a side of the unit square; `None` where the radiance is the same from everywhere.
+    pub fn resolution(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Constant => None,
+            Kind::Image(image) => Some(image.size),
+        }
+    }
+}
+
 impl Image {
     /// Where the world direction `wi` lies in the unit square, and the area of the square per steradian of the world there.
     fn locate(&self, wi: Vec3) -> (Vec2, f32) {

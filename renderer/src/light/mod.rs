@@ -13,11 +13,12 @@ mod point;
 use crate::math::{Aabb, Vec2, Vec3};
 use crate::sampling::{AliasTable, discrete::Pick, luminance};
 
-pub use area::AreaLight;
+pub(crate) use area::FAR_OFFSET_ULPS;
+pub use area::{AreaLight, Place};
 pub use distant::DistantLight;
-pub use environment::{CONSTANT_ILLUMINANCE, Environment, image_illuminance};
+pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPlace, image_illuminance};
 pub use octahedral::{sphere_to_square, square_to_sphere};
-pub use point::{PointLight, SpotLight};
+pub use point::{Falloff, PointLight, SpotLight};
 
 /// Light arriving at a point, drawn by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +179,7 @@ impl Lights {
 }
 
 /// Luminance of the absolute values: positive wherever any channel is not zero, unlike the luminance of colours out of gamut.
-fn weight(rgb: Vec3) -> f32 {
+pub(crate) fn weight(rgb: Vec3) -> f32 {
     luminance(rgb.abs())
 }
 

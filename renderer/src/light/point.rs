@@ -19,6 +19,16 @@ impl PointLight {
     pub fn new(position: Vec3, intensity: Vec3) -> PointLight {
         PointLight { position, intensity }
     }
+
+    /// Where it stands.
+    pub fn position(&self) -> Vec3 {
+        self.position
+    }
+
+    /// W·sr⁻¹.
+    pub fn intensity(&self) -> Vec3 {
+        self.intensity
+    }
 }
 
 impl Light for PointLight {
@@ -37,8 +47,27 @@ pub struct SpotLight {
     position: Vec3,
     axis: Vec3,
     intensity: Vec3,
-    cos_start: f32,
-    cos_end: f32,
+    falloff: Falloff,
+}
+
+/// How a spot's light falls off towards its rim: a smoothstep of the cosine between the angle where it begins and that where it ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Falloff {
+    /// Cosine of the angle up to which the light is full.
+    pub cos_start: f32,
+    /// Cosine of the angle from which there is none; at most `cos_start`.
+    pub cos_end: f32,
+}
+
+impl Falloff {
+    /// Share of the intensity that is left where the angle to the axis has the cosine `cos`; 0 to 1, rises with it.
+    pub fn at(&self, cos: f32) -> f32 {
+        if self.cos_start <= self.cos_end {
+            return if cos < self.cos_end { 0.0 } else { 1.0 };
+        }
+        let x = ((cos - self.cos_end) / (self.cos_start - self.cos_end)).clamp(0.0, 1.0);
+        x * x * (3.0 - 2.0 * x)
+    }
 }
 
 impl SpotLight {
@@ -56,13 +85,13 @@ impl SpotLight {
         }
         let axis = axis.try_normalize().ok_or(LightError::Direction { light: "spot" })?;
         let [cos_start, cos_end] = [cone - delta, cone].map(|a| libm::cosf(a.to_radians()));
-        Ok(SpotLight { position, axis, intensity, cos_start, cos_end })
+        Ok(SpotLight { position, axis, intensity, falloff: Falloff { cos_start, cos_end } })
     }
 
     /// Power over the intensity on the axis, sr: divide a wanted power by it. pbrt's "power" convention: the rim counts half,
     /// which is what the smoothstep integrates to.
     pub fn power_factor(&self) -> f32 {
-        2.0 * PI * (1.0 - 0.5 * (self.cos_start + self.cos_end))
+        2.0 * PI * (1.0 - 0.5 * (self.falloff.cos_start + self.falloff.cos_end))
     }
 
     /// The same light, so many times as bright.
@@ -70,18 +99,30 @@ impl SpotLight {
         SpotLight { intensity: self.intensity * factor, ..self }
     }
 
-    fn falloff(&self, cos: f32) -> f32 {
-        if self.cos_start <= self.cos_end {
-            return if cos < self.cos_end { 0.0 } else { 1.0 };
-        }
-        let x = ((cos - self.cos_end) / (self.cos_start - self.cos_end)).clamp(0.0, 1.0);
-        x * x * (3.0 - 2.0 * x)
+    /// Where it stands.
+    pub fn position(&self) -> Vec3 {
+        self.position
+    }
+
+    /// Unit direction in which it shines.
+    pub fn axis(&self) -> Vec3 {
+        self.axis
+    }
+
+    /// On the axis, W·sr⁻¹.
+    pub fn intensity(&self) -> Vec3 {
+        self.intensity
+    }
+
+    /// Its rim.
+    pub fn falloff(&self) -> Falloff {
+        self.falloff
     }
 }
 
 impl Light for SpotLight {
     fn sample_li(&self, p: Vec3, _u: Vec2) -> Option<LightSample> {
-        towards(self.position, p, |wi| self.falloff(self.axis.dot(-wi)) * self.intensity)
+        towards(self.position, p, |wi| self.falloff.at(self.axis.dot(-wi)) * self.intensity)
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {
@@ -121,7 +162,7 @@ mod tests {
         assert!((at(middle) - 0.5).abs() < 1e-4, "half way in the cosine");
         // The power is the integral of the intensity over the sphere.
         let n = 20_000;
-        let mean = (0..n).map(|i| spot.falloff(1.0 - 2.0 * (i as f32 + 0.5) / n as f32)).sum::<f32>() / n as f32;
+        let mean = (0..n).map(|i| spot.falloff.at(1.0 - 2.0 * (i as f32 + 0.5) / n as f32)).sum::<f32>() / n as f32;
         assert!((4.0 * PI * mean / spot.power_factor() - 1.0).abs() < 1e-3);
         assert_eq!(spot.scaled(2.0).intensity, Vec3::splat(2.0));
     }
@@ -134,6 +175,6 @@ mod tests {
             assert!(make(Vec3::Z, cone, delta).is_err(), "{cone} {delta}");
         }
         let sharp = SpotLight::new(Vec3::ZERO, Vec3::Z, Vec3::ONE, 30.0, 0.0).unwrap();
-        assert_eq!((sharp.falloff(0.87), sharp.falloff(0.86)), (1.0, 0.0));
+        assert_eq!((sharp.falloff.at(0.87), sharp.falloff.at(0.86)), (1.0, 0.0));
     }
 }

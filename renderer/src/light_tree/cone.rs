@@ -1,0 +1,72 @@
+//! Cones of directions.
+
+use crate::math::Vec3;
+use glam::DVec3;
+
+/// All directions d with d·axis ≥ cos |d| |axis|.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cone {
+    /// Unit, up to rounding.
+    pub axis: Vec3,
+    /// Cosine of the half angle: 1 for the axis alone, −1 for all directions.
+    pub cos: f32,
+}
+
+impl Cone {
+    /// All directions.
+    pub const SPHERE: Cone = Cone { axis: Vec3::Z, cos: -1.0 };
+
+    /// The axis alone.
+    pub fn ray(axis: Vec3) -> Cone {
+        Cone { axis, cos: 1.0 }
+    }
+
+    /// A cone around `axis` that holds all of `cones`, as narrow as it gets around that axis, but for rounding.
+    pub fn around(axis: Vec3, cones: impl Iterator<Item = Cone>) -> Cone {
+        let mut least = 1.0f64;
+        for cone in cones {
+            if cone.axis == axis {
+                least = least.min(cone.cos.into());
+                continue;
+            }
+            let (a, b) = (axis.as_dvec3(), cone.axis.as_dvec3());
+            let cos = a.dot(b) / (a.length_squared() * b.length_squared()).sqrt();
+            least = least.min(widen(cos.clamp(-1.0, 1.0), cone.cos.into()));
+            // Fails for NaN.
+            if !(least > -1.0) {
+                return Cone { axis, cos: -1.0 };
+            }
+        }
+        Cone { axis, cos: below(least) }
+    }
+
+    /// Whether the direction lies within, as exactly as double precision tells.
+    pub fn contains(&self, d: Vec3) -> bool {
+        let (a, d) = (self.axis.as_dvec3(), d.as_dvec3());
+        self.cos <= -1.0 || a.dot(d) >= f64::from(self.cos) * (a.length_squared() * d.length_squared()).sqrt() - 1e-14
+    }
+
+    /// The axis along a sum of directions; z where they cancel.
+    pub fn mean(sum: DVec3) -> Vec3 {
+        sum.try_normalize().unwrap_or(DVec3::Z).as_vec3()
+    }
+}
+
+/// The cosine of the sum of two angles with the given cosines; −1 beyond π.
+fn widen(a: f64, b: f64) -> f64 {
+    if a <= -b {
+        return -1.0;
+    }
+    let sin = |c: f64| ((1.0 - c) * (1.0 + c)).max(0.0).sqrt();
+    a * b - sin(a) * sin(b)
+}
+
+/// A float at most `cos`, less what rounding in double precision may have added; 1 stays 1.
+fn below(cos: f64) -> f32 {
+    if cos >= 1.0 {
+        return 1.0;
+    }
+    let low = cos - 1e-13;
+    let rounded = low as f32;
+    (if f64::from(rounded) > low { rounded.next_down() } else { rounded }).max(-1.0)
+}

@@ -1,0 +1,215 @@
+//! Skies become directions: blocks of the octahedral square, each with all of its light from one direction.
+//!
+//! A constant sky is cut into equal squares. An image is cut by the median cut of Debevec 2005, *A Median Cut Algorithm for Light Probe
+//! Sampling*: the block with the most power is split across its longer side into halves of equal power, until there are enough; we go by
+//! power rather than by generations, so that the number need not be a power of two. A block's direction is its centre of power.
+
+use super::super::point::{Emission, LightPoint};
+use crate::light::{Environment, weight};
+use crate::math::{Vec2, Vec3, vec2};
+use glam::DVec3;
+use rayon::prelude::*;
+use std::collections::BinaryHeap;
+
+/// A rectangle of the cells that the unit square is divided into.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) struct Block {
+    /// First column and row.
+    first: [u32; 2],
+    /// One after the last.
+    end: [u32; 2],
+    /// Cells along each side of the whole square.
+    side: u32,
+}
+
+/// Centre of power shorter than this say little: the light comes from many sides.
+const LEAST_CENTER: f64 = 0.25;
+
+/// Adds about `wanted` directions of a sky and their blocks.
+pub(super) fn cut(sky: &Environment, id: u32, wanted: u32, points: &mut Vec<LightPoint>, blocks: &mut Vec<Block>) {
+    let pieces: Vec<(Block, Light)> = match sky.resolution() {
+        None => {
+            let side = wanted.isqrt().clamp(1, 1 << 12);
+            let block = |i: u32| Block { first: [i % side, i / side], end: [i % side + 1, i / side + 1], side };
+            (0..side * side).map(|i| (block(i), light(sky, &block(i)))).collect()
+        }
+        Some(side) => median_cut(&Powers::new(sky, side), wanted as usize).map(|b| (b, light(sky, &b))).collect(),
+    };
+    for (block, light) in pieces {
+        points.push(LightPoint {
+            position: light.wi,
+            axis: Vec3::ZERO,
+            intensity: light.irradiance,
+            emission: Emission::Distant,
+            light: id,
+            stratum: blocks.len() as u32,
+            offset: 0.0,
+        });
+        blocks.push(block);
+    }
+}
+
+/// A direction of the block, for `u` in the unit square.
+pub(super) fn draw(sky: &Environment, block: &Block, leaf: &LightPoint, u: Vec2) -> LightPoint {
+    let place = sky.place(block.at(u));
+    LightPoint { position: place.wi, intensity: place.radiance * (place.stretch * block.area()), ..*leaf }
+}
+
+impl Block {
+    /// The place of the square that belongs to `u` of the block.
+    fn at(&self, u: Vec2) -> Vec2 {
+        let [lo, hi] = [self.first, self.end].map(|c| vec2(c[0] as f32, c[1] as f32));
+        (lo + u * (hi - lo)) / self.side as f32
+    }
+
+    /// Share of the square.
+    fn area(&self) -> f32 {
+        let cells = u64::from(self.len(0)) * u64::from(self.len(1));
+        (cells as f64 / (f64::from(self.side) * f64::from(self.side))) as f32
+    }
+
+    fn len(&self, axis: usize) -> u32 {
+        self.end[axis] - self.first[axis]
+    }
+
+    /// The cells, row by row.
+    fn cells(&self) -> impl Iterator<Item = [u32; 2]> + use<> {
+        let Block { first, end, .. } = *self;
+        (first[1]..end[1]).flat_map(move |y| (first[0]..end[0]).map(move |x| [x, y]))
+    }
+
+    fn cell_middle(&self, cell: [u32; 2]) -> Vec2 {
+        (vec2(cell[0] as f32, cell[1] as f32) + 0.5) / self.side as f32
+    }
+}
+
+/// All light of a block.
+struct Light {
+    wi: Vec3,
+    irradiance: Vec3,
+}
+
+fn light(sky: &Environment, block: &Block) -> Light {
+    let cell_area = 1.0 / (f64::from(block.side) * f64::from(block.side));
+    let (mut irradiance, mut center, mut total, mut brightest) = (DVec3::ZERO, DVec3::ZERO, 0.0, (0.0, Vec3::Z));
+    for cell in block.cells() {
+        let place = sky.place(block.cell_middle(cell));
+        let part = place.radiance.as_dvec3() * (f64::from(place.stretch) * cell_area);
+        let power = f64::from(weight(place.radiance) * place.stretch) * cell_area;
+        irradiance += part;
+        center += power * place.wi.as_dvec3();
+        total += power;
+        if power > brightest.0 {
+            brightest = (power, place.wi);
+        }
+    }
+    let wi = if center.length() > LEAST_CENTER * total { center.normalize().as_vec3() } else { brightest.1 };
+    Light { wi, irradiance: irradiance.as_vec3() }
+}
+
+/// The power of each texel.
+struct Powers {
+    texels: Vec<f32>,
+    side: u32,
+}
+
+impl Powers {
+    fn new(sky: &Environment, side: usize) -> Powers {
+        let whole = Block { first: [0; 2], end: [side as u32; 2], side: side as u32 };
+        let mut texels = vec![0.0; side * side];
+        texels.par_chunks_mut(side).enumerate().for_each(|(y, row)| {
+            for (x, texel) in row.iter_mut().enumerate() {
+                let place = sky.place(whole.cell_middle([x as u32, y as u32]));
+                *texel = weight(place.radiance) * place.stretch;
+            }
+        });
+        Powers { texels, side: side as u32 }
+    }
+
+    fn row(&self, y: u32, x: std::ops::Range<u32>) -> &[f32] {
+        let start = y as usize * self.side as usize;
+        &self.texels[start + x.start as usize..start + x.end as usize]
+    }
+
+    /// Power of each line of a block across `axis`.
+    fn lines(&self, block: &Block, axis: usize) -> Vec<f64> {
+        let mut lines = vec![0.0; block.len(axis) as usize];
+        for y in block.first[1]..block.end[1] {
+            let row = self.row(y, block.first[0]..block.end[0]);
+            if axis == 0 {
+                lines.iter_mut().zip(row).for_each(|(line, &p)| *line += f64::from(p));
+            } else {
+                lines[(y - block.first[1]) as usize] = row.iter().map(|&p| f64::from(p)).sum();
+            }
+        }
+        lines
+    }
+}
+
+/// A block that may be cut on; ordered by power, then by place.
+struct Candidate {
+    power: f64,
+    block: Block,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Candidate) -> std::cmp::Ordering {
+        self.power.total_cmp(&other.power).then_with(|| other.block.first.cmp(&self.block.first))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Candidate) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Candidate) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+/// At most `wanted` blocks (at least one), which hold all power.
+fn median_cut(powers: &Powers, wanted: usize) -> impl Iterator<Item = Block> {
+    let whole = Block { first: [0; 2], end: [powers.side; 2], side: powers.side };
+    let total = powers.lines(&whole, 1).iter().sum();
+    let (mut heap, mut done) = (BinaryHeap::from([Candidate { power: total, block: whole }]), Vec::new());
+    while heap.len() + done.len() < wanted
+        && let Some(Candidate { power, block }) = heap.pop()
+    {
+        let axis = usize::from(block.len(1) > block.len(0));
+        if block.len(axis) == 1 {
+            done.push(block);
+            continue;
+        }
+        let lines = powers.lines(&block, axis);
+        let (count, below) = halve(&lines, power);
+        let (mut low, mut high) = (block, block);
+        low.end[axis] = block.first[axis] + count;
+        high.first[axis] = low.end[axis];
+        let above = lines[count as usize..].iter().sum();
+        heap.extend(
+            [(below, low), (above, high)]
+                .into_iter()
+                .filter(|(p, _)| *p > 0.0)
+                .map(|(power, block)| Candidate { power, block }),
+        );
+    }
+    done.into_iter().chain(heap.into_sorted_vec().into_iter().map(|c| c.block))
+}
+
+/// How many of the lines hold nearest to half of the power `total`, at least one and not all, and what they hold.
+fn halve(lines: &[f64], total: f64) -> (u32, f64) {
+    let mut sum = 0.0;
+    for (i, line) in lines[..lines.len() - 1].iter().enumerate() {
+        sum += line;
+        let next = if i + 2 < lines.len() { sum + lines[i + 1] } else { f64::INFINITY };
+        if (sum - 0.5 * total).abs() <= (next - 0.5 * total).abs() {
+            return (i as u32 + 1, sum);
+        }
+    }
+    (lines.len() as u32 - 1, sum)
+}

@@ -1,0 +1,74 @@
+//! Light trees: all lights of a scene as points, and hierarchies of clusters of them with what bounds their light.
+//!
+//! Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination* §3–5, with 8 children to a node instead of two. [`emit`] turns
+//! lights into points, [`build`] builds a tree for each [`Kind`], [`node`] has the clusters and [`bounds`] their geometric bounds.
+//! Everything is in world space, and nothing depends on the number of threads.
+
+mod bounds;
+mod build;
+mod cone;
+mod emit;
+mod node;
+mod point;
+mod split;
+
+use crate::light::Lights;
+use crate::math::{Aabb, Vec2};
+
+pub use cone::Cone;
+pub use emit::PointOptions;
+pub use node::{Child, Node, WIDTH};
+pub use point::{Arrival, Emission, Kind, LightPoint};
+
+/// The trees over all lights of a scene.
+#[derive(Clone, Debug, Default)]
+pub struct LightTree {
+    points: Vec<LightPoint>,
+    nodes: Vec<Node>,
+    roots: Vec<(Kind, u32)>,
+    strata: emit::Strata,
+}
+
+impl LightTree {
+    /// Turns `lights` into points and builds a tree for each kind that there is, with the current rayon pool. `bounds` is the box of
+    /// the scene's surfaces.
+    pub fn build(lights: &Lights, bounds: Aabb, options: &PointOptions) -> LightTree {
+        let emit::Points { points, strata } = emit::points(lights, options);
+        let size = (bounds.max - bounds.min).length();
+        let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
+        let build::Trees { points, nodes, roots } = build::build(points, size, options.seed);
+        LightTree { points, nodes, roots, strata }
+    }
+
+    /// The roots of the trees, at most one of each kind; none where nothing shines.
+    pub fn roots(&self) -> impl Iterator<Item = (Kind, u32)> + '_ {
+        self.roots.iter().copied()
+    }
+
+    /// A node.
+    pub fn node(&self, index: u32) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    /// A leaf.
+    pub fn point(&self, index: u32) -> &LightPoint {
+        &self.points[index as usize]
+    }
+
+    /// All leaves.
+    pub fn points(&self) -> &[LightPoint] {
+        &self.points
+    }
+
+    /// Draws a place of the piece of the light that a leaf stands for, uniformly for `u` uniform in [0, 1)², with the intensity that
+    /// makes the mean over many draws the light of the piece itself: 0 where the place does not shine. `lights` are those of
+    /// [`LightTree::build`]. Where the tree was built with extents, draws lie within the leaf's box and cone.
+    pub fn draw(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
+        self.strata.draw(lights, self.point(leaf), u)
+    }
+
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        self.points.capacity() * size_of::<LightPoint>() + self.nodes.capacity() * size_of::<Node>() + self.strata.bytes()
+    }
+}

@@ -10,6 +10,7 @@ mod shading;
 pub use fault::Fault;
 #[cfg(test)]
 pub use path::FaultyPathTracer;
+pub use lightcuts::Lightcuts;
 pub use path::PathTracer;
 
 use crate::film::Tile;
@@ -72,8 +73,7 @@ pub trait Integrator: Sync {
 pub fn of(scene: &Scene) -> Result<Box<dyn Integrator>, SceneError> {
     match &scene.integrator.method {
         Method::Path => Ok(Box::new(PathTracer { max_depth: scene.integrator.max_depth })),
-        // The place of `Lightcuts::new(scene, settings)`.
-        Method::Lightcuts(_) => Err(SceneError::new("the integrator lightcuts is to come")),
+        Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, scene.integrator.max_depth, settings)?)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::material_bound::BoundsAt;
 use crate::accel::Accel;
 use crate::geometry::Surface;
-use crate::integrator::CutCounts;
+use super::tally::CutCounts;
 use crate::light_tree::{Child, Kind, LightPoint, LightTree, Node, WIDTH};
 use crate::math::{Ray, Vec3, Viewpoint, vec3};
 use crate::sampling::{hash, luminance};

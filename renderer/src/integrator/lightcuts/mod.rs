@@ -12,13 +12,15 @@ mod lighting;
 pub mod material_bound;
 mod ranked;
 mod stochastic;
+mod tally;
 
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
 use self::material_bound::{BoundsAt, MaterialBounds};
 use self::stochastic::Drawing;
 use super::shading::{Scattered, Shading};
-use super::{Counts, Integrator, TreeFigures, Worker, eye};
+use super::{Counts, Integrator, Worker, eye};
+use tally::TreeFigures;
 use crate::film::{CutSample, Features, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::light_tree::{LightTree, PointOptions};
@@ -56,7 +58,13 @@ impl Lightcuts {
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = TreeFigures { points: tree.points().len() as u64, bytes: tree.bytes() as u64, seconds: started.elapsed().as_secs_f64() };
-        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)?;
+        let mode = match settings.bounds {
+            scene::BoundMode::Naive => material_bound::BoundMode::Naive,
+            scene::BoundMode::Optimized => material_bound::BoundMode::Optimized,
+            scene::BoundMode::Related => material_bound::BoundMode::Related,
+            scene::BoundMode::Hand => todo!(),
+        };
+        let materials = MaterialBounds::compile(&scene.shaders, mode).map_err(|error| SceneError::new(error.to_string()))?;
         Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
     }
 }
@@ -133,8 +141,9 @@ impl Worker for Gathering<'_> {
             self.next_rays.clear();
             self.next_paths.clear();
         }
-        counts.cuts = std::mem::take(&mut self.lighting.counts);
-        counts.shadow_rays = counts.cuts.shadow_rays;
+        let cuts = std::mem::take(&mut self.lighting.counts);
+        eprintln!("{cuts:?}");
+        counts.shadow_rays = cuts.shadow_rays;
         counts.shading = self.lighting.material.take_counts();
         counts.shading += self.shading.take_counts();
         let mut sums = tile.lock();

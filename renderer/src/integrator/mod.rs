@@ -2,6 +2,7 @@
 
 mod counts;
 mod cut_counts;
+mod eye;
 mod fault;
 mod path;
 mod shading;

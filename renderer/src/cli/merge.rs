@@ -3,7 +3,7 @@
 use super::console::{self, count, duration};
 use super::output::{Format, Output};
 use super::part::{self, Header, Part};
-use super::render::{odd_samples, sample_counts};
+use super::render::{odd_samples, sample_counts, violated_bounds};
 use super::{Error, Exit, layers};
 use lightbound::film::{Coverage, Film};
 use lightbound::image::MAX_PIXELS;
@@ -88,9 +88,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !missing.blocks().is_empty() {
         console::warn(&format!("{} is a part yet: it misses {}", output.path().display(), list(&missing)));
     }
-    if let Some(remark) = odd_samples(&picture, effort.camera_samples) {
-        console::warn(&remark);
-    }
+    let remarks = [odd_samples(&picture, effort.camera_samples), violated_bounds(&effort.counts.cuts)];
+    remarks.iter().flatten().for_each(|remark| console::warn(remark));
     Ok(Exit::Done)
 }
 

@@ -6,6 +6,8 @@
 mod bounds;
 mod compare;
 mod console;
+mod falsecolor;
+mod heatmap;
 mod interrupt;
 mod layers;
 mod merge;
@@ -145,6 +147,8 @@ enum Command {
     Merge(merge::Args),
     /// Tell how far a picture is from a reference, and fail beyond limits
     Compare(compare::Args),
+    /// Draw a layer of a picture in colours, with a scale
+    Falsecolor(falsecolor::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// Hold the pictures of a suite of scenes against references
@@ -162,6 +166,7 @@ pub fn run() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Falsecolor(args) => falsecolor::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),

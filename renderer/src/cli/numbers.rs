@@ -1,4 +1,4 @@
-//! Numbers that options take, and what is said of others.
+//! Numbers that options take, and what is said of others; numbers for readers.
 
 use clap::builder::TypedValueParser;
 use std::fmt::Display;
@@ -34,6 +34,26 @@ pub fn float(text: &str) -> Result<f32, NoFloat> {
     if x.is_infinite() && !is_named { Err(LARGE) } else { Ok(x) }
 }
 
+/// Six digits that count, without zeros behind them.
+pub fn number(x: f64) -> String {
+    if !x.is_finite() {
+        let infinite = if x > 0.0 { "∞" } else { "−∞" };
+        return if x.is_nan() { "NaN" } else { infinite }.into();
+    }
+    // Rounded first, so that the exponent is that of what is shown.
+    let scientific = format!("{x:.5e}");
+    let (digits, exponent) = scientific.split_once('e').expect("it was asked for");
+    let exponent: i32 = exponent.parse().expect("exponents are whole");
+    let trim = |text: &str| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.to_string() }
+    };
+    match exponent {
+        _ if x == 0.0 => "0".into(),
+        -4..6 => trim(&format!("{x:.*}", (5 - exponent) as usize)),
+        _ => format!("{}e{exponent}", trim(digits)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +82,26 @@ mod tests {
         }
         assert_eq!(float("x").unwrap_err().what, "is not a number");
         assert!(float("nan").is_ok_and(f32::is_nan));
+    }
+
+    #[test]
+    fn numbers_have_six_digits() {
+        let expected = [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-0.012_345_678, "-0.0123457"),
+            (123.456_789, "123.457"),
+            (0.000_012_345_67, "1.23457e-5"),
+            (1.5e9, "1.5e9"),
+            (999_999.0, "999999"),
+            (999_999.9, "1e6"),
+            (9.999_999, "10"),
+            (-0.0, "0"),
+            (f64::INFINITY, "∞"),
+            (f64::NAN, "NaN"),
+        ];
+        for (x, text) in expected {
+            assert_eq!(number(x), text);
+        }
     }
 }

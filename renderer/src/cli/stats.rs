@@ -1,6 +1,8 @@
 //! The figures of `--stats`: one JSON object for benchmarks and farms.
 
+use lightbound::integrator::{CutCounts, CutTimes, LightTreeFigures};
 use serde::Serialize;
+use std::time::Duration;
 
 /// What a rendering took. Times in seconds, memory in bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -65,10 +67,75 @@ pub struct Stats {
     pub accel: &'static str,
     /// Integrator.
     pub integrator: &'static str,
+    /// Of the integrator lightcuts; null for others.
+    pub lightcuts: Option<CutStats>,
     /// Whether Ctrl-C ended the rendering.
     pub interrupted: bool,
     /// Warnings, as they were printed.
     pub warnings: Vec<String>,
+}
+
+/// What cuts through trees of lights took. Shares are of the time that threads worked on samples; null where there was none.
+#[derive(Clone, Debug, Serialize)]
+pub struct CutStats {
+    /// Cuts: points that were shaded by one.
+    pub cuts: u64,
+    /// Mean of their sizes, clusters; null where there is no cut.
+    pub cut_size_mean: Option<f64>,
+    /// Median of their sizes: exact below 32, elsewhere within 1/32 of it.
+    pub cut_size_median: Option<f64>,
+    /// The largest.
+    pub cut_size_max: u32,
+    /// Cuts that ended at the most clusters they may have.
+    pub capped_cuts: u64,
+    /// Clusters that were bounded.
+    pub bound_evaluations: u64,
+    /// Shadow rays of cuts.
+    pub shadow_rays: u64,
+    /// Representatives for which the material was evaluated.
+    pub representatives: u64,
+    /// Bounds that were held against what they bound.
+    pub bound_checks: u64,
+    /// Those that were below it.
+    pub bound_violations: u64,
+    /// Share of the time for bounds of clusters.
+    pub bounds_share: Option<f64>,
+    /// For materials of representatives.
+    pub shading_share: Option<f64>,
+    /// For shadow rays.
+    pub visibility_share: Option<f64>,
+    /// Building the trees of lights, wall clock.
+    pub tree_build_seconds: Option<f64>,
+    /// Their memory.
+    pub tree_memory_bytes: Option<usize>,
+    /// Points and directions that stand for lights.
+    pub tree_points: Option<usize>,
+}
+
+impl CutStats {
+    /// The figures of what was counted, and of the trees.
+    pub fn new(counts: &CutCounts, tree: Option<LightTreeFigures>) -> CutStats {
+        let CutTimes { total, bounds, shading, visibility } = counts.times;
+        let share = |part: Duration| (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64());
+        CutStats {
+            cuts: counts.sizes.count(),
+            cut_size_mean: counts.sizes.mean(),
+            cut_size_median: counts.sizes.median(),
+            cut_size_max: counts.sizes.max(),
+            capped_cuts: counts.capped,
+            bound_evaluations: counts.bound_evaluations,
+            shadow_rays: counts.shadow_rays,
+            representatives: counts.representatives,
+            bound_checks: counts.checks,
+            bound_violations: counts.violations,
+            bounds_share: share(bounds),
+            shading_share: share(shading),
+            visibility_share: share(visibility),
+            tree_build_seconds: tree.map(|tree| tree.build.as_secs_f64()),
+            tree_memory_bytes: tree.map(|tree| tree.bytes),
+            tree_points: tree.map(|tree| tree.points),
+        }
+    }
 }
 
 /// Most memory that the process ever held, where the system tells (Linux).
@@ -86,6 +153,24 @@ fn high_water_mark(status: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_of_the_time_of_all_threads() {
+        let mut counts = CutCounts::default();
+        [4, 6, 8].iter().for_each(|&size| counts.sizes.add(size));
+        assert_eq!(CutStats::new(&counts, None).bounds_share, None);
+        let [total, bounds, shading, visibility] = [8, 4, 2, 1].map(Duration::from_millis);
+        counts.times = CutTimes { total, bounds, shading, visibility };
+        let tree = LightTreeFigures { build: Duration::from_millis(500), bytes: 640, points: 9 };
+        let stats = serde_json::to_value(CutStats::new(&counts, Some(tree))).unwrap();
+        for (key, value) in [("cuts", 3.0), ("cut_size_mean", 6.0), ("cut_size_median", 6.0), ("cut_size_max", 8.0)] {
+            assert_eq!(stats[key].as_f64(), Some(value), "{key}");
+        }
+        for (key, value) in [("bounds_share", 0.5), ("shading_share", 0.25), ("visibility_share", 0.125)] {
+            assert_eq!(stats[key], value, "{key}");
+        }
+        assert_eq!((&stats["tree_build_seconds"], &stats["tree_points"]), (&0.5.into(), &9.into()));
+    }
 
     #[test]
     fn reads_the_high_water_mark() {

@@ -1,11 +1,15 @@
 //! Integrators: how light gets from the scene into the film.
 
+mod counts;
+mod cut_counts;
 mod eye;
 mod fault;
 pub mod lightcuts;
 mod path;
 mod shading;
 
+pub use counts::{Counts, ShadingCounts};
+pub use cut_counts::{CutCounts, CutSizes, CutTimes};
 #[cfg(test)]
 pub use fault::Fault;
 #[cfg(test)]
@@ -16,55 +20,32 @@ pub use path::PathTracer;
 use crate::film::Tile;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{Method, Scene};
-use serde::{Deserialize, Serialize};
-use std::ops::{AddAssign, Range};
-
-/// What was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Closest-hit rays, camera rays included.
-    pub rays: u64,
-    /// Shadow rays.
-    pub shadow_rays: u64,
-    /// Shaders.
-    pub shading: ShadingCounts,
-}
-
-/// Work of compiled shaders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShadingCounts {
-    /// Evaluations of functions of shaders.
-    pub evaluations: u64,
-    /// Lanes of the SIMD groups in which they ran; those beyond the number of evaluations were idle.
-    pub lanes: u64,
-    /// Evaluations in which a loop was cut off.
-    pub capped: u64,
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        // Those of files may be anything.
-        self.rays = self.rays.saturating_add(other.rays);
-        self.shadow_rays = self.shadow_rays.saturating_add(other.shadow_rays);
-        self.shading += other.shading;
-    }
-}
-
-impl AddAssign for ShadingCounts {
-    fn add_assign(&mut self, other: ShadingCounts) {
-        self.evaluations = self.evaluations.saturating_add(other.evaluations);
-        self.lanes = self.lanes.saturating_add(other.lanes);
-        self.capped = self.capped.saturating_add(other.capped);
-    }
-}
+use std::ops::Range;
+use std::time::Duration;
 
 /// A way to compute pictures.
 pub trait Integrator: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
+    /// The trees of lights that it built before it began, if it has any.
+    fn light_tree(&self) -> Option<LightTreeFigures> {
+        None
+    }
+
     /// What a thread works with; it keeps its buffers from tile to tile.
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a>;
+}
+
+/// What trees of lights took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LightTreeFigures {
+    /// Wall-clock time of building them.
+    pub build: Duration,
+    /// Memory, bytes.
+    pub bytes: usize,
+    /// Points and directions that stand for lights.
+    pub points: usize,
 }
 
 /// The integrator that a scene asks for.

@@ -1,10 +1,10 @@
 //! What is asked of a comparison, and what becomes of it.
 
-use super::heatmap::{self, Scale};
 use super::limit::Limit;
 use super::pair::{Pair, Pairs, Samples, quoted};
-use super::report::number;
 use super::{Args, Error, MetricName, Output};
+use crate::cli::heatmap::{self, Scale};
+use crate::cli::numbers::number;
 use lightbound::compare::{Comparison, Fault, Figure, Metric, Validity, compare, map};
 use lightbound::image::layers::Area;
 use lightbound::image::write::write_png_codes;
@@ -168,7 +168,7 @@ impl Judged {
         };
         let map = map(a, b, metric, comparison).expect("it was checked, and asked for");
         let end = end.or(matches!(metric, Metric::LdrFlip | Metric::HdrFlip).then_some(1.0));
-        let scale = Scale::of(&map, metric == Metric::MeanError, end);
+        let scale = Scale::of_errors(&map, metric == Metric::MeanError, end);
         let canvas = heatmap::draw(&map, a.width(), &scale, &format!("{}: {}", layer.pair.name, metric.name()));
         output.write(|path| write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes))
     }

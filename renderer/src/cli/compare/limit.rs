@@ -1,7 +1,7 @@
 //! Limits that figures must keep.
 
 use super::MetricName;
-use super::report::number;
+use crate::cli::numbers::number;
 use lightbound::compare::{Better, Figure, Metric};
 
 /// A figure must not be beyond `value`.

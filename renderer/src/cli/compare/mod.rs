@@ -1,6 +1,5 @@
 //! `lightbound compare`: how far a picture is from a reference.
 
-mod heatmap;
 mod judge;
 mod limit;
 mod pair;

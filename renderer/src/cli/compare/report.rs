@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::judge::{Found, Judged, JudgedLayer};
+use crate::cli::numbers::number;
 use lightbound::compare::{Figure, Metric};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -41,26 +42,6 @@ fn table(text: &mut String, layer: &JudgedLayer) {
         let channels: String = figure.channels.iter().filter(|_| !single).map(|x| format!("{:>COLUMN$}", number(*x))).collect();
         let note = layer.note(*metric).map(|note| format!("  {note}")).unwrap_or_default();
         line(format!("{:<12}{:>COLUMN$}{channels}{note}", metric.name(), number(figure.overall)));
-    }
-}
-
-/// Six digits that count, without zeros behind them.
-pub fn number(x: f64) -> String {
-    if !x.is_finite() {
-        let infinite = if x > 0.0 { "∞" } else { "−∞" };
-        return if x.is_nan() { "NaN" } else { infinite }.into();
-    }
-    // Rounded first, so that the exponent is that of what is shown.
-    let scientific = format!("{x:.5e}");
-    let (digits, exponent) = scientific.split_once('e').expect("it was asked for");
-    let exponent: i32 = exponent.parse().expect("exponents are whole");
-    let trim = |text: &str| {
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.to_string() }
-    };
-    match exponent {
-        _ if x == 0.0 => "0".into(),
-        -4..6 => trim(&format!("{x:.*}", (5 - exponent) as usize)),
-        _ => format!("{}e{exponent}", trim(digits)),
     }
 }
 
@@ -119,30 +100,4 @@ fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &Figure) -> Value {
         _ => {}
     }
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_six_digits() {
-        let expected = [
-            (0.0, "0"),
-            (1.0, "1"),
-            (-0.012_345_678, "-0.0123457"),
-            (123.456_789, "123.457"),
-            (0.000_012_345_67, "1.23457e-5"),
-            (1.5e9, "1.5e9"),
-            (999_999.0, "999999"),
-            (999_999.9, "1e6"),
-            (9.999_999, "10"),
-            (-0.0, "0"),
-            (f64::INFINITY, "∞"),
-            (f64::NAN, "NaN"),
-        ];
-        for (x, text) in expected {
-            assert_eq!(number(x), text);
-        }
-    }
 }

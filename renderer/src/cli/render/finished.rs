@@ -5,11 +5,11 @@ use super::{Args, Job, layers, lightcuts};
 use crate::cli::console::{duration, rate};
 use crate::cli::output::Format;
 use crate::cli::part::{self, Attributes, Header};
-use crate::cli::stats::{Stats, peak_memory_bytes};
+use crate::cli::stats::{CutStats, Stats, peak_memory_bytes};
 use lightbound::film::{Block, Coverage, Film, Picture};
 use lightbound::image::ImageError;
 use lightbound::image::write::{Attribute, ExrPicture, write_exr, write_pfm, write_png};
-use lightbound::integrator::Integrator;
+use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::render::{Effort, Halt, Work};
 use lightbound::scene::Method;
 use lightbound::scene::build::Loaded;
@@ -58,6 +58,17 @@ pub fn odd_samples(picture: &Picture, samples: u64) -> Option<String> {
         format!(
             "{n} of {samples} samples were infinite, not a number, or beyond the film's range; instead: they count as black or as \
              the end of the range"
+        )
+    })
+}
+
+/// What is to be said of bounds that do not hold, if there are any among those that were checked.
+pub fn violated_bounds(cuts: &CutCounts) -> Option<String> {
+    let (n, checks) = (cuts.violations, cuts.checks);
+    (n > 0).then(|| {
+        format!(
+            "{n} of {checks} bounds that were checked are below what they bound; instead: they are used as they are, and errors \
+             may be larger than asked for"
         )
     })
 }
@@ -155,6 +166,7 @@ impl<'a> Finished<'a> {
     /// What is wrong with the picture.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::from_iter(odd_samples(&self.picture, self.effort.camera_samples));
+        remarks.extend(violated_bounds(&self.effort.counts.cuts));
         let shading = &self.effort.counts.shading;
         if shading.capped > 0 {
             let (capped, all) = (shading.capped, shading.evaluations);
@@ -198,6 +210,8 @@ impl<'a> Finished<'a> {
             seed: scene.sampling.seed,
             accel: scene.accel.name(),
             integrator: self.job.integrator.name(),
+            lightcuts: matches!(scene.integrator.method, Method::Lightcuts(_))
+                .then(|| CutStats::new(&effort.counts.cuts, self.job.integrator.light_tree())),
             interrupted: self.interrupted(),
             warnings,
         }
@@ -210,4 +224,17 @@ fn whole(loaded: &Loaded) -> Block {
     let own = Block::new(film.own, 0..spp);
     // Where the file asks for nothing, and there is a picture all the same, a crop is what was asked for.
     own.or_else(|| Block::new(film.window, 0..spp)).expect("a picture has pixels")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_do_not_hold_are_told_of() {
+        let counts = CutCounts { checks: 9, ..CutCounts::default() };
+        assert_eq!(violated_bounds(&counts), None);
+        let remark = violated_bounds(&CutCounts { violations: 2, ..counts }).unwrap();
+        assert!(remark.starts_with("2 of 9 bounds") && remark.contains("; instead: "), "{remark}");
+    }
 }

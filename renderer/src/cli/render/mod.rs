@@ -14,7 +14,7 @@ use super::shader::{target_name, unavailable};
 use super::{Error, Exit, layers};
 use checkpoint::Checkpoint;
 use finished::{Finished, settings};
-pub use finished::{odd_samples, sample_counts};
+pub use finished::{odd_samples, sample_counts, violated_bounds};
 use lightbound::accel::AccelKind;
 use lightbound::film::{Block, FilmOptions};
 use lightbound::image::write::save;

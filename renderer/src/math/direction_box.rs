@@ -267,25 +267,22 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+/// Random points, frames and clusters, for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use super::*;
-    use crate::math::vec3;
     use lightbound_shader::ir::random::Random;
 
-    /// Rounds of eight boxes.
-    const ROUNDS: usize = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
-
-    fn uniform(random: &mut Random) -> f32 {
+    pub fn uniform(random: &mut Random) -> f32 {
         (random.bits() >> 40) as f32 * U
     }
 
     /// A point of the cube from −1 to 1, in a plane or on an axis now and then.
-    fn in_cube(random: &mut Random) -> Vec3 {
+    pub fn in_cube(random: &mut Random) -> Vec3 {
         Vec3::from_array([(); 3].map(|()| if random.once_in(8) { 0.0 } else { 2.0 * uniform(random) - 1.0 }))
     }
 
-    fn unit(random: &mut Random) -> Vec3 {
+    pub fn unit(random: &mut Random) -> Vec3 {
         loop {
             if let Some(unit) = in_cube(random).try_normalize() {
                 return unit;
@@ -293,18 +290,21 @@ mod tests {
         }
     }
 
-    fn viewpoint(random: &mut Random, p: Vec3) -> Viewpoint {
+    pub fn frame(random: &mut Random) -> Frame {
         let n = unit(random);
-        let frame = if random.once_in(2) { Frame::from_normal(n) } else { Frame::from_normal_tangent(n, in_cube(random)) };
-        Viewpoint::new(p, &frame, if random.once_in(2) { 1.0 } else { -1.0 })
+        if random.once_in(2) { Frame::from_normal(n) } else { Frame::from_normal_tangent(n, in_cube(random)) }
     }
 
-    fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
+    pub fn viewpoint(random: &mut Random, p: Vec3) -> Viewpoint {
+        Viewpoint::new(p, &frame(random), if random.once_in(2) { 1.0 } else { -1.0 })
+    }
+
+    pub fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
         std::array::from_fn(|axis| of.map(|v| v[axis]))
     }
 
     /// Corners of a box near p: of any size and distance, points, flat ones, ones that just touch p or hold it.
-    fn near(random: &mut Random, p: Vec3) -> [Vec3; 2] {
+    pub fn near(random: &mut Random, p: Vec3) -> [Vec3; 2] {
         let scale = 0.5f32.powi(random.below(20) as i32 - 6);
         let middle = p + scale * in_cube(random);
         let part = if random.once_in(8) { 0.0 } else { 0.5f32.powi(random.below(16) as i32) };
@@ -322,7 +322,7 @@ mod tests {
     }
 
     /// Members of a box: corners, those nearest to p, others.
-    fn members(random: &mut Random, [lo, hi]: [Vec3; 2], p: Vec3) -> Vec<Vec3> {
+    pub fn members(random: &mut Random, [lo, hi]: [Vec3; 2], p: Vec3) -> Vec<Vec3> {
         let corners =
             (0..8).map(|k| Vec3::from_array([0, 1, 2].map(|axis| if k >> axis & 1 == 0 { lo[axis] } else { hi[axis] })));
         let mut all: Vec<_> = corners.collect();
@@ -332,6 +332,17 @@ mod tests {
         }
         all
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::*;
+    use super::*;
+    use crate::math::vec3;
+    use lightbound_shader::ir::random::Random;
+
+    /// Rounds of eight boxes.
+    const ROUNDS: usize = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
 
     fn holds(boxes: &DirectionBoxes, lane: usize, v: Vec3) -> bool {
         boxes.get(lane).into_iter().zip(v.to_array()).all(|([lo, hi], x)| lo <= x && x <= hi)

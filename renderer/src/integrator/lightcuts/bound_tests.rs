@@ -138,7 +138,7 @@ fn contains(shaders: &[Bound], mode: BoundMode) -> [usize; 3] {
             let most = most.into_iter().fold(0.0, f32::max);
             all += 1;
             finite += usize::from(most < f32::INFINITY);
-            met += usize::from(most <= 1.2 * greatest);
+            met += usize::from(most > 0.0 && most <= 1.2 * greatest);
         }
     });
     [all, finite, met]
@@ -148,23 +148,21 @@ fn contains(shaders: &[Bound], mode: BoundMode) -> [usize; 3] {
 fn naive_and_optimized_bounds_hold() {
     for mode in [BoundMode::Naive, BoundMode::Optimized] {
         let [all, finite, met] = contains(&LIBRARY, mode);
-        println!("{mode:?} {all} {finite} {met}");
-        assert!(finite > all / 2 && met > all / 8, "{finite} and {met} of {all}");
+        assert!(finite > all - all / 10 && met > all / 5, "{finite} and {met} of {all}");
     }
 }
 
 #[test]
 fn related_bounds_hold() {
     let [all, finite, met] = contains(&LIBRARY, BoundMode::Related);
-    println!("{all} {finite} {met}");
-    assert!(finite > all - all / 100 && met > all / 8, "{finite} and {met} of {all}");
+    // Lobes of rough metal and glass have no greatest value along the surface.
+    assert!(finite > all - all / 40 && met > all / 3, "{finite} and {met} of {all}");
 }
 
 #[test]
 fn bounds_by_hand_hold() {
     let [all, finite, met] = contains(&BY_HAND, BoundMode::Hand);
-    println!("{all} {finite} {met}");
-    assert!(finite == all && met > all / 8, "{met} of {all}");
+    assert!(finite == all && met > all / 3, "{met} of {all}");
 }
 
 #[test]

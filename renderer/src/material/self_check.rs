@@ -466,7 +466,7 @@ fn compare(tree: &Tree, leaves: &[Sums]) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::material::{Setting, library};
     use lightbound_shader::{Arena, Parameter, Settings, Shader, Target};
@@ -638,7 +638,7 @@ mod tests {
     const ROUNDS: u32 = 60;
 
     /// Its default, an end of its range, or something between, by order of magnitude where it has one.
-    fn any_value(parameter: &Parameter, seed: u32) -> f64 {
+    pub(crate) fn any_value(parameter: &Parameter, seed: u32) -> f64 {
         // Slopes beyond 4 tell nothing more, and a billion times those of the other axis they are beyond the digits of floats.
         let greatest = if parameter.name.contains("alpha") { 4.0 } else { 1e4 };
         let [low, high] = parameter.range.map(|x| x.clamp(-10.0, greatest));

@@ -266,3 +266,212 @@ fn lesser(a: f32, b: f32) -> f32 {
 fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
+
+/// Random points, frames and clusters, for tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use lightbound_shader::ir::random::Random;
+
+    pub fn uniform(random: &mut Random) -> f32 {
+        (random.bits() >> 40) as f32 * U
+    }
+
+    /// A point of the cube from −1 to 1, in a plane or on an axis now and then.
+    pub fn in_cube(random: &mut Random) -> Vec3 {
+        Vec3::from_array([(); 3].map(|()| if random.once_in(8) { 0.0 } else { 2.0 * uniform(random) - 1.0 }))
+    }
+
+    pub fn unit(random: &mut Random) -> Vec3 {
+        loop {
+            if let Some(unit) = in_cube(random).try_normalize() {
+                return unit;
+            }
+        }
+    }
+
+    pub fn frame(random: &mut Random) -> Frame {
+        let n = unit(random);
+        if random.once_in(2) { Frame::from_normal(n) } else { Frame::from_normal_tangent(n, in_cube(random)) }
+    }
+
+    pub fn viewpoint(random: &mut Random, p: Vec3) -> Viewpoint {
+        Viewpoint::new(p, &frame(random), if random.once_in(2) { 1.0 } else { -1.0 })
+    }
+
+    pub fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
+        std::array::from_fn(|axis| of.map(|v| v[axis]))
+    }
+
+    /// Corners of a box near p: of any size and distance, points, flat ones, ones that just touch p or hold it.
+    pub fn near(random: &mut Random, p: Vec3) -> [Vec3; 2] {
+        let scale = 0.5f32.powi(random.below(20) as i32 - 6);
+        let middle = p + scale * in_cube(random);
+        let part = if random.once_in(8) { 0.0 } else { 0.5f32.powi(random.below(16) as i32) };
+        let half = scale * part * in_cube(random).abs();
+        let mut corners = [middle - half, middle + half];
+        for axis in 0..3 {
+            // A face through p, a float beside it, or a few.
+            let steps = random.below(4);
+            let beside = (0..steps).fold(p[axis], |x, _| x.next_up());
+            if random.once_in(16) && beside <= corners[1][axis] {
+                corners[0][axis] = beside;
+            }
+        }
+        corners
+    }
+
+    /// Members of a box: corners, those nearest to p, others.
+    pub fn members(random: &mut Random, [lo, hi]: [Vec3; 2], p: Vec3) -> Vec<Vec3> {
+        let corners =
+            (0..8).map(|k| Vec3::from_array([0, 1, 2].map(|axis| if k >> axis & 1 == 0 { lo[axis] } else { hi[axis] })));
+        let mut all: Vec<_> = corners.collect();
+        all.push(p.clamp(lo, hi));
+        for _ in 0..8 {
+            all.push((lo + (hi - lo) * in_cube(random).abs()).clamp(lo, hi));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::*;
+    use super::*;
+    use crate::math::vec3;
+    use lightbound_shader::ir::random::Random;
+
+    /// Rounds of eight boxes.
+    const ROUNDS: usize = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
+
+    fn holds(boxes: &DirectionBoxes, lane: usize, v: Vec3) -> bool {
+        boxes.get(lane).into_iter().zip(v.to_array()).all(|([lo, hi], x)| lo <= x && x <= hi)
+    }
+
+    #[test]
+    fn boxes_hold_the_directions_to_all_positions() {
+        let random = &mut Random::new(8);
+        let (mut checked, mut narrow, mut needed) = (0, 0, 0);
+        for _ in 0..ROUNDS {
+            let p = in_cube(random) * 2f32.powi(random.below(12) as i32);
+            let viewpoint = viewpoint(random, p);
+            let corners = [(); LANES].map(|()| near(random, p));
+            let boxes = viewpoint.to_positions(&lanes(corners.map(|c| c[0])), &lanes(corners.map(|c| c[1])));
+            for (lane, &ends) in corners.iter().enumerate() {
+                for q in members(random, ends, p) {
+                    let Some(wi) = (q - p).try_normalize() else { continue };
+                    let v = viewpoint.local_direction(wi);
+                    assert!(holds(&boxes, lane, v), "{q} of {ends:?} from {viewpoint:?}: {v} in {:?}", boxes.get(lane));
+                    assert!((v.as_dvec3().length_squared() - 1.0).abs() <= 2f64.powi(-21), "{v}");
+                    checked += 1;
+                    let beyond = |[lo, hi]: [f32; 2], x: f32| (hi < 1.0 && x > hi - MARGIN) || (lo > -1.0 && x < lo + MARGIN);
+                    needed += usize::from(boxes.get(lane).into_iter().zip(v.to_array()).any(|(ends, x)| beyond(ends, x)));
+                }
+                narrow += usize::from(boxes.get(lane).iter().all(|[lo, hi]| hi - lo < 0.5));
+            }
+        }
+        assert!(checked > 100 * ROUNDS && narrow > ROUNDS, "{checked} checks, {narrow} boxes are narrow");
+        // Without the margin, bounds would not hold.
+        assert!(needed > ROUNDS / 300, "{needed}");
+    }
+
+    #[test]
+    fn boxes_hold_the_directions_of_cones() {
+        let random = &mut Random::new(9);
+        let mut checked = 0;
+        for _ in 0..ROUNDS {
+            let viewpoint = viewpoint(random, Vec3::ZERO);
+            let axes = [(); LANES].map(|()| unit(random));
+            let cones: [Vec<Vec3>; LANES] = axes.map(|axis| {
+                let width = 3.0 * 0.5f32.powi(random.below(26) as i32);
+                let others = (0..8).filter_map(|_| (axis + width * in_cube(random)).try_normalize());
+                let mut all: Vec<_> = others.collect();
+                all.push(axis);
+                all
+            });
+            let cos: Lanes =
+                std::array::from_fn(|lane| cones[lane].iter().map(|w| w.dot(axes[lane])).fold(f32::INFINITY, f32::min));
+            let boxes = viewpoint.to_directions(&lanes(axes), &cos);
+            for (lane, cone) in cones.iter().enumerate() {
+                for &w in cone {
+                    let v = viewpoint.local_direction(w);
+                    assert!(
+                        holds(&boxes, lane, v),
+                        "{w} about {} from {viewpoint:?}: {v} in {:?}",
+                        axes[lane],
+                        boxes.get(lane)
+                    );
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 50 * ROUNDS, "{checked}");
+    }
+
+    /// Widths of boxes over those that directions to many members have, on average over random boxes at so many times their size.
+    fn looseness(distance: f32) -> f32 {
+        let random = &mut Random::new(10);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for _ in 0..50 {
+            let viewpoint = viewpoint(random, Vec3::ZERO);
+            let corners = [(); LANES].map(|()| {
+                let (middle, half) = (distance * unit(random), in_cube(random).abs());
+                [middle - half, middle + half]
+            });
+            let boxes = viewpoint.to_positions(&lanes(corners.map(|c| c[0])), &lanes(corners.map(|c| c[1])));
+            for (lane, &ends) in corners.iter().enumerate() {
+                let mut met = [[f32::INFINITY, f32::NEG_INFINITY]; 3];
+                for q in (0..50).flat_map(|_| members(random, ends, Vec3::ZERO)) {
+                    let v = viewpoint.local_direction(q.normalize());
+                    met.iter_mut().zip(v.to_array()).for_each(|(ends, x)| *ends = [ends[0].min(x), ends[1].max(x)]);
+                }
+                for (of, met) in boxes.get(lane).into_iter().zip(met).filter(|(_, met)| met[1] - met[0] > 0.01) {
+                    sum += (of[1] - of[0]) / (met[1] - met[0]);
+                    count += 1.0;
+                }
+            }
+        }
+        sum / count
+    }
+
+    #[test]
+    fn boxes_are_tight() {
+        let [close, far] = [2.5, 20.0].map(looseness);
+        assert!(close < 1.25 && far < 1.05, "{close}, {far}");
+    }
+
+    #[test]
+    fn what_tells_nothing_gives_all_directions() {
+        let here = Viewpoint::new(vec3(0.5, 0.5, 0.5), &Frame::from_normal(Vec3::Z), 1.0);
+        let of = |lo: Vec3, hi: Vec3| here.to_positions(&lanes([lo; LANES]), &lanes([hi; LANES]));
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for (lo, hi) in [
+            (Vec3::ZERO, Vec3::ONE),
+            (Vec3::splat(0.5), Vec3::ONE),
+            (Vec3::splat(0.5), Vec3::splat(0.5)),
+            (vec3(0.5, 0.0, 0.0), vec3(0.5, 1.0, 1.0)),
+            (Vec3::ONE, Vec3::ZERO),
+            (Vec3::splat(1e30), Vec3::splat(1e30)),
+            (Vec3::splat(inf), Vec3::splat(-inf)),
+            (Vec3::splat(-inf), Vec3::splat(inf)),
+            (Vec3::ONE, Vec3::splat(inf)),
+            (vec3(nan, 1.0, 1.0), Vec3::ONE),
+            (vec3(1.0, 1.0, nan), vec3(1.0, 1.0, nan)),
+        ] {
+            assert_eq!(of(lo, hi), DirectionBoxes::WHOLE, "{lo} to {hi}");
+        }
+        assert!(of(Vec3::ONE, Vec3::ONE).lo[2][0] > 0.5);
+        let cones = |axis: Vec3, cos: f32| here.to_directions(&lanes([axis; LANES]), &[cos; LANES]);
+        for (axis, cos) in
+            [(Vec3::ZERO, 1.0), (Vec3::Z, nan), (vec3(nan, 0.0, 1.0), 0.5), (Vec3::Z, -1.0), (2.0 * Vec3::X, 1.0)]
+        {
+            assert_eq!(cones(axis, cos), DirectionBoxes::WHOLE, "{axis}, {cos}");
+        }
+        assert!(cones(Vec3::Z, 0.5).lo[2][3] > 0.49);
+        // A frame that is none.
+        let skew = Frame { t: vec3(1.0, 0.0, 0.1), ..Frame::from_normal(Vec3::Z) };
+        let skew = Viewpoint::new(Vec3::ZERO, &skew, 1.0);
+        assert_eq!(skew.to_positions(&lanes([Vec3::ONE; LANES]), &lanes([Vec3::ONE; LANES])), DirectionBoxes::WHOLE);
+        assert_eq!(skew.to_directions(&lanes([Vec3::Z; LANES]), &[1.0; LANES]), DirectionBoxes::WHOLE);
+    }
+}

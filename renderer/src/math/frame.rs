@@ -26,9 +26,11 @@ impl Frame {
         }
     }
 
-    /// A frame around the unit vector `n` whose tangent is `tangent` made orthogonal to it; any tangent where that fails.
+    /// A frame around the unit vector `n` whose tangent is `tangent` made orthogonal to it; any tangent where that fails, as it does along
+    /// `n`: what is left of the tangent is rounding errors.
     pub fn from_normal_tangent(n: Vec3, tangent: Vec3) -> Frame {
-        match (tangent - n * n.dot(tangent)).try_normalize() {
+        let across = tangent - n * n.dot(tangent);
+        match across.try_normalize().filter(|_| across.length_squared() > 1e-6 * tangent.length_squared()) {
             Some(t) => Frame { t, b: n.cross(t), n },
             None => Frame::from_normal(n),
         }
@@ -58,7 +60,10 @@ mod tests {
                 assert!((f.to_world(f.to_local(v)) - v).length() < 1e-6);
             }
         }
-        let degenerate = Frame::from_normal_tangent(Vec3::Z, Vec3::Z);
-        assert!((degenerate.t.length() - 1.0).abs() < 1e-6);
+        let slanted = Vec3::new(1.0, 0.3, -0.4).normalize();
+        for (n, tangent) in [(Vec3::Z, Vec3::Z), (slanted, slanted), (slanted, 3e-7 * slanted), (Vec3::Z, Vec3::ZERO)] {
+            let f = Frame::from_normal_tangent(n, tangent);
+            assert!((f.t.cross(f.b) - n).length() < 1e-6, "{f:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::material_bound::BoundsAt;
 use crate::accel::Accel;
 use crate::geometry::Surface;
-use super::tally::CutCounts;
+use crate::integrator::CutCounts;
 use crate::light_tree::{Child, Kind, LightPoint, LightTree, Node, WIDTH};
 use crate::math::{Ray, Vec3, Viewpoint, vec3};
 use crate::sampling::{hash, luminance};
@@ -89,7 +89,7 @@ impl<'a> Lighting<'a> {
         // What is not a number is not known.
         let bounds = std::array::from_fn(|slot| if slot < node.len() { known(bound(slot)) } else { 0.0 });
         if let Some(start) = start {
-            self.counts.bounding_ns += start.elapsed().as_nanos() as u64;
+            self.counts.times.bounds += start.elapsed();
         }
         bounds
     }
@@ -116,7 +116,7 @@ impl<'a> Lighting<'a> {
                 self.units[arriving.index] = s * arriving.factor;
             }
         }
-        self.counts.shaded += self.directions.len() as u64;
+        self.counts.representatives += self.directions.len() as u64;
         let shaded = at.is_timed.then(Instant::now);
         let units = &self.units;
         self.arriving.retain(|arriving| units[arriving.index] != Vec3::ZERO);
@@ -128,8 +128,8 @@ impl<'a> Lighting<'a> {
         }
         self.counts.shadow_rays += self.rays.len() as u64;
         if let (Some(start), Some(shaded)) = (start, shaded) {
-            self.counts.shading_ns += (shaded - start).as_nanos() as u64;
-            self.counts.visibility_ns += shaded.elapsed().as_nanos() as u64;
+            self.counts.times.shading += shaded - start;
+            self.counts.times.visibility += shaded.elapsed();
         }
         &self.units
     }

@@ -9,11 +9,13 @@
 //! about a NaN it has to do where it evaluates. Nothing is taken for granted of the inputs but what holds for all that the renderer
 //! makes: directions are unit vectors to 2⁻²¹, `wo` is above a material with one side, and parameters are in their declared ranges.
 
+use super::hand::{Formula, Hand};
 use crate::geometry::Surface;
 use crate::integrator::ShadingCounts;
 use crate::material::{Bound, Instance, Program};
 use crate::math::direction_box::{LANES, Lanes};
 use crate::math::{DirectionBoxes, Vec3, vec3};
+use crate::scene::BoundMode;
 use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Options, Sides, Tracking};
@@ -21,28 +23,15 @@ use lightbound_shader::relations::Relations;
 use lightbound_shader::{Arena, Batch, CompileError, Kernel, ShaderError, Texture, passes};
 use std::sync::Arc;
 
-/// How bounds of materials are had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum BoundMode {
-    /// Compiled, with the general case of each operation.
-    Naive,
-    /// Compiled, with the cheapest case that what is known of values allows; the same bounds.
-    Optimized,
-    /// The same, and with relations between values; tighter bounds.
-    #[default]
-    Related,
-}
-
-impl BoundMode {
-    /// Options of the lift.
-    fn options(self) -> Options {
-        let (tracking, relations) = match self {
-            BoundMode::Naive => (Tracking::NONE, Relations::NONE),
-            BoundMode::Optimized => (Tracking::ALL, Relations::NONE),
-            BoundMode::Related => (Tracking::ALL, Relations::all()),
-        };
-        Options { sides: Sides::Upper, nan: Nan::Suppress, tracking, relations, ..Options::default() }
-    }
+/// Options of the lift; `None` for bounds by hand.
+fn options(mode: BoundMode) -> Option<Options> {
+    let (tracking, relations) = match mode {
+        BoundMode::Naive => (Tracking::NONE, Relations::NONE),
+        BoundMode::Optimized => (Tracking::ALL, Relations::NONE),
+        BoundMode::Related => (Tracking::ALL, Relations::all()),
+        BoundMode::Hand => return None,
+    };
+    Some(Options { sides: Sides::Upper, nan: Nan::Suppress, tracking, relations, ..Options::default() })
 }
 
 /// Why there are no bounds of a material.
@@ -58,6 +47,15 @@ pub enum BoundError {
         name: String,
         /// Why.
         source: CompileError,
+    },
+    /// Nobody derived any.
+    #[error(
+        "no bounds are derived by hand for the shader {name}, only for {} of the library; compile them, as related ones",
+        Formula::names().join(", ")
+    )]
+    Hand {
+        /// The shader's file.
+        name: String,
     },
 }
 
@@ -80,8 +78,14 @@ struct Kernels {
     point: Kernel,
     /// The output that tells whether a loop was cut off, if any may be.
     capped: Option<usize>,
-    /// Upper bounds of those three.
-    bounding: BoundingKernel,
+    bounds: Bounds,
+}
+
+/// Upper bounds of s.
+#[derive(Debug)]
+enum Bounds {
+    Compiled(BoundingKernel),
+    Hand(Formula),
 }
 
 impl MaterialBounds {
@@ -105,13 +109,19 @@ impl MaterialBounds {
 impl Kernels {
     fn compile(arena: &Arena, program: &Program, mode: BoundMode) -> Result<Kernels, BoundError> {
         let integrand = program.integrand()?;
-        let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
-        let lifted = integrand.bound(&inputs, &mode.options());
-        let failed = |source| BoundError::Compile { name: program.name.clone(), source };
+        let name = || program.name.clone();
+        let failed = |source| BoundError::Compile { name: name(), source };
+        let bounds = match options(mode) {
+            None => Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?),
+            Some(options) => {
+                let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+                Bounds::Compiled(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?)
+            }
+        };
         Ok(Kernels {
             point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target()).map_err(failed)?,
             capped: integrand.point.outputs.iter().position(|port| port.name == "capped"),
-            bounding: BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
+            bounds,
         })
     }
 }
@@ -120,6 +130,9 @@ impl Kernels {
 const XYZ: usize = 3;
 /// The first word of `wo`, behind `wi`; members of `Material` follow.
 const WO: usize = XYZ;
+
+/// What callers have to see to.
+const POINT: &str = "a point was begun with";
 
 /// What a thread bounds and evaluates at one shading point after another; buffers stay.
 pub struct BoundsAt<'a> {
@@ -134,13 +147,18 @@ pub struct BoundsAt<'a> {
 /// Eight rows of a shader's inputs and outputs.
 struct Rows<'a> {
     textures: Vec<&'a Texture>,
-    boxes: Boxes,
-    limits: Limits,
+    bounding: Bounding<'a>,
     inputs: Batch,
     outputs: Batch,
     /// Of `fn material`.
     setup: Option<(Batch, Batch)>,
     members: Vec<u32>,
+}
+
+/// What bounds are computed with.
+enum Bounding<'a> {
+    Compiled { kernel: &'a BoundingKernel, boxes: Boxes, limits: Limits },
+    Hand { formula: Formula, at: Option<Hand> },
 }
 
 impl<'a> Rows<'a> {
@@ -152,10 +170,16 @@ impl<'a> Rows<'a> {
             )
         };
         let (inputs, outputs) = batch(&kernels.point, LANES);
+        let bounding = match &kernels.bounds {
+            Bounds::Compiled(kernel) => {
+                let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
+                Bounding::Compiled { kernel, boxes, limits }
+            }
+            Bounds::Hand(formula) => Bounding::Hand { formula: *formula, at: None },
+        };
         Rows {
             textures: bound.textures.iter().map(|texture| &**texture).collect(),
-            boxes: Boxes::new(&kernels.bounding, LANES),
-            limits: Limits::new(&kernels.bounding, LANES),
+            bounding,
             inputs,
             outputs,
             setup: bound.program.setup.as_ref().map(|setup| batch(setup, 1)),
@@ -194,8 +218,13 @@ impl<'a> Rows<'a> {
         self.inputs.reshape(self.inputs.ports(), LANES);
         let words = wo.to_array().map(f32::to_bits).into_iter().chain(self.members.iter().copied());
         for (port, word) in (WO..).zip(words) {
-            self.boxes.fill(port, word);
             self.inputs.fill_port(port, word);
+            if let Bounding::Compiled { boxes, .. } = &mut self.bounding {
+                boxes.fill(port, word);
+            }
+        }
+        if let Bounding::Hand { formula, at } = &mut self.bounding {
+            *at = Some(formula.at(wo, &self.members));
         }
     }
 }
@@ -242,19 +271,23 @@ impl<'a> BoundsAt<'a> {
     /// Upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light directions: not below 0, and infinite where there is
     /// none.
     pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
-        let kernels = &self.bounds.shaders[self.shader].kernels;
-        let rows = self.rows[self.shader].as_mut().expect("there is a point");
-        for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
-            rows.boxes.set_all(port, lo, hi);
+        let rows = self.rows[self.shader].as_mut().expect(POINT);
+        match &mut rows.bounding {
+            Bounding::Hand { at, .. } => at.expect(POINT).bound(boxes),
+            Bounding::Compiled { kernel, boxes: inputs, limits } => {
+                for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
+                    inputs.set_all(port, lo, hi);
+                }
+                kernel.run(&rows.textures, inputs, limits);
+                let mut bounds = [[0.0; LANES]; XYZ];
+                for (output, lanes) in bounds.iter_mut().enumerate() {
+                    limits.upper(output, lanes);
+                    // NaN is below nothing.
+                    lanes.iter_mut().for_each(|x| *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY });
+                }
+                bounds
+            }
         }
-        kernels.bounding.run(&rows.textures, &rows.boxes, &mut rows.limits);
-        let mut bounds = [[0.0; LANES]; XYZ];
-        for (output, lanes) in bounds.iter_mut().enumerate() {
-            rows.limits.upper(output, lanes);
-            // NaN is below nothing.
-            lanes.iter_mut().for_each(|x| *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY });
-        }
-        bounds
     }
 
     /// s of up to eight directions to lights, 1/sr, by the shader that is bounded; 0 in places behind them.
@@ -262,7 +295,7 @@ impl<'a> BoundsAt<'a> {
         let mut s = [Vec3::ZERO; LANES];
         let Some(&last) = wi.last() else { return s };
         let kernels = &self.bounds.shaders[self.shader].kernels;
-        let rows = self.rows[self.shader].as_mut().expect("there is a point");
+        let rows = self.rows[self.shader].as_mut().expect(POINT);
         let (inputs, outputs) = (&mut rows.inputs, &mut rows.outputs);
         // Lanes behind repeat the last one.
         let ports = inputs.ports();

@@ -7,20 +7,21 @@
 //! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
 //! are seen, directly or so, are as bright as they are.
 
+#[cfg(test)]
+mod bound_tests;
 mod cut;
+mod hand;
 mod lighting;
 pub mod material_bound;
 mod ranked;
 mod stochastic;
-mod tally;
 
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
 use self::material_bound::{BoundsAt, MaterialBounds};
 use self::stochastic::Drawing;
 use super::shading::{Scattered, Shading};
-use super::{Counts, Integrator, Worker, eye};
-use tally::TreeFigures;
+use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{CutSample, Features, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::light_tree::{LightTree, PointOptions};
@@ -39,7 +40,7 @@ pub struct Lightcuts {
     cut: scene::Cut,
     checks: bool,
     tree: LightTree,
-    figures: TreeFigures,
+    figures: LightTreeFigures,
     materials: MaterialBounds,
 }
 
@@ -57,14 +58,8 @@ impl Lightcuts {
             ..PointOptions::default()
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let figures = TreeFigures { points: tree.points().len() as u64, bytes: tree.bytes() as u64, seconds: started.elapsed().as_secs_f64() };
-        let mode = match settings.bounds {
-            scene::BoundMode::Naive => material_bound::BoundMode::Naive,
-            scene::BoundMode::Optimized => material_bound::BoundMode::Optimized,
-            scene::BoundMode::Related => material_bound::BoundMode::Related,
-            scene::BoundMode::Hand => todo!(),
-        };
-        let materials = MaterialBounds::compile(&scene.shaders, mode).map_err(|error| SceneError::new(error.to_string()))?;
+        let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
+        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| SceneError::new(error.to_string()))?;
         Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
     }
 }
@@ -72,6 +67,10 @@ impl Lightcuts {
 impl Integrator for Lightcuts {
     fn name(&self) -> &'static str {
         "lightcuts"
+    }
+
+    fn light_tree(&self) -> Option<LightTreeFigures> {
+        Some(self.figures)
     }
 
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
@@ -141,9 +140,8 @@ impl Worker for Gathering<'_> {
             self.next_rays.clear();
             self.next_paths.clear();
         }
-        let cuts = std::mem::take(&mut self.lighting.counts);
-        eprintln!("{cuts:?}");
-        counts.shadow_rays = cuts.shadow_rays;
+        counts.cuts = std::mem::take(&mut self.lighting.counts);
+        counts.shadow_rays = counts.cuts.shadow_rays;
         counts.shading = self.lighting.material.take_counts();
         counts.shading += self.shading.take_counts();
         let mut sums = tile.lock();
@@ -261,7 +259,8 @@ impl<'a> Gathering<'a> {
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
         let point = Point { surface: at.surface, view, both_sides, is_timed: self.points.is_multiple_of(TIMED) };
         self.points += 1;
-        let before = self.lighting.counts;
+        let done = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
+        let before = done(&self.lighting.counts);
         let started = point.is_timed.then(Instant::now);
         let (radiance, size, error, capped) = match self.integrator.cut {
             scene::Cut::Deterministic { error, error_mode, max_cut } => {
@@ -281,15 +280,17 @@ impl<'a> Gathering<'a> {
             }
         };
         let counts = &mut self.lighting.counts;
-        counts.add_cut(size, capped);
+        counts.sizes.add(size);
+        counts.capped += u64::from(capped);
         if let Some(started) = started {
-            counts.total_ns += started.elapsed().as_nanos() as u64;
+            counts.times.total += started.elapsed();
         }
+        let [bound_evaluations, shadow_rays] = std::array::from_fn(|k| (done(counts)[k] - before[k]) as u32);
         let sample = &mut self.samples[path.sample as usize];
         sample.radiance += path.throughput * radiance;
         sample.cut.cut_size += size;
-        sample.cut.bound_evaluations += (counts.bound_evaluations - before.bound_evaluations) as u32;
-        sample.cut.shadow_rays += (counts.shadow_rays - before.shadow_rays) as u32;
+        sample.cut.bound_evaluations += bound_evaluations;
+        sample.cut.shadow_rays += shadow_rays;
         sample.cut.error_bound += path.throughput.max_element() * error;
     }
 

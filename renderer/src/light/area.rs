@@ -7,7 +7,7 @@
 
 use super::{Light, LightSample, weight};
 use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
-use crate::math::{Frame, Ray, Vec2, Vec3};
+use crate::math::{Aabb, Cone, Frame, Ray, Vec2, Vec3};
 use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
 use crate::texture::{Lookup, Param};
 use std::f32::consts::PI;
@@ -165,11 +165,37 @@ impl AreaLight {
         self.offset
     }
 
-    /// The place in the middle of a rectangle of the square: that of the centroid for a square on the diagonal along which
-    /// [`uniform_triangle`] folds, so for the whole of a triangle.
+    /// The place in the middle of a rectangle of the square, with the mean stretch of the rectangle (by Simpson's rule). For a square on
+    /// the diagonal along which [`uniform_triangle`] folds, and so for the whole of a triangle, it is the centroid.
     pub fn middle(&self, lo: Vec2, hi: Vec2) -> Place {
         let folded = matches!(self.element, Element::Triangle { .. }) && lo.x == lo.y && hi.x == hi.y;
-        self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo))
+        let place = self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
+        match self.element {
+            Element::Triangle { .. } | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => place,
+            Element::Patch(_) | Element::Sphere { .. } => {
+                let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+                let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
+                Place { stretch: (8.0 * place.stretch + sum) / 12.0, ..place }
+            }
+        }
+    }
+
+    /// A box around the positions, and a cone around the normals, of all places of a rectangle of the square, as floats come out.
+    pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+        let (bounds, cone) = match &self.element {
+            Element::Triangle { vertices, n, facing } => triangle_extent(*vertices, *n, *facing, lo, hi),
+            Element::Patch(patch) => {
+                let (positions, normals) = patch.hull(0, lo, hi);
+                let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
+                (padded(Aabb::around(positions)), cone)
+            }
+            Element::Disk(disk) => (disk.extent(lo, hi), Cone::ray(disk.normal())),
+            Element::Sphere { sphere, .. } => {
+                let (bounds, normals) = sphere.extent(lo, hi);
+                (bounds, Cone::around_hull(normals.into_iter()))
+            }
+        };
+        (bounds, if self.flip { Cone { axis: -cone.axis, ..cone } } else { cone })
     }
 
     /// Centre and radius, where the light is a whole ball without a mask that shines outwards alone.
@@ -243,6 +269,32 @@ impl Light for AreaLight {
     fn power(&self, _scene_radius: f32) -> f32 {
         (if self.two_sided { 2.0 } else { 1.0 }) * PI * self.area * weight(self.le)
     }
+}
+
+/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the diagonal, so the image of a rectangle lies in
+/// the hull of the images of its corners and of where it meets the diagonal.
+fn triangle_extent([p0, p1, p2]: [Vec3; 3], n: Vec3, facing: Vec3, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+    let diagonal = [lo.max_element(), hi.min_element()];
+    let crossings = diagonal.map(|t| Vec2::splat(t).clamp(lo, hi));
+    let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+    let weights = || corners.into_iter().chain(crossings).map(uniform_triangle).map(|b| (1.0 - b.x - b.y, b.x, b.y));
+    let bounds = padded(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
+    let side = |sign: f32| weights().all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK);
+    let cone = match (side(1.0), side(-1.0)) {
+        (true, _) => Cone::ray(n),
+        (_, true) => Cone::ray(-n),
+        _ => Cone::SPHERE,
+    };
+    (bounds, cone)
+}
+
+/// Interpolated cosines this near to 0 do not tell which side is the front.
+const FACING_SLACK: f32 = 1e-5;
+
+/// The box, wider by what rounding does to points that are interpolated in it.
+fn padded(b: Aabb) -> Aabb {
+    let pad = Vec3::splat(16.0 * f32::EPSILON * b.magnitude());
+    Aabb { min: b.min - pad, max: b.max + pad }
 }
 
 impl Ball {

@@ -6,12 +6,12 @@
 //! that nodes are full where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather than of the
 //! children's boxes and cones, which keeps them tight. Every decision depends on the lights below alone, none on threads.
 
-use super::cone::Cone;
+use super::emit::Extent;
 use super::node::{Child, Cluster, Node, WIDTH};
 use super::point::{Emission, Kind, LightPoint};
 use super::split::{Item, split};
 use crate::light::weight;
-use crate::math::Aabb;
+use crate::math::{Aabb, Cone};
 use crate::sampling::{hash, unit_float};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -37,12 +37,13 @@ pub(super) struct Trees {
 ///
 /// # Panics
 /// With 2³¹ points or more.
-pub(super) fn build(points: Vec<LightPoint>, size: f32, seed: u32) -> Trees {
+pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32, seed: u32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
     let (mut ordered, mut nodes, mut roots) = (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [Kind::Omni, Kind::Oriented, Kind::Directional] {
-        let mut items: Vec<Item> =
-            (0..points.len() as u32).filter(|&i| points[i as usize].kind() == kind).map(|i| item(&points, i)).collect();
+        let of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
+        let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
+        let mut items: Vec<Item> = of_kind.map(|(i, p)| item(p, extent(i, p), i as u32)).collect();
         if items.is_empty() {
             continue;
         }
@@ -55,19 +56,13 @@ pub(super) fn build(points: Vec<LightPoint>, size: f32, seed: u32) -> Trees {
     Trees { points: ordered, nodes, roots }
 }
 
-fn item(points: &[LightPoint], index: u32) -> Item {
-    let p = &points[index as usize];
-    Item {
-        bounds: Aabb { min: p.position, max: p.position },
-        axis: if p.kind() == Kind::Directional { p.position } else { p.axis },
-        cos_angle: 1.0,
-        intensity: p.intensity,
-        cos_spot: match p.emission {
-            Emission::Spot(falloff) => falloff.cos_end,
-            _ => NO_SPOT,
-        },
-        point: index,
-    }
+/// The light as builds see it.
+fn item(p: &LightPoint, extent: Extent, index: u32) -> Item {
+    let cos_spot = match p.emission {
+        Emission::Spot(falloff) => falloff.cos_end,
+        _ => NO_SPOT,
+    };
+    Item { bounds: extent.bounds, cone: extent.cone, intensity: p.intensity, cos_spot, point: index }
 }
 
 /// What is the same for a whole tree.
@@ -191,15 +186,14 @@ impl Plan {
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
-            axes += item.axis.as_dvec3();
+            axes += item.cone.axis.as_dvec3();
             cosine |= item.cos_spot == NO_SPOT;
             cos_spot = cos_spot.min(item.cos_spot);
         }
-        let own = |item: &Item| Cone { axis: item.axis, cos: item.cos_angle };
         let cone = match self.kind {
             Kind::Omni => Cone::SPHERE,
-            _ if items.len() == 1 => own(&items[0]),
-            _ => Cone::around(Cone::mean(axes), items.iter().map(own)),
+            _ if items.len() == 1 => items[0].cone,
+            _ => Cone::around(Cone::mean(axes), items.iter().map(|i| i.cone)),
         };
         let diagonal2 = (bounds.max - bounds.min).as_dvec3().length_squared();
         let turn = self.half_size * (1.0 - f64::from(cone.cos));

@@ -6,7 +6,6 @@
 
 mod bounds;
 mod build;
-mod cone;
 mod emit;
 mod node;
 mod point;
@@ -15,7 +14,6 @@ mod split;
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};
 
-pub use cone::Cone;
 pub use emit::PointOptions;
 pub use node::{Child, Node, WIDTH};
 pub use point::{Arrival, Emission, Kind, LightPoint};
@@ -33,10 +31,10 @@ impl LightTree {
     /// Turns `lights` into points and builds a tree for each kind that there is, with the current rayon pool. `bounds` is the box of
     /// the scene's surfaces.
     pub fn build(lights: &Lights, bounds: Aabb, options: &PointOptions) -> LightTree {
-        let emit::Points { points, strata } = emit::points(lights, options);
+        let emit::Points { points, extents, strata } = emit::points(lights, options);
         let size = (bounds.max - bounds.min).length();
         let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
-        let build::Trees { points, nodes, roots } = build::build(points, size, options.seed);
+        let build::Trees { points, nodes, roots } = build::build(points, extents, size, options.seed);
         LightTree { points, nodes, roots, strata }
     }
 

@@ -1,7 +1,6 @@
 //! Clusters: 8 to a node, lane by lane, so that all of them are bounded in one go.
 
-use super::Cone;
-use crate::math::{Aabb, Vec3};
+use crate::math::{Aabb, Cone, Vec3};
 use glam::DVec3;
 
 /// Children of a node.

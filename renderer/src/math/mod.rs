@@ -1,11 +1,13 @@
 //! Vectors, rays, frames and transforms. Vectors are glam's; what glam lacks is here.
 
 mod aabb;
+mod cone;
 mod frame;
 mod ray;
 mod transform;
 
 pub use aabb::Aabb;
+pub use cone::Cone;
 pub use frame::Frame;
 pub use glam::{Vec2, Vec3, vec2, vec3};
 pub use ray::Ray;

@@ -8,9 +8,9 @@
 mod area;
 mod sky;
 
-use super::point::{Emission, LightPoint};
+use super::point::{Emission, Kind, LightPoint};
 use crate::light::{AnyLight, Light, Lights};
-use crate::math::{Vec2, Vec3};
+use crate::math::{Aabb, Cone, Vec2, Vec3};
 
 pub(super) use sky::Block;
 
@@ -37,7 +37,40 @@ impl Default for PointOptions {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Points {
     pub(super) points: Vec<LightPoint>,
+    /// Of the piece that each point stands for; `None` where points are just that.
+    pub(super) extents: Option<Vec<Extent>>,
     pub(super) strata: Strata,
+}
+
+/// Where the places of a piece are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Extent {
+    /// Of positions; of unit directions for directional lights.
+    pub(super) bounds: Aabb,
+    /// Of axes, or directions.
+    pub(super) cone: Cone,
+}
+
+impl Extent {
+    /// Of a single point.
+    pub(super) fn of(p: &LightPoint) -> Extent {
+        let axis = if p.kind() == Kind::Directional { p.position } else { p.axis };
+        Extent { bounds: Aabb { min: p.position, max: p.position }, cone: Cone::ray(axis) }
+    }
+}
+
+impl Points {
+    /// Adds a point, if it shines, in finite numbers.
+    fn push(&mut self, point: LightPoint, extent: impl FnOnce(&LightPoint) -> Extent) {
+        let finite = point.position.is_finite() && point.axis.is_finite() && point.intensity.is_finite();
+        if !finite || point.intensity == Vec3::ZERO {
+            return;
+        }
+        if let Some(extents) = &mut self.extents {
+            extents.push(extent(&point));
+        }
+        self.points.push(point);
+    }
 }
 
 /// How lights were cut.
@@ -63,51 +96,36 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
     }
     // At least one each, at most what indices of a grid hold.
     let share = |light: &AnyLight, total: f64, of: u32| (power(light) / total * f64::from(of)).clamp(1.0, 1e9) as u32;
-    let mut out = Points::default();
+    let mut out = Points { extents: options.extents.then(Vec::new), ..Points::default() };
     if all.iter().any(|l| matches!(l, AnyLight::Area(_))) {
         out.strata.grids = vec![[0; 2]; all.len()];
     }
     for (index, light) in all.iter().enumerate() {
-        let id = index as u32;
-        let first = out.points.len();
+        let plain = LightPoint {
+            position: Vec3::ZERO,
+            axis: Vec3::ZERO,
+            intensity: Vec3::ZERO,
+            emission: Emission::Omni,
+            light: index as u32,
+            stratum: 0,
+            offset: 0.0,
+        };
         match light {
-            AnyLight::Point(l) => out.points.push(LightPoint {
-                position: l.position(),
-                axis: Vec3::ZERO,
-                intensity: l.intensity(),
-                emission: Emission::Omni,
-                light: id,
-                stratum: 0,
-                offset: 0.0,
-            }),
-            AnyLight::Spot(l) => out.points.push(LightPoint {
-                position: l.position(),
-                axis: l.axis(),
-                intensity: l.intensity(),
-                emission: Emission::Spot(l.falloff()),
-                light: id,
-                stratum: 0,
-                offset: 0.0,
-            }),
-            AnyLight::Distant(l) => out.points.push(LightPoint {
-                position: l.wi(),
-                axis: Vec3::ZERO,
-                intensity: l.irradiance(),
-                emission: Emission::Distant,
-                light: id,
-                stratum: 0,
-                offset: 0.0,
-            }),
-            AnyLight::Area(l) if area > 0.0 => {
-                out.strata.grids[index] =
-                    area::cut(l, id, share(light, area, options.area_points), options.extents, &mut out.points);
+            AnyLight::Point(l) => {
+                out.push(LightPoint { position: l.position(), intensity: l.intensity(), ..plain }, Extent::of);
             }
-            AnyLight::Environment(l) if sky > 0.0 => {
-                sky::cut(l, id, share(light, sky, options.sky_points), &mut out.points, &mut out.strata.blocks);
+            AnyLight::Spot(l) => {
+                let (position, axis, emission) = (l.position(), l.axis(), Emission::Spot(l.falloff()));
+                out.push(LightPoint { position, axis, intensity: l.intensity(), emission, ..plain }, Extent::of);
             }
+            AnyLight::Distant(l) => {
+                let point = LightPoint { position: l.wi(), intensity: l.irradiance(), emission: Emission::Distant, ..plain };
+                out.push(point, Extent::of);
+            }
+            AnyLight::Area(l) if area > 0.0 => area::cut(l, &plain, share(light, area, options.area_points), &mut out),
+            AnyLight::Environment(l) if sky > 0.0 => sky::cut(l, &plain, share(light, sky, options.sky_points), &mut out),
             AnyLight::Area(_) | AnyLight::Environment(_) => {}
         }
-        retain_from(&mut out.points, first, shines);
     }
     out
 }
@@ -116,23 +134,6 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
 fn power(light: &AnyLight) -> f64 {
     let power = f64::from(light.power(1.0));
     if power.is_finite() { power.max(0.0) } else { 0.0 }
-}
-
-/// Whether light comes from a point, in finite numbers.
-fn shines(p: &LightPoint) -> bool {
-    p.position.is_finite() && p.axis.is_finite() && p.intensity.is_finite() && p.intensity != Vec3::ZERO
-}
-
-/// [`Vec::retain`] on the part from `first`.
-fn retain_from(points: &mut Vec<LightPoint>, first: usize, keep: impl Fn(&LightPoint) -> bool) {
-    let mut end = first;
-    for i in first..points.len() {
-        if keep(&points[i]) {
-            points.swap(end, i);
-            end += 1;
-        }
-    }
-    points.truncate(end);
 }
 
 impl Strata {

@@ -1,6 +1,6 @@
 //! Cones of directions.
 
-use crate::math::Vec3;
+use super::{Aabb, Vec3};
 use glam::DVec3;
 
 /// All directions d with d·axis ≥ cos |d| |axis|.
@@ -40,6 +40,32 @@ impl Cone {
         Cone { axis, cos: below(least) }
     }
 
+    /// A cone that holds all sums of non-negative multiples of `vectors`, zero vectors among them or not, and of floats near to them: the
+    /// directions of their convex hull. [`Cone::SPHERE`] where no acute cone does.
+    pub fn around_hull(vectors: impl Iterator<Item = DVec3> + Clone) -> Cone {
+        let units = vectors.filter_map(DVec3::try_normalize);
+        let axis = Cone::mean(units.clone().sum());
+        let least = units.map(|v| v.dot(axis.as_dvec3().normalize())).fold(1.0, f64::min);
+        // Acute cones are convex.
+        if least > HULL_SLACK { Cone { axis, cos: below(least - HULL_SLACK) } } else { Cone { axis, ..Cone::SPHERE } }
+    }
+
+    /// A cone around `axis` with a half angle in radians; π and more are all directions.
+    pub fn of_angle(axis: Vec3, angle: f64) -> Cone {
+        Cone { axis, cos: if angle < std::f64::consts::PI { below(libm::cos(angle.max(0.0))) } else { -1.0 } }
+    }
+
+    /// The smallest box around the unit vectors within, but for rounding.
+    pub fn bounds(&self) -> Aabb {
+        let axis = self.axis.as_dvec3().normalize_or(DVec3::Z);
+        let (cos, sin) = (f64::from(self.cos), sine(self.cos.into()));
+        // cos(β ± θ), with β the angle between the axis and that of a coordinate.
+        let most = |c: f64| if c >= cos { 1.0 } else { (c * cos + sine(c) * sin).min(1.0) };
+        let hi = DVec3::new(most(axis.x), most(axis.y), most(axis.z)) + BOX_SLACK;
+        let lo = DVec3::new(most(-axis.x), most(-axis.y), most(-axis.z)) + BOX_SLACK;
+        Aabb { min: -lo.as_vec3(), max: hi.as_vec3() }
+    }
+
     /// Whether the direction lies within, as exactly as double precision tells.
     pub fn contains(&self, d: Vec3) -> bool {
         let (a, d) = (self.axis.as_dvec3(), d.as_dvec3());
@@ -52,13 +78,22 @@ impl Cone {
     }
 }
 
+/// Subtracted from cosines for rounding of normals to floats.
+const HULL_SLACK: f64 = 1e-6;
+
+/// Added to coordinates for rounding of unit vectors to floats.
+const BOX_SLACK: f64 = 1e-6;
+
+fn sine(cos: f64) -> f64 {
+    ((1.0 - cos) * (1.0 + cos)).max(0.0).sqrt()
+}
+
 /// The cosine of the sum of two angles with the given cosines; −1 beyond π.
 fn widen(a: f64, b: f64) -> f64 {
     if a <= -b {
         return -1.0;
     }
-    let sin = |c: f64| ((1.0 - c) * (1.0 + c)).max(0.0).sqrt();
-    a * b - sin(a) * sin(b)
+    a * b - sine(a) * sine(b)
 }
 
 /// A float at most `cos`, less what rounding in double precision may have added; 1 stays 1.

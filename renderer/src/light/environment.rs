@@ -333,4 +333,34 @@ mod tests {
         assert!(black.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
         assert_eq!((black.pdf_li(Vec3::Z), black.power(1.0)), (0.0, 0.0));
     }
+
+    #[test]
+    fn cones_hold_what_rectangles_show() {
+        for transform in [None, Some(Transform::IDENTITY), Some(skewed())] {
+            let env = match &transform {
+                None => Environment::constant(Vec3::ONE),
+                Some(t) => Environment::image(&texels(13), 13, t, 1.0).unwrap(),
+            };
+            let mut solid_angle = 0.0;
+            for (i, r) in points(300, 4).enumerate() {
+                let size = [1.0, 0.5, 0.2, 0.05, 0.003][i % 5];
+                let lo = r * (1.0 - size);
+                let at = |u: Vec2| env.place(lo + u * size);
+                let cone = env.cone(at(Vec2::splat(0.5)).wi, lo, lo + size);
+                let bounds = cone.bounds();
+                let mut needed = 1.0f32;
+                for u in points(100, i as u32).chain([Vec2::ZERO, Vec2::ONE, vec2(0.0, 1.0), vec2(1.0, 0.0)]) {
+                    let place = at(u);
+                    assert!(cone.contains(place.wi), "{lo} {size} {} {cone:?}", place.wi);
+                    assert!(bounds.min.cmple(place.wi).all() && bounds.max.cmpge(place.wi).all());
+                    needed = needed.min(place.wi.dot(cone.axis));
+                    solid_angle += f64::from(if i == 0 { place.stretch } else { 0.0 });
+                }
+                let angle = |cos: f32| cos.clamp(-1.0, 1.0).acos();
+                let slack = if transform.is_some_and(|t| t.affine() != Transform::IDENTITY.affine()) { 2.5 } else { 1.35 };
+                assert!(size > 0.2 || angle(cone.cos) < slack * angle(needed) + 1e-3, "{size}: {} {needed}", cone.cos);
+            }
+            assert!((solid_angle / 104.0 / (4.0 * std::f64::consts::PI) - 1.0).abs() < 0.35, "{solid_angle}");
+        }
+    }
 }

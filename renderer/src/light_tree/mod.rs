@@ -10,6 +10,8 @@ mod emit;
 mod node;
 mod point;
 mod split;
+#[cfg(test)]
+mod testing;
 
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};
@@ -24,8 +26,13 @@ pub struct LightTree {
     points: Vec<LightPoint>,
     nodes: Vec<Node>,
     roots: Vec<(Kind, u32)>,
+    /// Of each node; empty where no light has a negative component, so that intensities are their own magnitudes.
+    magnitudes: Vec<Lanes>,
     strata: emit::Strata,
 }
+
+/// A colour for each child: r, g and b, child by child.
+pub type Lanes = [[f32; WIDTH]; 3];
 
 impl LightTree {
     /// Turns `lights` into points and builds a tree for each kind that there is, with the current rayon pool. `bounds` is the box of
@@ -35,7 +42,8 @@ impl LightTree {
         let size = (bounds.max - bounds.min).length();
         let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
         let build::Trees { points, nodes, roots } = build::build(points, extents, size, options.seed);
-        LightTree { points, nodes, roots, strata }
+        let magnitudes = build::magnitudes(&points, &nodes);
+        LightTree { points, nodes, roots, magnitudes, strata }
     }
 
     /// The roots of the trees, at most one of each kind; none where nothing shines.
@@ -46,6 +54,12 @@ impl LightTree {
     /// A node.
     pub fn node(&self, index: u32) -> &Node {
         &self.nodes[index as usize]
+    }
+
+    /// For each child of a node, the sum of the absolute intensities of its lights: what an error bound takes. It differs from
+    /// [`Node::intensity`] where colours out of gamut have negative components, which may cancel.
+    pub fn magnitude(&self, index: u32) -> &Lanes {
+        self.magnitudes.get(index as usize).unwrap_or(&self.nodes[index as usize].intensity)
     }
 
     /// A leaf.
@@ -67,6 +81,7 @@ impl LightTree {
 
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
-        self.points.capacity() * size_of::<LightPoint>() + self.nodes.capacity() * size_of::<Node>() + self.strata.bytes()
+        let trees = self.nodes.capacity() * size_of::<Node>() + self.magnitudes.capacity() * size_of::<Lanes>();
+        self.points.capacity() * size_of::<LightPoint>() + trees + self.strata.bytes()
     }
 }

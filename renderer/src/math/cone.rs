@@ -31,11 +31,11 @@ impl Cone {
             }
             let (a, b) = (axis.as_dvec3(), cone.axis.as_dvec3());
             let cos = a.dot(b) / (a.length_squared() * b.length_squared()).sqrt();
-            least = least.min(widen(cos.clamp(-1.0, 1.0), cone.cos.into()));
-            // Fails for NaN.
-            if !(least > -1.0) {
-                return Cone { axis, cos: -1.0 };
+            let cos = widen(cos.clamp(-1.0, 1.0), cone.cos.into());
+            if cos.is_nan() {
+                return Cone { axis, ..Cone::SPHERE };
             }
+            least = least.min(cos);
         }
         Cone { axis, cos: below(least) }
     }
@@ -104,4 +104,57 @@ fn below(cos: f64) -> f32 {
     let low = cos - 1e-13;
     let rounded = low as f32;
     (if f64::from(rounded) > low { rounded.next_down() } else { rounded }).max(-1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Frame;
+    use crate::sampling::testing::points;
+    use crate::sampling::warp::{uniform_cone, uniform_sphere};
+
+    /// A direction within the cone.
+    fn within(cone: Cone, u: crate::math::Vec2) -> Vec3 {
+        Frame::from_normal(cone.axis).to_world(uniform_cone(u, (1.0 - cone.cos).max(1e-12)))
+    }
+
+    #[test]
+    fn holds_cones_and_boxes_hold_it() {
+        let directions: Vec<Vec3> = points(100, 1).map(uniform_sphere).collect();
+        for (i, chunk) in directions.chunks(4).enumerate() {
+            let cones = |k: usize| Cone { axis: chunk[k], cos: [1.0, 0.9999, 0.8, 0.0][(i + k) % 4] };
+            let cone = Cone::around(chunk[0], (0..1 + i % 4).map(cones));
+            let bounds = cone.bounds();
+            for k in 0..1 + i % 4 {
+                for u in points(50, 2) {
+                    let d = within(cones(k), u);
+                    // The test's own direction is a float.
+                    assert!(Cone { cos: (cone.cos - 1e-6).max(-1.0), ..cone }.contains(d), "{cone:?} {d}");
+                    assert!(bounds.min.cmple(d + 1e-6).all() && bounds.max.cmpge(d - 1e-6).all());
+                }
+            }
+        }
+        assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::X); 3].into_iter()), Cone::ray(Vec3::X));
+        assert_eq!(Cone::around(Vec3::X, [Cone::ray(-Vec3::X)].into_iter()).cos, -1.0);
+        assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::NAN)].into_iter()).cos, -1.0);
+        assert_eq!(Cone::around(Vec3::X, [Cone { axis: Vec3::Y, cos: 0.0 }].into_iter()).cos, -1.0, "a right angle twice");
+    }
+
+    #[test]
+    fn hulls() {
+        let cone = Cone::around_hull([DVec3::X, DVec3::ZERO, 5.0 * DVec3::Y].into_iter());
+        assert!((cone.cos - 0.5f32.sqrt()).abs() < 1e-5 && cone.contains(Vec3::X) && cone.contains(Vec3::new(0.2, 0.9, 0.0)));
+        for all_sides in [&[DVec3::X, -DVec3::X][..], &[], &[DVec3::X, DVec3::Y, DVec3::new(-1.0, -1.0, 0.1)]] {
+            assert!(all_sides.is_empty() || Cone::around_hull(all_sides.iter().copied()).cos == -1.0);
+        }
+    }
+
+    #[test]
+    fn angles() {
+        assert_eq!(Cone::of_angle(Vec3::X, 0.0).cos, 1.0);
+        assert_eq!(Cone::of_angle(Vec3::X, 4.0).cos, -1.0);
+        assert!(Cone::SPHERE.contains(-Vec3::Z) && !Cone::ray(Vec3::Z).contains(Vec3::X));
+        let b = Cone::of_angle(Vec3::Z, 0.5).bounds();
+        assert!((b.max.x - 0.5f32.sin()).abs() < 1e-5 && (b.min.z - 0.5f32.cos()).abs() < 1e-5 && b.max.z >= 1.0, "{b:?}");
+    }
 }

@@ -67,6 +67,11 @@ impl Block {
         (cells as f64 / (f64::from(self.side) * f64::from(self.side))) as f32
     }
 
+    /// Whether it is one cell.
+    pub(in super::super) fn is_single(&self) -> bool {
+        self.len(0) == 1 && self.len(1) == 1
+    }
+
     fn len(&self, axis: usize) -> u32 {
         self.end[axis] - self.first[axis]
     }
@@ -179,11 +184,11 @@ fn median_cut(powers: &Powers, wanted: usize) -> impl Iterator<Item = Block> {
     while heap.len() + done.len() < wanted
         && let Some(Candidate { power, block }) = heap.pop()
     {
-        let axis = usize::from(block.len(1) > block.len(0));
-        if block.len(axis) == 1 {
+        if block.is_single() {
             done.push(block);
             continue;
         }
+        let axis = usize::from(block.len(1) > block.len(0));
         let lines = powers.lines(&block, axis);
         let (count, below) = halve(&lines, power);
         let (mut low, mut high) = (block, block);

@@ -114,7 +114,29 @@ impl BilinearMesh {
     pub(super) fn area(&self, element: u32) -> f32 {
         self.patch(element).area()
     }
+
+    /// What a rectangle of (u, v) holds: positions whose convex hull has all of its points, and vectors whose hull has normals, by any
+    /// factor above 0, of the side that normals of vertices point to. `None` instead of those where that side may change.
+    pub(crate) fn hull(&self, element: u32, lo: Vec2, hi: Vec2) -> ([Vec3; 4], Option<[DVec3; 4]>) {
+        let patch = self.patch(element);
+        let corners = [lo, Vec2::new(hi.x, lo.y), Vec2::new(lo.x, hi.y), hi];
+        let positions = corners.map(|c| patch.at(c.x, c.y));
+        // ∂p/∂u × ∂p/∂v is linear in (u, v): the term in u v vanishes, both have the same mixed derivative.
+        let normals = corners.map(|c| if self.mirrored { -patch.cross(c.x, c.y) } else { patch.cross(c.x, c.y) });
+        if self.normals.is_empty() {
+            return (positions, Some(normals));
+        }
+        let indices = self.patches[element as usize].map(|i| i as usize);
+        let shading = corners.map(|c| blend(indices.map(|i| self.normals[i]), c.x, c.y).as_dvec3());
+        let products = || shading.iter().flat_map(|s| normals.iter().map(|n| (s.dot(*n), s.length() * n.length())));
+        let side = |sign: f64| products().all(|(cos, lengths)| sign * cos > FACING_SLACK * lengths);
+        let normals = if side(1.0) { Some(normals) } else { side(-1.0).then(|| normals.map(|n| -n)) };
+        (positions, normals)
+    }
 }
+
+/// Cosines this near to 0 do not tell which side of a patch its normals are on.
+const FACING_SLACK: f64 = 1e-5;
 
 /// Σ of the corner values, weighted bilinearly.
 fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>([a, b, c, d]: [T; 4], u: f32, v: f32) -> T {
@@ -135,17 +157,21 @@ impl Patch {
 
     /// Unit vector along ∂p/∂u × ∂p/∂v; of the patch as a whole where that vanishes.
     fn normal(&self, u: f32, v: f32) -> Vec3 {
-        let (pu, pv) = self.derivatives(u, v);
-        let here = pu.as_dvec3().cross(pv.as_dvec3());
+        let here = self.cross(u, v);
         let [p00, p10, p01, p11] = self.corners.map(Vec3::as_dvec3);
         let overall = || (p11 - p00).cross(p01 - p10).normalize_or(DVec3::Z);
         here.try_normalize().unwrap_or_else(overall).as_vec3()
     }
 
+    /// ∂p/∂u × ∂p/∂v.
+    fn cross(&self, u: f32, v: f32) -> DVec3 {
+        let (pu, pv) = self.derivatives(u, v);
+        pu.as_dvec3().cross(pv.as_dvec3())
+    }
+
     /// |∂p/∂u × ∂p/∂v|: area per unit of (u, v).
     pub(crate) fn stretch(&self, u: f32, v: f32) -> f32 {
-        let (pu, pv) = self.derivatives(u, v);
-        pu.as_dvec3().cross(pv.as_dvec3()).length() as f32
+        self.cross(u, v).length() as f32
     }
 
     /// By the midpoint rule over 16 × 16 pieces: exact for parallelograms.

@@ -84,8 +84,7 @@ impl Disk {
 
     /// A point drawn uniformly by area.
     pub(crate) fn sample_area(&self, u: Vec2) -> Vec3 {
-        let whole = self.inner == 0.0 && self.phi_max >= std::f64::consts::TAU;
-        let (x, y) = if whole {
+        let (x, y) = if self.is_whole() {
             let d = uniform_disk(u).as_dvec2() * self.radius;
             (d.x, d.y)
         } else {
@@ -97,10 +96,53 @@ impl Disk {
         self.placement.point(DVec3::new(x, y, self.height))
     }
 
+    /// A box around what [`Disk::sample_area`] gives for a rectangle of the square.
+    pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> Aabb {
+        let (r, phi) = if self.is_whole() {
+            concentric_ranges(lo, hi, self.radius)
+        } else {
+            let [inner2, outer2] = [self.inner, self.radius].map(|r| r * r);
+            let r = [lo.x, hi.x].map(|u| (inner2 + f64::from(u) * (outer2 - inner2)).max(0.0).sqrt());
+            (r, [lo.y, hi.y].map(|u| f64::from(u) * self.phi_max))
+        };
+        let [x, y] = placement::polar_box(r, phi);
+        let slack = DVec3::new(1.0, 1.0, 0.0) * (placement::COORDINATE_SLACK * self.radius);
+        self.placement.aabb(DVec3::new(x[0], y[0], self.height) - slack, DVec3::new(x[1], y[1], self.height) + slack, None)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.inner == 0.0 && self.phi_max >= std::f64::consts::TAU
+    }
+
     /// As [`ShapePoint::magnitude`].
     pub(crate) fn magnitude(&self) -> f32 {
         self.magnitude
     }
+}
+
+/// Ranges of radius and angle that [`uniform_disk`], times `radius`, maps a rectangle of the square to.
+///
+/// The radius is the larger of |a| and |b|, with a and b the coordinates in [−1, 1]. The angle is monotone in that of (a, b), so its extremes
+/// over a convex set that does not hold the middle are at corners.
+fn concentric_ranges(lo: Vec2, hi: Vec2, radius: f64) -> (placement::Range, placement::Range) {
+    let [a, b] = [(lo.x, hi.x), (lo.y, hi.y)].map(|(lo, hi)| [2.0 * f64::from(lo) - 1.0, 2.0 * f64::from(hi) - 1.0]);
+    let most = |[lo, hi]: [f64; 2]| lo.abs().max(hi.abs());
+    let least = |range: [f64; 2]| if range[0] <= 0.0 && range[1] >= 0.0 { 0.0 } else { range[0].abs().min(range[1].abs()) };
+    let r = [least(a).max(least(b)) * radius, most(a).max(most(b)) * radius];
+    let whole = (r, [0.0, std::f64::consts::TAU]);
+    if a[0] < 0.0 && a[1] > 0.0 && b[0] < 0.0 && b[1] > 0.0 {
+        return whole;
+    }
+    let angle = |u: Vec2| {
+        let d = uniform_disk(u).as_dvec2();
+        (d != glam::DVec2::ZERO).then(|| libm::atan2(d.y, d.x))
+    };
+    let Some(middle) = angle(0.5 * (lo + hi)) else { return whole };
+    let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+    // Within half a turn of the middle.
+    let turns = corners.into_iter().filter_map(angle).map(|phi| libm::remainder(phi - middle, std::f64::consts::TAU));
+    let (least, most) = turns.fold((0.0, 0.0), |(lo, hi): (f64, f64), t| (lo.min(t), hi.max(t)));
+    (r, [middle + least, middle + most])
 }
 
 #[cfg(test)]

@@ -37,12 +37,17 @@ impl Placement {
 
     /// The unit normal that belongs to `n` of the shape's space.
     pub(crate) fn normal(&self, n: DVec3) -> Vec3 {
-        (self.inverse.matrix3.transpose() * n).normalize_or(n).as_vec3()
+        self.normal_vector(n).normalize_or(n).as_vec3()
+    }
+
+    /// [`Placement::normal`] before it is normalised, linear in `n`.
+    pub(crate) fn normal_vector(&self, n: DVec3) -> DVec3 {
+        self.inverse.matrix3.transpose() * n
     }
 
     /// By how much the map stretches area orthogonal to the unit vector `n` of the shape's space: |det M| |M⁻ᵀ n|.
     pub(crate) fn stretch(&self, n: DVec3) -> f64 {
-        self.forward.matrix3.determinant().abs() * (self.inverse.matrix3.transpose() * n).length()
+        self.forward.matrix3.determinant().abs() * self.normal_vector(n).length()
     }
 
     /// [`Placement::stretch`], given the unit normal in the group's space.
@@ -76,6 +81,26 @@ impl Placement {
         Aabb { min: (lo - pad).as_vec3(), max: (hi + pad).as_vec3() }
     }
 }
+
+/// A range of numbers, as polar coordinates of parts of quadrics have them.
+pub(super) type Range = [f64; 2];
+
+/// The box around r (cos φ, sin φ) over ranges of r ≥ 0 and φ.
+pub(super) fn polar_box(r: Range, phi: Range) -> [Range; 2] {
+    use std::f64::consts::{FRAC_PI_2, PI};
+    [0.0, FRAC_PI_2].map(|turn| {
+        let [a, b] = phi.map(|p| p - turn);
+        let [at_a, at_b] = [a, b].map(libm::cos);
+        // Whether a multiple of 2π, or an odd one of π, lies between.
+        let passes = |angle: f64| ((b - angle) / (2.0 * PI)).floor() >= ((a - angle) / (2.0 * PI)).ceil();
+        let hi = if passes(0.0) { 1.0 } else { at_a.max(at_b) };
+        let lo = if passes(PI) { -1.0 } else { at_a.min(at_b) };
+        [if lo < 0.0 { r[1] * lo } else { r[0] * lo }, if hi > 0.0 { r[1] * hi } else { r[0] * hi }]
+    })
+}
+
+/// Share of a whole shape by which places of its parts may differ by the rounding of surface coordinates.
+pub(super) const COORDINATE_SLACK: f64 = 1e-6;
 
 /// `value` where it is finite and above zero.
 pub(super) fn positive(shape: &'static str, name: &'static str, value: f32) -> Result<f64, ShapeError> {

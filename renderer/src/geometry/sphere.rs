@@ -132,6 +132,21 @@ impl Sphere {
         (self.placement.point(self.radius * n), self.placement.normal(n), pdf as f32)
     }
 
+    /// What [`Sphere::sample_area`] gives for a rectangle of the square: a box around positions, and vectors whose hull has the outward
+    /// normals, by factors above 0.
+    pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, [DVec3; 8]) {
+        let slack = placement::COORDINATE_SLACK;
+        let height = |u: f32| (self.z[0] + f64::from(u) * (self.z[1] - self.z[0])) / self.radius;
+        let z = [(height(lo.y) - slack).max(-1.0), (height(hi.y) + slack).min(1.0)];
+        let ring = z.map(|z| ((1.0 - z) * (1.0 + z)).max(0.0).sqrt());
+        let equator = z[0] <= 0.0 && z[1] >= 0.0;
+        let r = [ring[0].min(ring[1]), if equator { 1.0 } else { ring[0].max(ring[1]) }];
+        let [x, y] = placement::polar_box(r, [f64::from(lo.x) * self.phi_max - slack, f64::from(hi.x) * self.phi_max + slack]);
+        let corner = |i: usize| DVec3::new(x[i & 1], y[i >> 1 & 1], z[i >> 2]);
+        let bounds = self.placement.aabb(self.radius * corner(0), self.radius * corner(7), Some(self.radius));
+        (bounds, std::array::from_fn(|i| self.placement.normal_vector(corner(i))))
+    }
+
     /// Density per m² of [`Sphere::sample_area`] at a point with outward (or inward) unit normal `ng`.
     pub(crate) fn area_pdf(&self, ng: Vec3) -> f32 {
         (1.0 / (self.local_area() * self.placement.stretch_at_normal(ng))) as f32

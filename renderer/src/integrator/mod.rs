@@ -12,9 +12,9 @@ pub use counts::{Counts, ShadingCounts};
 pub use cut_counts::{CutCounts, CutSizes, CutTimes};
 #[cfg(test)]
 pub use fault::Fault;
+pub use lightcuts::Lightcuts;
 #[cfg(test)]
 pub use path::FaultyPathTracer;
-pub use lightcuts::Lightcuts;
 pub use path::PathTracer;
 
 use crate::film::Tile;

@@ -7,7 +7,7 @@
 
 use super::{Light, LightSample, weight};
 use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
-use crate::math::{Frame, Ray, Vec2, Vec3};
+use crate::math::{Aabb, Cone, Frame, Ray, Vec2, Vec3};
 use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
 use crate::texture::{Lookup, Param};
 use std::f32::consts::PI;
@@ -165,11 +165,37 @@ impl AreaLight {
         self.offset
     }
 
-    /// The place in the middle of a rectangle of the square: that of the centroid for a square on the diagonal along which
-    /// [`uniform_triangle`] folds, so for the whole of a triangle.
+    /// The place in the middle of a rectangle of the square, with the mean stretch of the rectangle (by Simpson's rule). For a square on
+    /// the diagonal along which [`uniform_triangle`] folds, and so for the whole of a triangle, it is the centroid.
     pub fn middle(&self, lo: Vec2, hi: Vec2) -> Place {
         let folded = matches!(self.element, Element::Triangle { .. }) && lo.x == lo.y && hi.x == hi.y;
-        self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo))
+        let place = self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
+        match self.element {
+            Element::Triangle { .. } | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => place,
+            Element::Patch(_) | Element::Sphere { .. } => {
+                let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+                let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
+                Place { stretch: (8.0 * place.stretch + sum) / 12.0, ..place }
+            }
+        }
+    }
+
+    /// A box around the positions, and a cone around the normals, of all places of a rectangle of the square, as floats come out.
+    pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+        let (bounds, cone) = match &self.element {
+            Element::Triangle { vertices, n, facing } => triangle_extent(*vertices, *n, *facing, lo, hi),
+            Element::Patch(patch) => {
+                let (positions, normals) = patch.hull(0, lo, hi);
+                let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
+                (padded(Aabb::around(positions)), cone)
+            }
+            Element::Disk(disk) => (disk.extent(lo, hi), Cone::ray(disk.normal())),
+            Element::Sphere { sphere, .. } => {
+                let (bounds, normals) = sphere.extent(lo, hi);
+                (bounds, Cone::around_hull(normals.into_iter()))
+            }
+        };
+        (bounds, if self.flip { Cone { axis: -cone.axis, ..cone } } else { cone })
     }
 
     /// Centre and radius, where the light is a whole ball without a mask that shines outwards alone.
@@ -245,6 +271,32 @@ impl Light for AreaLight {
     }
 }
 
+/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the diagonal, so the image of a rectangle lies in
+/// the hull of the images of its corners and of where it meets the diagonal.
+fn triangle_extent([p0, p1, p2]: [Vec3; 3], n: Vec3, facing: Vec3, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+    let diagonal = [lo.max_element(), hi.min_element()];
+    let crossings = diagonal.map(|t| Vec2::splat(t).clamp(lo, hi));
+    let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+    let weights = || corners.into_iter().chain(crossings).map(uniform_triangle).map(|b| (1.0 - b.x - b.y, b.x, b.y));
+    let bounds = padded(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
+    let side = |sign: f32| weights().all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK);
+    let cone = match (side(1.0), side(-1.0)) {
+        (true, _) => Cone::ray(n),
+        (_, true) => Cone::ray(-n),
+        _ => Cone::SPHERE,
+    };
+    (bounds, cone)
+}
+
+/// Interpolated cosines this near to 0 do not tell which side is the front.
+const FACING_SLACK: f32 = 1e-5;
+
+/// The box, wider by what rounding does to points that are interpolated in it.
+fn padded(b: Aabb) -> Aabb {
+    let pad = Vec3::splat(16.0 * f32::EPSILON * b.magnitude());
+    Aabb { min: b.min - pad, max: b.max + pad }
+}
+
 impl Ball {
     /// Centre, and 1 − cos of the half angle of the cone the ball fills from `from`; `None` from inside or too near to tell.
     fn cone(&self, from: Vec3, offset: f32) -> Option<(Vec3, f32)> {
@@ -269,69 +321,15 @@ impl Ball {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Geometry, Hit, Mesh};
-    use crate::math::{Transform, vec3};
+    use crate::geometry::{Geometry, Hit};
+    use crate::light::testing::{primitive, surfaces, triangle};
+    use crate::math::Transform;
     use crate::sampling::testing::points;
     use crate::texture::Texture;
-    use glam::{DAffine3, DQuat, dvec3};
+    use glam::{DAffine3, dvec3};
     use std::sync::Arc;
 
     const N: u32 = 200_000;
-
-    fn primitive(shape: Shape) -> Primitive {
-        Primitive { shape, material: 0, first_light: Some(0), alpha: None, flip: false }
-    }
-
-    /// Faces down; with normals, by those against the winding.
-    fn triangle(normals: Vec<Vec3>) -> Shape {
-        let indices = if normals.is_empty() { [0, 1, 2] } else { [0, 2, 1] };
-        let p = vec![vec3(-1.0, -0.5, 2.0), vec3(0.5, 1.5, 2.5), vec3(1.5, -1.0, 1.5)];
-        Shape::Mesh(Mesh::new(p, vec![indices], normals, vec![]).unwrap())
-    }
-
-    /// As [`triangle`].
-    fn patch(normals: Vec<Vec3>) -> Shape {
-        let indices = if normals.is_empty() { [0, 1, 2, 3] } else { [0, 2, 1, 3] };
-        let p = vec![vec3(-1.0, -1.0, 2.0), vec3(-0.8, 1.0, 2.5), vec3(1.0, -1.2, 2.2), vec3(0.7, 0.9, 1.8)];
-        Shape::Bilinear(BilinearMesh::new(p, vec![indices], normals, vec![]).unwrap())
-    }
-
-    fn transform(scale: glam::DVec3, at: glam::DVec3) -> Transform {
-        Transform::new(
-            DAffine3::from_translation(at) * DAffine3::from_quat(DQuat::from_rotation_x(0.5)) * DAffine3::from_scale(scale),
-        )
-        .unwrap()
-    }
-
-    /// All kinds of lights above the origin, with the point each is seen from.
-    fn lights() -> Vec<(&'static str, Primitive, Vec3)> {
-        let above = dvec3(0.2, 0.1, 3.0);
-        let even = transform(dvec3(1.5, 1.5, 1.5), above);
-        let uneven = transform(dvec3(1.5, -0.7, 1.0), above);
-        let inside = vec3(0.3, 0.2, 2.8);
-        let full = |t: &Transform| Shape::Sphere(Sphere::full(t, 1.0).unwrap());
-        let part = |t: &Transform| Shape::Sphere(Sphere::new(t, 1.0, -0.9, 0.5, 200.0).unwrap());
-        let mut lights = vec![
-            ("triangle", primitive(triangle(vec![])), Vec3::ZERO),
-            ("triangle, turned by its normals", primitive(triangle(vec![-Vec3::Z; 3])), Vec3::ZERO),
-            ("triangle, turned on a part", primitive(triangle(vec![-Vec3::Z, -Vec3::Z, 3.0 * Vec3::Z])), Vec3::ZERO),
-            ("patch", primitive(patch(vec![])), Vec3::ZERO),
-            ("patch, turned by its normals", primitive(patch(vec![-Vec3::Z; 4])), Vec3::ZERO),
-            ("sphere", primitive(full(&even)), Vec3::ZERO),
-            ("ellipsoid", primitive(full(&uneven)), Vec3::ZERO),
-            ("part of a sphere", primitive(part(&even)), Vec3::ZERO),
-            ("part of an ellipsoid", primitive(part(&uneven)), Vec3::ZERO),
-            ("disk", primitive(Shape::Disk(Disk::new(&even, 0.0, 1.0, 0.0, 360.0).unwrap())), Vec3::ZERO),
-            ("ring", primitive(Shape::Disk(Disk::new(&uneven, 0.0, 1.0, 0.5, 250.0).unwrap())), Vec3::ZERO),
-            ("sphere from inside", primitive(full(&even)), inside),
-            ("ellipsoid from inside", primitive(full(&uneven)), inside),
-        ];
-        // Disks face up: turn them. And turn what is seen from inside.
-        for (_, p, from) in &mut lights {
-            p.flip = matches!(p.shape, Shape::Disk(_)) || *from != Vec3::ZERO;
-        }
-        lights
-    }
 
     /// A direction that may meet the light, and its density.
     fn direction(from: Vec3, u: Vec2) -> (Vec3, f32) {
@@ -348,7 +346,7 @@ mod tests {
 
     #[test]
     fn light_and_direction_sampling_agree() {
-        for (name, primitive, from) in lights() {
+        for (name, primitive, from) in surfaces() {
             for two_sided in [false, true] {
                 let light = AreaLight::new(&primitive, 0, Vec3::ONE, two_sided);
                 let scene = Geometry { primitives: vec![primitive.clone()], world: 0..1, ..Geometry::default() };
@@ -382,7 +380,7 @@ mod tests {
     #[test]
     fn densities_integrate_to_one() {
         // Where every point of the light is seen first: flat ones, and all from inside.
-        for (name, primitive, from) in lights() {
+        for (name, primitive, from) in surfaces() {
             let concave = matches!(primitive.shape, Shape::Sphere(_)) && from == Vec3::ZERO && name != "sphere";
             if concave {
                 continue;
@@ -448,7 +446,7 @@ mod tests {
 
     #[test]
     fn absurd_places_yield_nothing() {
-        for (name, primitive, _) in lights() {
+        for (name, primitive, _) in surfaces() {
             let light = AreaLight::new(&primitive, 0, Vec3::ONE, true);
             for u in points(1000, 8) {
                 for from in [Vec3::splat(f32::NAN), Vec3::INFINITY] {
@@ -460,6 +458,48 @@ mod tests {
                 }
             }
             assert!(light.power(1.0) > 0.0);
+        }
+    }
+
+    #[test]
+    fn places_cover_the_light_within_their_extents() {
+        for (name, primitive, _) in surfaces() {
+            let light = AreaLight::new(&primitive, 0, Vec3::ONE, false);
+            let mut area = 0.0;
+            for (i, r) in points(200, 9).enumerate() {
+                // Rectangles of all sizes; the whole first, then halves of the diagonal's squares.
+                let size = [1.0, 0.5, 0.25, 0.1, 0.01][i.div_ceil(2).min(4)];
+                let lo = if i < 8 { (r / size).floor() * size } else { r * (1.0 - size) };
+                let hi = (lo + size).min(Vec2::ONE);
+                let (bounds, cone) = light.extent(lo, hi);
+                for u in points(100, i as u32) {
+                    let place = light.place(lo + u * (hi - lo));
+                    assert!(
+                        bounds.min.cmple(place.p).all() && bounds.max.cmpge(place.p).all(),
+                        "{name}: {} {bounds:?}",
+                        place.p
+                    );
+                    assert!(cone.contains(place.n), "{name}: {} {cone:?}", place.n);
+                    area += if i == 0 { place.stretch / 100.0 } else { 0.0 };
+                }
+                let middle = light.middle(lo, hi);
+                assert!(
+                    bounds.min.cmple(middle.p).all() && bounds.max.cmpge(middle.p).all() && cone.contains(middle.n),
+                    "{name}"
+                );
+                // Small pieces have small extents.
+                if size == 0.01 && !name.contains("sphere") && !name.contains("ellipsoid") {
+                    assert!((bounds.max - bounds.min).max_element() < 0.2, "{name} {bounds:?}");
+                }
+                assert!(
+                    size > 0.1 || cone.cos > 0.5 || name.contains("on a part") || lo.y < 0.1 || lo.y > 0.9,
+                    "{name} {cone:?}"
+                );
+            }
+            assert!((area / light.area - 1.0).abs() < 0.1, "{name}: {area}");
+            let whole = light.middle(Vec2::ZERO, Vec2::ONE).stretch;
+            // Six places tell little of an ellipsoid; it is never left whole.
+            assert!((whole / light.area - 1.0).abs() < if name.contains("ellipsoid") { 0.4 } else { 0.05 }, "{name}: {whole}");
         }
     }
 }

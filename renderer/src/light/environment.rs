@@ -6,7 +6,7 @@
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, weight};
-use crate::math::{Transform, Vec2, Vec3, vec2};
+use crate::math::{Cone, Transform, Vec2, Vec3, vec2};
 use crate::sampling::PiecewiseConstant2d;
 use crate::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use std::f32::consts::PI;
@@ -100,6 +100,19 @@ pub struct SkyPlace {
     pub stretch: f32,
 }
 
+/// Steps along each side of a rectangle when its cone is sought.
+const BORDER_STEPS: usize = 8;
+
+/// Angle, in radians, by which the direction of the octahedral map turns at most per unit along an axis of the square.
+///
+/// Within a quadrant r = u + v is the distance from the pole, for u, v in [0, 1], and w = v − u. Then z = 1 − r² and φ = π/4 (1 + w/r) give
+/// dθ = 2 dr / √y and sin θ dφ = π/4 √y (dw − (w/r) dr), with y = 2 − r² in [1, 2]. Along an axis |dr| = |dw|, so with |w| ≤ r the
+/// square of the speed is at most 4/y + π²/4 y, which is convex: largest at y = 2, √(2 + π²/2); twice that per unit of the square.
+const BORDER_SPEED: f64 = 5.27;
+
+/// Rounding of directions, radians, and of places in the square.
+const CONE_SLACK: f32 = 4e-6;
+
 impl Environment {
     /// The direction that belongs to `p` of the unit square, which covers all directions once: by the octahedral map, then that of
     /// the light into the world.
@@ -112,6 +125,51 @@ impl Environment {
                 SkyPlace { wi: wi / length, radiance: image.texel(p), stretch: 1.0 / image.density(length) }
             }
         }
+    }
+
+    /// A cone around `axis` that holds the directions of all places in a rectangle of the square, as floats come out.
+    ///
+    /// The rectangle's border is walked in steps, between which directions turn by no more than [`BORDER_SPEED`] allows, times the most by
+    /// which the light's map into the world enlarges angles. A connected image whose border lies in the cone lies there itself or holds all
+    /// of the rest of the sphere, and so the direction opposite to the axis.
+    pub fn cone(&self, axis: Vec3, lo: Vec2, hi: Vec2) -> Cone {
+        let behind = self.square_at(-axis);
+        if behind.cmpge(lo - CONE_SLACK).all() && behind.cmple(hi + CONE_SLACK).all() {
+            return Cone { axis, ..Cone::SPHERE };
+        }
+        let unit = axis.as_dvec3().normalize();
+        let mut widest = 0.0f64;
+        let corners = [lo, Vec2::new(hi.x, lo.y), hi, Vec2::new(lo.x, hi.y), lo];
+        for edge in corners.windows(2) {
+            for i in 0..BORDER_STEPS {
+                let at = edge[0].lerp(edge[1], (i as f32 + 0.5) / BORDER_STEPS as f32);
+                let d = self.place(at).wi.as_dvec3().normalize();
+                widest = widest.max(2.0 * libm::asin(0.5 * d.distance(unit)));
+            }
+        }
+        let step = f64::from((hi - lo).max_element()) / BORDER_STEPS as f64;
+        Cone::of_angle(axis, widest + 0.5 * step * BORDER_SPEED * self.distortion() + f64::from(CONE_SLACK))
+    }
+
+    /// Where the unit direction `wi` lies in the unit square.
+    fn square_at(&self, wi: Vec3) -> Vec2 {
+        match &self.kind {
+            Kind::Constant => sphere_to_square(wi),
+            Kind::Image(image) => image.locate(wi).0,
+        }
+    }
+
+    /// The most by which the map into the world enlarges small angles, or more: the ratio of its greatest stretch to its least.
+    fn distortion(&self) -> f64 {
+        let Kind::Image(image) = &self.kind else { return 1.0 };
+        let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
+        let m = image.world_from_light.affine().matrix3;
+        let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
+        // Squares of stretches are eigenvalues of MᵀM; the greatest is at most the greatest sum of a column.
+        let gram = m.transpose() * m;
+        let norm =
+            |g: glam::DMat3| [g.x_axis, g.y_axis, g.z_axis].map(|c| c.abs().element_sum()).into_iter().fold(0.0, f64::max);
+        (norm(gram) * norm(gram.inverse())).sqrt()
     }
 
     /// Texels along a side of the unit square; `None` where the radiance is the same from everywhere.
@@ -274,5 +332,35 @@ mod tests {
         let black = Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap();
         assert!(black.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
         assert_eq!((black.pdf_li(Vec3::Z), black.power(1.0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn cones_hold_what_rectangles_show() {
+        for transform in [None, Some(Transform::IDENTITY), Some(skewed())] {
+            let env = match &transform {
+                None => Environment::constant(Vec3::ONE),
+                Some(t) => Environment::image(&texels(13), 13, t, 1.0).unwrap(),
+            };
+            let mut solid_angle = 0.0;
+            for (i, r) in points(300, 4).enumerate() {
+                let size = [1.0, 0.5, 0.2, 0.05, 0.003][i % 5];
+                let lo = r * (1.0 - size);
+                let at = |u: Vec2| env.place(lo + u * size);
+                let cone = env.cone(at(Vec2::splat(0.5)).wi, lo, lo + size);
+                let bounds = cone.bounds();
+                let mut needed = 1.0f32;
+                for u in points(100, i as u32).chain([Vec2::ZERO, Vec2::ONE, vec2(0.0, 1.0), vec2(1.0, 0.0)]) {
+                    let place = at(u);
+                    assert!(cone.contains(place.wi), "{lo} {size} {} {cone:?}", place.wi);
+                    assert!(bounds.min.cmple(place.wi).all() && bounds.max.cmpge(place.wi).all());
+                    needed = needed.min(place.wi.dot(cone.axis));
+                    solid_angle += f64::from(if i == 0 { place.stretch } else { 0.0 });
+                }
+                let angle = |cos: f32| cos.clamp(-1.0, 1.0).acos();
+                let slack = if transform.is_some_and(|t| t.affine() != Transform::IDENTITY.affine()) { 2.5 } else { 1.35 };
+                assert!(size > 0.2 || angle(cone.cos) < slack * angle(needed) + 1e-3, "{size}: {} {needed}", cone.cos);
+            }
+            assert!((solid_angle / 104.0 / (4.0 * std::f64::consts::PI) - 1.0).abs() < 0.35, "{solid_angle}");
+        }
     }
 }

@@ -9,6 +9,8 @@ mod distant;
 mod environment;
 mod octahedral;
 mod point;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use crate::math::{Aabb, Vec2, Vec3};
 use crate::sampling::{AliasTable, discrete::Pick, luminance};

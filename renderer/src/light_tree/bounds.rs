@@ -74,8 +74,8 @@ impl Node {
         let across = length_squared(std::array::from_fn(|i| center[i] - axis[i] * along)).sqrt();
         let rho = greater(across - radius - slack, 0.0);
         let reach2 = if z >= 0.0 { greater(d2, z * z + rho * rho) } else { far2 };
-        // ≤ −1 only by rounding.
-        let cos = greater(z / reach2.sqrt(), -1.0);
+        // Below −1 only by rounding; NaN, where nothing is divided by nothing, stays.
+        let cos = greater(-1.0, z / reach2.sqrt());
         let cone = self.cos_angle[k];
         let sines = ((1.0 - cos) * (1.0 + cos) * ((1.0 - cone) * (1.0 + cone))).sqrt();
         let narrowed = lesser(cos * cone + sines + SLACK, 1.0);
@@ -93,4 +93,149 @@ fn greater(a: f32, b: f32) -> f32 {
 #[inline(always)]
 fn lesser(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, Sort, cloud, cube, each_cluster, factor, tree};
+    use super::super::{LightTree, PointOptions};
+    use super::*;
+    use crate::geometry::{Mesh, Shape};
+    use crate::light::testing::primitive;
+    use crate::light::{AnyLight, AreaLight, Lights, PointLight, SpotLight};
+    use crate::math::vec3;
+    use proptest::prelude::*;
+
+    /// A small triangle around `at`, with the normal `n`.
+    fn lamp(at: Vec3, n: Vec3, size: f32) -> AnyLight {
+        let frame = crate::math::Frame::from_normal(n.normalize());
+        let corners = [vec3(0.0, 1.0, 0.0), vec3(-1.0, -1.0, 0.0), vec3(1.0, -1.0, 0.0)];
+        let positions = corners.map(|c| at + size * frame.to_world(c)).to_vec();
+        let mesh = Mesh::new(positions, vec![[0, 1, 2]], vec![], vec![]).unwrap();
+        AnyLight::Area(AreaLight::new(&primitive(Shape::Mesh(mesh)), 0, Vec3::ONE, false))
+    }
+
+    /// Lights of all kinds in a ball of radius `size` about `center`, with axes within `spread` of one another.
+    fn crowd(n: usize, center: Vec3, size: f32, spread: f32, random: &mut Random) -> Lights {
+        let main = random.cube();
+        let one = |i: usize| {
+            let (at, axis) = (center + size * random.cube(), main + spread * random.cube());
+            match i % 4 {
+                0 => AnyLight::Point(PointLight::new(at, Vec3::ONE)),
+                1 => {
+                    let cone = 0.1 + 179.9 * random.unit();
+                    AnyLight::Spot(SpotLight::new(at, axis, Vec3::ONE, cone, random.unit() * cone).unwrap())
+                }
+                _ => lamp(at, axis, 0.1 * size),
+            }
+        };
+        Lights::new((0..n).map(one).collect(), cube())
+    }
+
+    /// Every bound against every light below.
+    fn assert_bounds(tree: &LightTree, x: Vec3) {
+        each_cluster(tree, |kind, node, k, leaves| {
+            let bound = tree.node(node).geometric_bounds(kind, x)[k];
+            for &leaf in leaves {
+                let truth = factor(tree.point(leaf), x);
+                assert!(bound >= truth, "{kind:?} at {x}: {bound} < {truth}, {:?}", tree.point(leaf));
+            }
+        });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn at_least_every_factor(n in 1usize..60, size in -25i32..25, shift in -2i32..8, spread in 0f32..2.0, near in -9i32..6, seed: u32) {
+            let (mut random, size) = (Random(seed), 2f32.powi(size));
+            let center = size * 4f32.powi(shift) * random.cube();
+            let lights = crowd(n, center, size, spread, &mut random);
+            let tree = tree(&lights, &PointOptions { area_points: 1, ..PointOptions::default() });
+            for _ in 0..12 {
+                assert_bounds(&tree, center + size * 4f32.powi(near) * random.cube());
+            }
+            // On lights, at corners of boxes, and in the planes of lamps.
+            for point in tree.points() {
+                assert_bounds(&tree, point.position);
+                assert_bounds(&tree, point.position + size * point.axis.cross(random.cube()));
+                assert_bounds(&tree, point.position - size * point.axis);
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_places() {
+        let mut random = Random(3);
+        let sorts = [Sort::Point, Sort::Spot, Sort::Distant];
+        let mut all = cloud(200, &sorts, &mut random);
+        all.extend((0..100).map(|_| lamp(random.cube(), random.cube(), 1e-3)));
+        let tree = tree(&Lights::new(all, cube()), &PointOptions::default());
+        let values = [0.0, -0.5, 1e-30, 1e-45, 1e18, -1e19, 3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        for i in 0..values.len().pow(3) {
+            let pick = |k: u32| values[i / values.len().pow(k) % values.len()];
+            let x = vec3(pick(0), pick(1), pick(2));
+            for (kind, root) in tree.roots() {
+                let bounds = tree.node(root).geometric_bounds(kind, x);
+                assert!(bounds.iter().all(|&b| b >= 0.0), "{kind:?} {x}: {bounds:?}");
+            }
+            if i % 7 == 0 {
+                assert_bounds(&tree, x);
+            }
+        }
+    }
+
+    /// Bounds of the clusters at the root, without empty slots.
+    fn at_root(lights: Vec<AnyLight>, x: Vec3) -> Vec<f32> {
+        let tree = tree(&Lights::new(lights, cube()), &PointOptions { area_points: 1, ..PointOptions::default() });
+        let (kind, root) = tree.roots().next().unwrap();
+        let (node, bounds) = (tree.node(root), tree.node(root).geometric_bounds(kind, x));
+        assert!(bounds[node.len()..].iter().all(|&b| b == 0.0), "empty slots");
+        bounds[..node.len()].to_vec()
+    }
+
+    #[test]
+    fn inside_and_behind() {
+        let mut random = Random(7);
+        let lamps: Vec<AnyLight> = (0..64).map(|_| lamp(random.cube(), -Vec3::Z + 0.1 * random.cube(), 1e-3)).collect();
+        assert!(at_root(lamps.clone(), vec3(0.0, 0.0, 5.0)).iter().all(|&b| b == 0.0), "all lamps face away");
+        assert!(at_root(lamps.clone(), vec3(0.0, 0.0, -5.0)).iter().all(|&b| b > 0.02 && b < 0.08));
+        let tree = tree(&Lights::new(lamps, cube()), &PointOptions { area_points: 1, ..PointOptions::default() });
+        each_cluster(&tree, |kind, index, k, _| {
+            let node = tree.node(index);
+            let b = node.bounds(k);
+            for x in b.corners().into_iter().chain([b.center()]) {
+                assert_eq!(node.geometric_bounds(kind, x)[k], f32::INFINITY);
+            }
+        });
+    }
+
+    #[test]
+    fn spots_end_with_their_cone() {
+        let mut random = Random(9);
+        let mut spot = || {
+            let at = 0.1 * random.cube();
+            AnyLight::Spot(SpotLight::new(at, Vec3::Z, Vec3::ONE, 20.0 + 10.0 * random.unit(), 5.0).unwrap())
+        };
+        let spots: Vec<AnyLight> = (0..30).map(|_| spot()).collect();
+        let at = |degrees: f32| vec3(degrees.to_radians().sin(), 0.0, degrees.to_radians().cos()) * 10.0;
+        for degrees in [33.0, 60.0, 90.0, 150.0, 180.0] {
+            assert!(at_root(spots.clone(), at(degrees)).iter().all(|&b| b == 0.0), "{degrees}");
+        }
+        for degrees in [0.0, 15.0] {
+            assert!(at_root(spots.clone(), at(degrees)).iter().all(|&b| b > 0.0099 && b < 0.0103), "{degrees}");
+        }
+    }
+
+    #[test]
+    fn small_clusters_have_tight_bounds() {
+        let mut random = Random(11);
+        for angle in [0.0f32, 30.0, 60.0, 80.0] {
+            let lamps = (0..30).map(|_| lamp(0.05 * random.cube(), Vec3::Z + 0.02 * random.cube(), 1e-3)).collect();
+            let x = 5.0 * vec3(angle.to_radians().sin(), 0.0, angle.to_radians().cos());
+            let truth = angle.to_radians().cos() / 25.0;
+            let worst = at_root(lamps, x).into_iter().fold(0.0, f32::max);
+            assert!(worst < 1.05 * truth + 0.05 / 25.0, "{angle}: {worst} {truth}");
+        }
+    }
 }

@@ -6,12 +6,13 @@
 //! that nodes are full where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather than of the
 //! children's boxes and cones, which keeps them tight. Every decision depends on the lights below alone, none on threads.
 
-use super::cone::Cone;
+use super::Lanes;
+use super::emit::Extent;
 use super::node::{Child, Cluster, Node, WIDTH};
 use super::point::{Emission, Kind, LightPoint};
 use super::split::{Item, split};
 use crate::light::weight;
-use crate::math::Aabb;
+use crate::math::{Aabb, Cone};
 use crate::sampling::{hash, unit_float};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -37,12 +38,13 @@ pub(super) struct Trees {
 ///
 /// # Panics
 /// With 2³¹ points or more.
-pub(super) fn build(points: Vec<LightPoint>, size: f32, seed: u32) -> Trees {
+pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32, seed: u32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
     let (mut ordered, mut nodes, mut roots) = (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [Kind::Omni, Kind::Oriented, Kind::Directional] {
-        let mut items: Vec<Item> =
-            (0..points.len() as u32).filter(|&i| points[i as usize].kind() == kind).map(|i| item(&points, i)).collect();
+        let of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
+        let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
+        let mut items: Vec<Item> = of_kind.map(|(i, p)| item(p, extent(i, p), i as u32)).collect();
         if items.is_empty() {
             continue;
         }
@@ -55,19 +57,13 @@ pub(super) fn build(points: Vec<LightPoint>, size: f32, seed: u32) -> Trees {
     Trees { points: ordered, nodes, roots }
 }
 
-fn item(points: &[LightPoint], index: u32) -> Item {
-    let p = &points[index as usize];
-    Item {
-        bounds: Aabb { min: p.position, max: p.position },
-        axis: if p.kind() == Kind::Directional { p.position } else { p.axis },
-        cos_angle: 1.0,
-        intensity: p.intensity,
-        cos_spot: match p.emission {
-            Emission::Spot(falloff) => falloff.cos_end,
-            _ => NO_SPOT,
-        },
-        point: index,
-    }
+/// The light as builds see it.
+fn item(p: &LightPoint, extent: Extent, index: u32) -> Item {
+    let cos_spot = match p.emission {
+        Emission::Spot(falloff) => falloff.cos_end,
+        _ => NO_SPOT,
+    };
+    Item { bounds: extent.bounds, cone: extent.cone, intensity: p.intensity, cos_spot, point: index }
 }
 
 /// What is the same for a whole tree.
@@ -191,15 +187,14 @@ impl Plan {
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
-            axes += item.axis.as_dvec3();
+            axes += item.cone.axis.as_dvec3();
             cosine |= item.cos_spot == NO_SPOT;
             cos_spot = cos_spot.min(item.cos_spot);
         }
-        let own = |item: &Item| Cone { axis: item.axis, cos: item.cos_angle };
         let cone = match self.kind {
             Kind::Omni => Cone::SPHERE,
-            _ if items.len() == 1 => own(&items[0]),
-            _ => Cone::around(Cone::mean(axes), items.iter().map(own)),
+            _ if items.len() == 1 => items[0].cone,
+            _ => Cone::around(Cone::mean(axes), items.iter().map(|i| i.cone)),
         };
         let diagonal2 = (bounds.max - bounds.min).as_dvec3().length_squared();
         let turn = self.half_size * (1.0 - f64::from(cone.cos));
@@ -208,6 +203,26 @@ impl Plan {
         let cluster = Cluster { bounds, cone, cosine, cos_spot, intensity, representative: 0, child: Child::None };
         Part { range, metric: total * (diagonal2 + turn2), cluster }
     }
+}
+
+/// Sums of absolute intensities, node by node; empty where they are the sums of intensities.
+pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<Lanes> {
+    if points.iter().all(|p| p.intensity.min_element() >= 0.0) {
+        return Vec::new();
+    }
+    let mut magnitudes = vec![[[0.0f32; WIDTH]; 3]; nodes.len()];
+    // What is below a node stands behind it.
+    for (index, node) in nodes.iter().enumerate().rev() {
+        for k in 0..WIDTH {
+            let sum = match node.child(k) {
+                Child::None => continue,
+                Child::Leaf(leaf) => points[leaf as usize].intensity.abs().to_array(),
+                Child::Node(below) => magnitudes[below as usize].map(|lanes| lanes.iter().sum::<f32>().min(f32::MAX)),
+            };
+            (0..3).for_each(|channel| magnitudes[index][channel][k] = sum[channel]);
+        }
+    }
+    magnitudes
 }
 
 /// The representative of one of the clusters, with probability proportional to intensity.
@@ -221,4 +236,175 @@ fn choose(clusters: &[Cluster], u: f32) -> u32 {
         }
     }
     clusters[clusters.len() - 1].representative
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, Sort, cloud, cube, each_cluster, leaves, tree};
+    use super::super::{LightTree, PointOptions};
+    use super::*;
+    use crate::light::{AnyLight, Lights, PointLight};
+    use crate::math::Vec3;
+    use crate::sampling::testing::assert_chi_square;
+    use proptest::prelude::*;
+
+    fn lights(lights: Vec<AnyLight>) -> Lights {
+        Lights::new(lights, cube())
+    }
+
+    fn points_at(positions: impl Iterator<Item = Vec3>) -> Lights {
+        lights(positions.map(|p| AnyLight::Point(PointLight::new(p, Vec3::ONE))).collect())
+    }
+
+    /// All that is said of trees.
+    fn check(tree: &LightTree) {
+        let mut seen = vec![0; tree.points().len()];
+        for (kind, root) in tree.roots() {
+            for leaf in leaves(tree, Child::Node(root)) {
+                assert_eq!(tree.point(leaf).kind(), kind);
+                seen[leaf as usize] += 1;
+            }
+        }
+        assert!(seen.iter().all(|&n| n == 1), "each light in one place");
+        let mut counts = std::collections::HashMap::<u32, Vec<usize>>::new();
+        each_cluster(tree, |kind, index, k, leaves| {
+            counts.entry(index).or_default().push(leaves.len());
+            check_cluster(tree, kind, index, k, leaves);
+        });
+        for (index, counts) in counts {
+            let (total, free) = (counts.iter().sum::<usize>(), WIDTH - counts.len());
+            assert_eq!(tree.node(index).len(), counts.len(), "children take the first slots");
+            assert!(total > WIDTH || free == WIDTH - total, "few lights are all leaves: {counts:?}");
+            assert!(total <= WIDTH || counts.len() > 1, "{counts:?}");
+            assert!(free == 0 || counts.iter().all(|&n| n == 1 || (n > free + 1 && n <= WIDTH)), "room for more: {counts:?}");
+        }
+    }
+
+    fn check_cluster(tree: &LightTree, kind: Kind, index: u32, k: usize, leaves: &[u32]) {
+        let node = tree.node(index);
+        let (bounds, cone) = (node.bounds(k), node.cone(k));
+        let mut sum = DVec3::ZERO;
+        for &leaf in leaves {
+            let p = tree.point(leaf);
+            sum += p.intensity.as_dvec3();
+            assert!(bounds.min.cmple(p.position).all() && bounds.max.cmpge(p.position).all());
+            match p.emission {
+                Emission::Omni => {}
+                Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
+                Emission::Cosine => assert!(cone.contains(p.axis) && node.cosine[k] == 1.0),
+                Emission::Spot(falloff) => assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end),
+            }
+        }
+        if kind == Kind::Oriented {
+            let cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
+            assert_eq!(node.cosine[k] == 1.0, cosine);
+        }
+        let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
+        assert!((node.intensity(k).as_dvec3() - sum).length() <= 1e-6 * f64::from(magnitude.length()));
+        let representative = node.representative[k];
+        match node.child(k) {
+            Child::Leaf(leaf) => assert_eq!((representative, leaves), (leaf, &[leaf][..])),
+            Child::Node(below) => {
+                let below = tree.node(below);
+                let same = (0..WIDTH).filter(|&i| below.representative[i] == representative).count();
+                assert_eq!(same, 1, "stands for one of the children as well");
+            }
+            Child::None => unreachable!("leaves below nothing"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn trees_of_clouds(n in 1usize..600, sorts in 1usize..8, seed: u32) {
+            let all = [Sort::Point, Sort::Spot, Sort::Distant];
+            let sorts: Vec<Sort> = (0..3).filter(|i| sorts >> i & 1 == 1).map(|i| all[i]).collect();
+            let tree = tree(&lights(cloud(n, &sorts, &mut Random(seed))), &PointOptions::default());
+            prop_assert_eq!(tree.points().len(), n);
+            check(&tree);
+        }
+    }
+
+    #[test]
+    fn degenerate_lights() {
+        let options = PointOptions::default();
+        let none = tree(&Lights::default(), &options);
+        assert_eq!((none.roots().count(), none.points().len(), none.bytes()), (0, 0, 0));
+        let coincident = tree(&points_at(std::iter::repeat_n(Vec3::ONE, 30_000)), &options);
+        check(&coincident);
+        // Each split could part one light from the rest.
+        check(&tree(&points_at((0..2000).map(|i| Vec3::X * libm::expf(-0.04 * i as f32))), &options));
+        check(&tree(&points_at((0..2000).map(|i| Vec3::X * (i / 700) as f32)), &options));
+        // Extreme places and powers, next to what does not count at all.
+        let strange = [Vec3::splat(1e30), Vec3::splat(-3e38), Vec3::splat(1e-40), Vec3::NAN, Vec3::INFINITY, Vec3::ZERO];
+        let mut all = vec![];
+        for position in strange {
+            for intensity in
+                [Vec3::ONE, Vec3::splat(1e38), Vec3::splat(1e-44), Vec3::ZERO, Vec3::NAN, Vec3::new(1.0, -0.2, 0.1)]
+            {
+                all.push(AnyLight::Point(PointLight::new(position, intensity)));
+            }
+        }
+        let tree = LightTree::build(&lights(all), Aabb::EMPTY, &options);
+        assert_eq!(tree.points().len(), 4 * 4, "what is finite and shines");
+        assert!((0..tree.nodes.len() as u32).all(|i| tree.node(i).intensity.as_flattened().iter().all(|v| v.is_finite())));
+    }
+
+    #[test]
+    fn bright_sums_stay_finite() {
+        let bright = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(3e38)));
+        let tree = tree(&lights(vec![bright; 20]), &PointOptions::default());
+        assert!(tree.nodes.iter().all(|n| n.intensity.as_flattened().iter().all(|v| v.is_finite())));
+    }
+
+    #[test]
+    fn magnitudes_do_not_cancel() {
+        let mut random = Random(2);
+        let mut colour = || AnyLight::Point(PointLight::new(random.cube(), random.cube()));
+        let tree = tree(&lights((0..300).map(|_| colour()).collect()), &PointOptions::default());
+        check(&tree);
+        each_cluster(&tree, |_, index, k, leaves| {
+            let want: Vec3 = leaves.iter().map(|&l| tree.point(l).intensity.abs()).sum();
+            let have = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
+            assert!((have - want).length() <= 1e-5 * want.length(), "{have} {want}");
+        });
+        let plain = self::tree(&points_at([Vec3::ZERO, Vec3::ONE].into_iter()), &PointOptions::default());
+        assert_eq!(plain.magnitude(0), &plain.node(0).intensity);
+        assert!(plain.magnitudes.is_empty());
+    }
+
+    #[test]
+    fn threads_and_seeds() {
+        let all = lights(cloud(3 * PARALLEL, &[Sort::Point, Sort::Spot], &mut Random(5)));
+        let build = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| tree(&all, &PointOptions::default()))
+        };
+        let one = build(1);
+        for threads in [2, 5] {
+            let other = build(threads);
+            assert!(one.nodes == other.nodes && one.points == other.points && one.roots == other.roots, "{threads}");
+        }
+        check(&one);
+        let per_light = one.bytes() as f64 / one.points().len() as f64;
+        assert!(per_light <= 200.0, "{per_light} bytes per light");
+    }
+
+    #[test]
+    fn representatives_follow_intensity() {
+        let at = |i: usize, power: f32| AnyLight::Point(PointLight::new(Vec3::X * i as f32, Vec3::splat(power)));
+        // Three groups of eight, far from each other: too many for the root to open one.
+        let all = lights((0..24).map(|i| at(i + i / 8 * 1000, [1.0, 3.0][i % 8 / 7])).collect());
+        let mut counts = [0; 2];
+        for seed in 0..400 {
+            let tree = tree(&all, &PointOptions { seed, ..PointOptions::default() });
+            let (_, root) = tree.roots().next().unwrap();
+            assert_eq!(tree.node(root).len(), 3);
+            for k in 0..3 {
+                counts[usize::from(tree.point(tree.node(root).representative[k]).intensity.x == 3.0)] += 1;
+            }
+        }
+        assert_chi_square(&counts, &[1200.0 * 0.7, 1200.0 * 0.3], "representatives");
+    }
 }

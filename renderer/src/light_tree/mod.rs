@@ -6,16 +6,16 @@
 
 mod bounds;
 mod build;
-mod cone;
 mod emit;
 mod node;
 mod point;
 mod split;
+#[cfg(test)]
+mod testing;
 
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};
 
-pub use cone::Cone;
 pub use emit::PointOptions;
 pub use node::{Child, Node, WIDTH};
 pub use point::{Arrival, Emission, Kind, LightPoint};
@@ -26,18 +26,24 @@ pub struct LightTree {
     points: Vec<LightPoint>,
     nodes: Vec<Node>,
     roots: Vec<(Kind, u32)>,
+    /// Of each node; empty where no light has a negative component, so that intensities are their own magnitudes.
+    magnitudes: Vec<Lanes>,
     strata: emit::Strata,
 }
+
+/// A colour for each child: r, g and b, child by child.
+pub type Lanes = [[f32; WIDTH]; 3];
 
 impl LightTree {
     /// Turns `lights` into points and builds a tree for each kind that there is, with the current rayon pool. `bounds` is the box of
     /// the scene's surfaces.
     pub fn build(lights: &Lights, bounds: Aabb, options: &PointOptions) -> LightTree {
-        let emit::Points { points, strata } = emit::points(lights, options);
+        let emit::Points { points, extents, strata } = emit::points(lights, options);
         let size = (bounds.max - bounds.min).length();
         let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
-        let build::Trees { points, nodes, roots } = build::build(points, size, options.seed);
-        LightTree { points, nodes, roots, strata }
+        let build::Trees { points, nodes, roots } = build::build(points, extents, size, options.seed);
+        let magnitudes = build::magnitudes(&points, &nodes);
+        LightTree { points, nodes, roots, magnitudes, strata }
     }
 
     /// The roots of the trees, at most one of each kind; none where nothing shines.
@@ -48,6 +54,12 @@ impl LightTree {
     /// A node.
     pub fn node(&self, index: u32) -> &Node {
         &self.nodes[index as usize]
+    }
+
+    /// For each child of a node, the sum of the absolute intensities of its lights: what an error bound takes. It differs from
+    /// [`Node::intensity`] where colours out of gamut have negative components, which may cancel.
+    pub fn magnitude(&self, index: u32) -> &Lanes {
+        self.magnitudes.get(index as usize).unwrap_or(&self.nodes[index as usize].intensity)
     }
 
     /// A leaf.
@@ -69,6 +81,7 @@ impl LightTree {
 
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
-        self.points.capacity() * size_of::<LightPoint>() + self.nodes.capacity() * size_of::<Node>() + self.strata.bytes()
+        let trees = self.nodes.capacity() * size_of::<Node>() + self.magnitudes.capacity() * size_of::<Lanes>();
+        self.points.capacity() * size_of::<LightPoint>() + trees + self.strata.bytes()
     }
 }

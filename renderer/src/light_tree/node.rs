@@ -1,7 +1,6 @@
 //! Clusters: 8 to a node, lane by lane, so that all of them are bounded in one go.
 
-use super::Cone;
-use crate::math::{Aabb, Vec3};
+use crate::math::{Aabb, Cone, Vec3};
 use glam::DVec3;
 
 /// Children of a node.
@@ -11,7 +10,7 @@ pub const WIDTH: usize = 8;
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// A node: up to 8 clusters in the first slots, as structure of arrays. A slot without a child has intensity 0, and bounds of 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Node {
     /// Least coordinates of the lights, axis by axis; of directional ones, of their unit directions.

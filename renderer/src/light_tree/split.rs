@@ -7,7 +7,7 @@
 
 use super::node::WIDTH;
 use crate::light::weight;
-use crate::math::{Aabb, Vec3};
+use crate::math::{Aabb, Cone, Vec3};
 
 /// Bins along each axis.
 const BINS: usize = 16;
@@ -19,10 +19,8 @@ const SAMPLE: usize = 1 << 13;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) bounds: Aabb,
-    /// Axis, or direction; zero for omni lights.
-    pub(super) axis: Vec3,
-    /// Cosine of the half angle by which the axis may differ.
-    pub(super) cos_angle: f32,
+    /// Of axes, or directions.
+    pub(super) cone: Cone,
     pub(super) intensity: Vec3,
     /// The spot's `cos_end`; 2 for lights that are no spots.
     pub(super) cos_spot: f32,
@@ -36,7 +34,7 @@ impl Item {
 
     /// Coordinate along one of the axes that may be split: 3 of position, 3 of orientation.
     fn key(&self, axis: usize) -> f32 {
-        if axis < 3 { 0.5 * (self.bounds.min[axis] + self.bounds.max[axis]) } else { self.axis[axis - 3] }
+        if axis < 3 { 0.5 * (self.bounds.min[axis] + self.bounds.max[axis]) } else { self.cone.axis[axis - 3] }
     }
 }
 
@@ -53,7 +51,7 @@ impl Side {
     const EMPTY: Side = Side { bounds: Aabb::EMPTY, weight: 0.0, axes: Vec3::ZERO, count: 0 };
 
     fn add(&mut self, item: &Item) {
-        self.join(&Side { bounds: item.bounds, weight: item.weight().into(), axes: item.axis, count: 1 });
+        self.join(&Side { bounds: item.bounds, weight: item.weight().into(), axes: item.cone.axis, count: 1 });
     }
 
     fn join(&mut self, other: &Side) {

@@ -2,13 +2,13 @@
 //! the material of the library, its parameters, the frame and the cluster are, and modes stand to each other as they are meant to.
 
 use super::material_bound::{BoundError, BoundsAt, MaterialBounds};
-use crate::scene::BoundMode;
 use crate::geometry::Surface;
 use crate::material::self_check::tests::any_value;
 use crate::material::{Bound, Instance, Program, Setting, library};
 use crate::math::direction_box::testing::{frame, in_cube, lanes, members, near, unit};
 use crate::math::direction_box::{LANES, Lanes};
 use crate::math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec2, vec3};
+use crate::scene::BoundMode;
 use lightbound_shader::ir::random::Random;
 use lightbound_shader::texture::Texture;
 use lightbound_shader::{Arena, Batch, Settings, Shader, Sides, Target};

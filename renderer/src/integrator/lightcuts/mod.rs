@@ -59,7 +59,8 @@ impl Lightcuts {
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
-        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| SceneError::new(error.to_string()))?;
+        let materials =
+            MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| SceneError::new(error.to_string()))?;
         Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
     }
 }
@@ -221,7 +222,8 @@ impl<'a> Gathering<'a> {
             return;
         }
         let [mut lobe, u, v, _] = self.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize] else {
+        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize]
+        else {
             unreachable!("mixes are resolved")
         };
         let at = Eye { hit: &hit, surface: &surface, wo };

@@ -5,55 +5,56 @@
 //! π r² times its radiance in its centre, which lights diffuse surfaces exactly as the ball does.
 
 use super::super::point::{Emission, LightPoint};
+use super::{Extent, Points};
 use crate::light::{AreaLight, Place};
-use crate::math::{Vec2, Vec3, vec2};
+use crate::math::{Cone, Vec2, vec2};
 use std::f32::consts::PI;
 
 /// Points that a surface needs which curves to all sides, so that each side has some.
 const CURVED_POINTS: u32 = 8;
 
-/// The grid of a ball that is one omni point.
-const BALL: [u16; 2] = [0, 0];
-
-/// Adds about `wanted` points of a light, twice as many where two sides shine, and gives the grid; places do not stand for balls where
-/// there are `extents`, so that draws are of the surface.
-pub(super) fn cut(light: &AreaLight, id: u32, wanted: u32, extents: bool, points: &mut Vec<LightPoint>) -> [u16; 2] {
+/// Adds about `wanted` points of a light, twice as many where two sides shine. `plain` has what they have in common.
+///
+/// Where points have extents, no ball is one omni point, so that places may be drawn of its surface; and masks do not count before
+/// places are drawn, since a piece may shine where its middle does not.
+pub(super) fn cut(light: &AreaLight, plain: &LightPoint, wanted: u32, out: &mut Points) {
+    let extents = out.extents.is_some();
     if let Some((center, radius)) = light.as_ball().filter(|_| wanted < CURVED_POINTS && !extents) {
-        points.push(LightPoint {
-            position: center,
-            axis: Vec3::ZERO,
-            intensity: light.le() * (PI * radius * radius),
-            emission: Emission::Omni,
-            light: id,
-            stratum: 0,
-            offset: radius + 2.0 * light.offset(),
-        });
-        return BALL;
+        let (intensity, offset) = (light.le() * (PI * radius * radius), radius + 2.0 * light.offset());
+        out.push(LightPoint { position: center, intensity, offset, ..*plain }, Extent::of);
+        return;
     }
-    let grid = grid(if light.is_curved() { wanted.max(CURVED_POINTS) } else { wanted });
+    let grid = grid(wanted, light.is_curved());
+    out.strata.grids[plain.light as usize] = grid;
     for cell in 0..u32::from(grid[0]) * u32::from(grid[1]) {
         let (lo, hi) = corners(grid, cell);
-        let place = light.middle(lo, hi);
-        points.push(point(light, grid, &place, id, 2 * cell));
-        if light.is_two_sided() {
-            points.push(point(light, grid, &place, id, 2 * cell + 1));
+        let mut place = light.middle(lo, hi);
+        if extents {
+            place.radiance = light.le();
+        }
+        for stratum in [2 * cell, 2 * cell + 1].into_iter().take(if light.is_two_sided() { 2 } else { 1 }) {
+            out.push(point(light, grid, &place, plain.light, stratum), |_| {
+                let (bounds, cone) = light.extent(lo, hi);
+                Extent { bounds, cone: if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } } }
+            });
         }
     }
-    grid
 }
 
 /// A place of the cell of `leaf`, for `u` in the unit square.
 pub(super) fn draw(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Vec2) -> LightPoint {
-    if grid == BALL {
+    // A ball that is one point.
+    if leaf.emission == Emission::Omni {
         return *leaf;
     }
     let (lo, hi) = corners(grid, leaf.stratum / 2);
     point(light, grid, &light.place(lo + u * (hi - lo)), leaf.light, leaf.stratum)
 }
 
-/// The most even grid of at most `n` cells, a row longer than a column.
-fn grid(n: u32) -> [u16; 2] {
-    let columns = n.isqrt().clamp(1, u16::MAX.into());
+/// The most even grid of at most `n` cells; for surfaces that are curved to all sides, twice as many around as along.
+fn grid(n: u32, curved: bool) -> [u16; 2] {
+    let n = if curved { n.max(CURVED_POINTS) } else { n };
+    let columns = if curved { (2 * u64::from(n)).isqrt() as u32 } else { n.isqrt() }.clamp(1, u16::MAX.into());
     [columns as u16, (n / columns).clamp(1, u16::MAX.into()) as u16]
 }
 
@@ -64,12 +65,17 @@ fn corners([columns, rows]: [u16; 2], cell: u32) -> (Vec2, Vec2) {
     (at(x, y), at(x + 1, y + 1))
 }
 
-/// The point that a cell is, from one place of it; odd strata are of the back.
+/// Strata are twice the cell, and one more for the back.
+fn is_front(stratum: u32) -> bool {
+    stratum.is_multiple_of(2)
+}
+
+/// The point that a cell is, from one place of it.
 fn point(light: &AreaLight, [columns, rows]: [u16; 2], place: &Place, id: u32, stratum: u32) -> LightPoint {
     let area = place.stretch / (f32::from(columns) * f32::from(rows));
     LightPoint {
         position: place.p,
-        axis: if stratum.is_multiple_of(2) { place.n } else { -place.n },
+        axis: if is_front(stratum) { place.n } else { -place.n },
         intensity: place.radiance * area,
         emission: Emission::Cosine,
         light: id,

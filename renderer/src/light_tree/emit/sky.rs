@@ -5,6 +5,7 @@
 //! power rather than by generations, so that the number need not be a power of two. A block's direction is its centre of power.
 
 use super::super::point::{Emission, LightPoint};
+use super::{Extent, Points};
 use crate::light::{Environment, weight};
 use crate::math::{Vec2, Vec3, vec2};
 use glam::DVec3;
@@ -25,8 +26,8 @@ pub(in super::super) struct Block {
 /// Centre of power shorter than this say little: the light comes from many sides.
 const LEAST_CENTER: f64 = 0.25;
 
-/// Adds about `wanted` directions of a sky and their blocks.
-pub(super) fn cut(sky: &Environment, id: u32, wanted: u32, points: &mut Vec<LightPoint>, blocks: &mut Vec<Block>) {
+/// Adds about `wanted` directions of a sky and their blocks. `plain` has what they have in common.
+pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut Points) {
     let pieces: Vec<(Block, Light)> = match sky.resolution() {
         None => {
             let side = wanted.isqrt().clamp(1, 1 << 12);
@@ -36,16 +37,14 @@ pub(super) fn cut(sky: &Environment, id: u32, wanted: u32, points: &mut Vec<Ligh
         Some(side) => median_cut(&Powers::new(sky, side), wanted as usize).map(|b| (b, light(sky, &b))).collect(),
     };
     for (block, light) in pieces {
-        points.push(LightPoint {
-            position: light.wi,
-            axis: Vec3::ZERO,
-            intensity: light.irradiance,
-            emission: Emission::Distant,
-            light: id,
-            stratum: blocks.len() as u32,
-            offset: 0.0,
+        let stratum = out.strata.blocks.len() as u32;
+        out.strata.blocks.push(block);
+        let point =
+            LightPoint { position: light.wi, intensity: light.irradiance, emission: Emission::Distant, stratum, ..*plain };
+        out.push(point, |point| {
+            let cone = sky.cone(point.position, block.at(Vec2::ZERO), block.at(Vec2::ONE));
+            Extent { bounds: cone.bounds(), cone }
         });
-        blocks.push(block);
     }
 }
 
@@ -66,6 +65,11 @@ impl Block {
     fn area(&self) -> f32 {
         let cells = u64::from(self.len(0)) * u64::from(self.len(1));
         (cells as f64 / (f64::from(self.side) * f64::from(self.side))) as f32
+    }
+
+    /// Whether it is one cell.
+    pub(in super::super) fn is_single(&self) -> bool {
+        self.len(0) == 1 && self.len(1) == 1
     }
 
     fn len(&self, axis: usize) -> u32 {
@@ -180,11 +184,11 @@ fn median_cut(powers: &Powers, wanted: usize) -> impl Iterator<Item = Block> {
     while heap.len() + done.len() < wanted
         && let Some(Candidate { power, block }) = heap.pop()
     {
-        let axis = usize::from(block.len(1) > block.len(0));
-        if block.len(axis) == 1 {
+        if block.is_single() {
             done.push(block);
             continue;
         }
+        let axis = usize::from(block.len(1) > block.len(0));
         let lines = powers.lines(&block, axis);
         let (count, below) = halve(&lines, power);
         let (mut low, mut high) = (block, block);

@@ -1,0 +1,84 @@
+//! How fast a million lights become trees, in how much memory, and how fast clusters are bounded. Items are lights, or children of nodes.
+//!
+//! `cargo bench -p lightbound-benches --bench light_tree`. Trees are built on as many threads as there are processors.
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use lightbound::geometry::{Mesh, Primitive, Shape};
+use lightbound::light::{AnyLight, AreaLight, DistantLight, Lights, PointLight, SpotLight};
+use lightbound::light_tree::{LightTree, PointOptions};
+use lightbound::math::{Aabb, Vec3, vec3};
+use lightbound::sampling::{hash, unit_float};
+
+const LIGHTS: u32 = 1_000_000;
+
+const KINDS: [&str; 4] = ["points", "spots", "triangles", "distant"];
+
+fn main() {
+    for kind in KINDS {
+        let tree = build(&lights(kind));
+        println!("{LIGHTS} {kind}: {:.1} bytes per light", tree.bytes() as f64 / f64::from(LIGHTS));
+    }
+    divan::main();
+}
+
+fn cube(i: u32, k: u32) -> Vec3 {
+    let at = |axis: u32| 2.0 * unit_float(hash(hash(7, i), 3 * k + axis)) - 1.0;
+    vec3(at(0), at(1), at(2))
+}
+
+/// A million lights in a flat box, or all around.
+fn lights(kind: &str) -> Lights {
+    let light = |i: u32| {
+        let (at, axis, colour) = (vec3(10.0, 10.0, 1.0) * cube(i, 0), cube(i, 1), cube(i, 2) + 1.5);
+        match kind {
+            "points" => AnyLight::Point(PointLight::new(at, colour)),
+            "spots" => AnyLight::Spot(SpotLight::new(at, axis, colour, 30.0, 5.0).expect("a spot")),
+            "distant" => AnyLight::Distant(DistantLight::new(axis, colour).expect("a direction")),
+            _ => {
+                let corners = vec![at, at + 0.01 * axis, at + 0.01 * vec3(axis.y, -axis.x, 0.3)];
+                let mesh = Mesh::new(corners, vec![[0, 1, 2]], vec![], vec![]).expect("a triangle");
+                let shape = Shape::Mesh(mesh);
+                let primitive = Primitive { shape, material: 0, first_light: Some(i), alpha: None, flip: false };
+                AnyLight::Area(AreaLight::new(&primitive, 0, colour, false))
+            }
+        }
+    };
+    Lights::new((0..LIGHTS).map(light).collect(), bounds())
+}
+
+fn bounds() -> Aabb {
+    Aabb { min: vec3(-10.0, -10.0, -1.0), max: vec3(10.0, 10.0, 1.0) }
+}
+
+fn build(lights: &Lights) -> LightTree {
+    let tree = LightTree::build(lights, bounds(), &PointOptions::default());
+    assert_eq!(tree.points().len(), LIGHTS as usize);
+    tree
+}
+
+#[divan::bench(args = KINDS, sample_count = 5, sample_size = 1)]
+fn trees(bencher: Bencher, kind: &str) {
+    let lights = lights(kind);
+    bencher.counter(ItemsCount::new(LIGHTS)).bench(|| build(black_box(&lights)));
+}
+
+/// Bounds of the first nodes at places around them.
+#[divan::bench(args = ["points", "spots"])]
+fn geometric_bounds(bencher: Bencher, kind: &str) {
+    const NODES: u32 = 256;
+    const PLACES: u32 = 64;
+    let tree = build(&lights(kind));
+    let (of, _) = tree.roots().next().expect("a tree");
+    let places: Vec<Vec3> = (0..PLACES).map(|i| 12.0 * cube(i, 5)).collect();
+    bencher.counter(ItemsCount::new(8 * NODES * PLACES)).bench(|| {
+        let mut sum = 0.0;
+        for &x in black_box(&places) {
+            for node in 0..NODES {
+                sum += tree.node(node).geometric_bounds(of, x).iter().filter(|b| b.is_finite()).sum::<f32>();
+            }
+        }
+        assert!(sum > 0.0);
+        sum
+    });
+}

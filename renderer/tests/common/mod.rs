@@ -8,13 +8,13 @@ use bsdf::Bsdf;
 use lightbound::accel::AccelKind;
 use lightbound::film::{FilmOptions, Picture};
 use lightbound::image::write::{write_pfm, write_png};
-use lightbound::integrator::PathTracer;
+use lightbound::integrator;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::sampling::{Sampler, SamplerKind};
-use lightbound::scene::Scene;
 use lightbound::scene::build::{LightcutsOverrides, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
+use lightbound::scene::{MethodName, Scene};
 use lightbound_shader::Target;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,9 +46,10 @@ pub fn draw(scene: &Scene, threads: usize) -> Picture {
 /// The same, with what it took.
 pub fn work(scene: &Scene, threads: usize) -> Rendering {
     let stop = AtomicBool::new(false);
-    let film = FilmOptions { features: true, moments: true, cuts: false };
+    let cuts = scene.integrator.method.name() == MethodName::Lightcuts;
+    let film = FilmOptions { features: true, moments: true, cuts };
     let options = RenderOptions { threads, time_limit: None, film, stop: &stop, progress: &|_| () };
-    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
+    render(scene, &*integrator::of(scene).unwrap_or_else(|e| panic!("{e:?}")), &options)
 }
 
 /// Writes one file of each kind for scenes to name: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and the index of

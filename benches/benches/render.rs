@@ -13,9 +13,8 @@ use lightbound::integrator::PathTracer;
 use lightbound::math::{Aabb, Ray};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::scene::Scene;
-use lightbound::scene::build::{LightcutsOverrides, Overrides, load};
+use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
-use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -81,16 +80,8 @@ fn min_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
 }
 
 fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
-    let overrides = Overrides {
-        accel,
-        target: Target::best(),
-        integrator: None,
-        lightcuts: LightcutsOverrides::default(),
-        spp: Some(spp),
-        seed: Some(1),
-        resolution: Some((resolution, resolution)),
-        crop: None,
-    };
+    let overrides =
+        Overrides { accel, spp: Some(spp), seed: Some(1), resolution: Some((resolution, resolution)), ..Overrides::default() };
     let mut scene = match load(path, &overrides, &mut Diagnostics::new(false)) {
         Ok(loaded) => loaded.scene,
         Err(error) => return println!("{}: {error}", path.display()),

@@ -1,10 +1,8 @@
 //! What materials cost at load: scenes of many shapes of one shader, with one material for all or one for each.
 
 use crate::report::{print_head, print_machine, print_row};
-use lightbound::accel::AccelKind;
-use lightbound::scene::build::{LightcutsOverrides, Loaded, Overrides, load};
+use lightbound::scene::build::{Loaded, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
-use lightbound_shader::Target;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -65,18 +63,7 @@ fn scene(args: &Args, each: bool) -> String {
 }
 
 fn loaded(path: &Path) -> Loaded {
-    let (accel, target) = (AccelKind::Auto, Target::best());
-    let overrides = Overrides {
-        accel,
-        target,
-        integrator: None,
-        lightcuts: LightcutsOverrides::default(),
-        spp: None,
-        seed: None,
-        resolution: None,
-        crop: None,
-    };
-    load(path, &overrides, &mut Diagnostics::new(true)).unwrap_or_else(|error| panic!("{error}"))
+    load(path, &Overrides::default(), &mut Diagnostics::new(true)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Greatest memory of the process so far, kB.

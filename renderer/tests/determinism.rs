@@ -4,11 +4,13 @@
 mod common;
 
 use common::{draw, overrides, pfm, render_text, scene_of};
-use lightbound::film::{Block, Film, FilmOptions, Picture};
-use lightbound::integrator::PathTracer;
+use lightbound::film::{Block, CutSample, Film, FilmOptions, Picture, Tile};
+use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Halt, Pause, RenderOptions, Work, render};
+use lightbound::scene::Scene;
 use lightbound::scene::build::Overrides;
 use lightbound_shader::Target;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -40,6 +42,10 @@ fn bits(p: &Picture) -> Vec<u32> {
     let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
     all.extend(f.depth.iter().map(|x| x.to_bits()));
     all.extend(f.material.iter().chain(&f.object));
+    if let Some(cuts) = &p.cuts {
+        let layers = [&cuts.cut_size, &cuts.bound_evaluations, &cuts.shadow_rays, &cuts.error_bound];
+        all.extend(layers.into_iter().flatten().map(|x| x.to_bits()));
+    }
     all
 }
 
@@ -53,14 +59,43 @@ fn threads_leave_no_trace() {
 
 /// Options of a test, with everything recorded.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
-    let film = FilmOptions { features: true, moments: true, cuts: false };
+    let film = FilmOptions { features: true, moments: true, cuts: true };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
+}
+
+/// A path tracer that tells of cuts, for want of any, which differ from sample to sample.
+struct Telling(PathTracer);
+
+impl Integrator for Telling {
+    fn name(&self) -> &'static str {
+        "telling"
+    }
+
+    fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
+        Box::new(TellingWorker(self.0.worker(scene)))
+    }
+}
+
+struct TellingWorker<'a>(Box<dyn Worker + 'a>);
+
+impl Worker for TellingWorker<'_> {
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
+        let mut counts = self.0.render_tile(samples.clone(), tile);
+        let mut sums = tile.lock();
+        for ((x, y), sample) in tile.window().pixels().flat_map(|pixel| samples.clone().map(move |sample| (pixel, sample))) {
+            let cut_size = (x * 7919 + y * 104_729 + sample * 31) % 1013;
+            let error_bound = if cut_size == 0 { f32::INFINITY } else { 1.0 / cut_size as f32 };
+            sums.add_cut(x, y, &CutSample { cut_size, bound_evaluations: 3 * cut_size, shadow_rays: sample, error_bound });
+            counts.cuts.sizes.add(cut_size);
+        }
+        counts
+    }
 }
 
 #[test]
 fn pauses_leave_no_trace() {
     let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
-    let (options, integrator) = (options(3, &stop), PathTracer { max_depth: 5 });
+    let (options, integrator) = (options(3, &stop), Telling(PathTracer { max_depth: 5 }));
     let whole = render(&scene, &integrator, &options);
     let mut work = Work::new(&scene, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
@@ -81,13 +116,15 @@ fn pauses_leave_no_trace() {
     }
     let paused = work.into_rendering();
     assert!(bits(&whole.picture) == bits(&paused.picture));
-    assert_eq!((whole.counts.rays, whole.camera_samples), (paused.counts.rays, paused.camera_samples));
+    assert_eq!((whole.counts, whole.camera_samples), (paused.counts, paused.camera_samples));
+    assert_eq!(whole.counts.cuts.sizes.count(), whole.camera_samples);
+    assert!(whole.picture.cuts.unwrap().error_bound.contains(&f32::INFINITY));
 }
 
 #[test]
 fn ranges_of_samples_add_up() {
     let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
-    let (options, integrator) = (options(2, &stop), PathTracer { max_depth: 5 });
+    let (options, integrator) = (options(2, &stop), Telling(PathTracer { max_depth: 5 }));
     let mut film = Film::new(scene.film.window, options.film);
     for range in [4..6, 0..1, 1..4] {
         let mut work = Work::new(&scene, &integrator, range.clone(), &options);

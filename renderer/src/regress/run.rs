@@ -10,9 +10,8 @@ use crate::image::write::Attribute;
 use crate::integrator::{self, Integrator};
 use crate::render::{RenderOptions, render};
 use crate::scene::Scene;
-use crate::scene::build::{LightcutsOverrides, Loaded, Overrides, load_source};
+use crate::scene::build::{Loaded, Overrides, load_source};
 use crate::scene::diagnostics::{Diagnostics, SceneError, Source, Warning};
-use lightbound_shader::Target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -62,13 +61,11 @@ pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Loa
     let settings = &case.settings;
     let overrides = Overrides {
         accel: settings.accel,
-        target: Target::best(),
         integrator: settings.integrator,
-        lightcuts: LightcutsOverrides::default(),
         spp: settings.spp,
         seed: seed.or(settings.seed),
         resolution: settings.resolution,
-        crop: None,
+        ..Overrides::default()
     };
     let mut diagnostics = Diagnostics::new(false);
     let mut loaded = load_source(source, &[], &overrides, &mut diagnostics)?;

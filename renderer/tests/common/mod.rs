@@ -5,32 +5,21 @@ pub mod bsdf;
 pub mod place;
 
 use bsdf::Bsdf;
-use lightbound::accel::AccelKind;
 use lightbound::film::{FilmOptions, Picture};
 use lightbound::image::write::{write_pfm, write_png};
 use lightbound::integrator;
 use lightbound::math::{Ray, Vec2, Vec3, vec2};
 use lightbound::render::{RenderOptions, Rendering, render};
 use lightbound::sampling::{Sampler, SamplerKind};
-use lightbound::scene::build::{LightcutsOverrides, Overrides, load};
+use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use lightbound::scene::{MethodName, Scene};
-use lightbound_shader::Target;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// No override at all.
 pub fn overrides() -> Overrides {
-    Overrides {
-        accel: AccelKind::Auto,
-        target: Target::best(),
-        integrator: None,
-        lightcuts: LightcutsOverrides::default(),
-        spp: None,
-        seed: None,
-        resolution: None,
-        crop: None,
-    }
+    Overrides::default()
 }
 
 /// Renders pbrt text; warnings are failures.

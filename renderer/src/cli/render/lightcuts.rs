@@ -176,6 +176,28 @@ mod tests {
     }
 
     #[test]
+    fn files_tell_all_that_pictures_depend_on() {
+        let Method::Lightcuts(stochastic) = STOCHASTIC else { unreachable!() };
+        let cut = |error, error_mode, max_cut| Cut::Deterministic { error, error_mode, max_cut };
+        let own = LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 9), ..stochastic };
+        let others = [
+            stochastic,
+            LightcutsSettings { cut: cut(0.03, ErrorMode::Cluster, 9), ..own },
+            LightcutsSettings { cut: cut(0.02, ErrorMode::Total, 9), ..own },
+            LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 10), ..own },
+            LightcutsSettings { bounds: BoundMode::Naive, ..own },
+            LightcutsSettings { area_points: 2, ..own },
+            LightcutsSettings { sky_points: 2, ..own },
+        ];
+        assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
+        let other = LightcutsSettings { cut: Cut::Stochastic { size: 65 }, ..stochastic };
+        assert_ne!(attributes(&other), attributes(&stochastic));
+        // To check is not to change.
+        assert_eq!(attributes(&LightcutsSettings { check_bounds: true, ..own }), attributes(&own));
+        assert_eq!(attributes(&own)[1], ("lightbound/error".into(), Attribute::Float(0.02)));
+    }
+
+    #[test]
     fn errors_are_shares() {
         assert_eq!((error("0"), error("0.02")), (Ok(0.0), Ok(0.02)));
         for wrong in ["", "-0.1", "nan", "inf", "2%"] {

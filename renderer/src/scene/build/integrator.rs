@@ -124,24 +124,13 @@ fn word<T: ValueEnum + Default>(entity: &Entity, name: &str, words: &'static [&s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accel::AccelKind;
     use crate::scene::build::load_source;
     use crate::scene::diagnostics::{Diagnostics, Source};
-    use lightbound_shader::Target;
     use std::path::Path;
 
     /// Settings of a scene, and how many warnings there are.
     fn settings(text: &str, integrator: Option<MethodName>, lightcuts: LightcutsOverrides) -> (IntegratorSettings, usize) {
-        let overrides = Overrides {
-            accel: AccelKind::Builtin,
-            target: Target::best(),
-            integrator,
-            lightcuts,
-            spp: None,
-            seed: None,
-            resolution: None,
-            crop: None,
-        };
+        let overrides = Overrides { integrator, lightcuts, ..Overrides::default() };
         let source = Source::memory(Path::new("a.pbrt"), format!("{text}\nWorldBegin\n"));
         let mut diagnostics = Diagnostics::new(false);
         let loaded = load_source(&source, &[], &overrides, &mut diagnostics).unwrap();

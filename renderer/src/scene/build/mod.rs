@@ -49,6 +49,22 @@ pub struct Overrides {
     pub crop: Option<[f32; 4]>,
 }
 
+impl Default for Overrides {
+    /// Nothing but what files do not say: the accelerator and the target that are best on this machine.
+    fn default() -> Overrides {
+        Overrides {
+            accel: AccelKind::Auto,
+            target: Target::best(),
+            integrator: None,
+            lightcuts: LightcutsOverrides::default(),
+            spp: None,
+            seed: None,
+            resolution: None,
+            crop: None,
+        }
+    }
+}
+
 /// A scene and how long it took to get it.
 pub struct Loaded {
     /// The scene.

@@ -99,7 +99,7 @@ struct Kernels {
 /// Upper bounds of s.
 #[derive(Debug)]
 enum Bounds {
-    Compiled(BoundingKernel),
+    Compiled(Box<BoundingKernel>),
     Hand(Formula),
 }
 
@@ -130,7 +130,7 @@ impl Kernels {
             None => Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?),
             Some(options) => {
                 let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
-                Bounds::Compiled(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?)
+                Bounds::Compiled(Box::new(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?))
             }
         };
         Ok(Kernels {

@@ -415,6 +415,30 @@ mod tests {
     }
 
     #[test]
+    fn ports_are_set_and_read_as_a_whole() {
+        for target in Target::ALL {
+            let mut batch = Batch::new(target, 3, 11);
+            let words: Vec<u32> = (100..111).collect();
+            batch.fill_port(0, 7);
+            batch.set_port(2, &words);
+            assert!((0..11).all(|row| [0, 1, 2].map(|port| batch.bits(row, port)) == [7, 0, 100 + row as u32]), "{target}");
+            let mut read = [0; 11];
+            batch.read_port(2, &mut read);
+            assert_eq!(read[..], words, "{target}");
+            // Fewer rows, and then more again.
+            batch.reshape(3, 2);
+            batch.set_port(2, &[1, 2]);
+            batch.reshape(3, 11);
+            assert_eq!([0, 1, 2, 10].map(|row| batch.bits(row, 2)), [1, 2, 102, 110], "{target}");
+            // Lanes beyond the last row have it too.
+            assert!(
+                batch.words().chunks(target.lanes()).step_by(3).all(|lanes| lanes.iter().all(|&bits| bits == 7)),
+                "{target}"
+            );
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "the function reads 12 textures, not 11")]
     fn textures_must_be_there() {
         let kernel = reader(Target::best());

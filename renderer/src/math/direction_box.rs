@@ -120,7 +120,7 @@ impl Viewpoint {
         let mut boxes = DirectionBoxes::WHOLE;
         for lane in 0..LANES {
             let box_of = |corner: &[Lanes; 3]| [corner[0][lane], corner[1][lane], corner[2][lane]];
-            boxes.set(lane, self.to_box(box_of(lo), box_of(hi)));
+            boxes.set(lane, self.position_box(box_of(lo), box_of(hi)));
         }
         boxes
     }
@@ -134,13 +134,13 @@ impl Viewpoint {
     pub fn to_directions(&self, axis: &[Lanes; 3], cos_angle: &Lanes) -> DirectionBoxes {
         let mut boxes = DirectionBoxes::WHOLE;
         for lane in 0..LANES {
-            boxes.set(lane, self.to_cone([axis[0][lane], axis[1][lane], axis[2][lane]], cos_angle[lane]));
+            boxes.set(lane, self.cone_box([axis[0][lane], axis[1][lane], axis[2][lane]], cos_angle[lane]));
         }
         boxes
     }
 
     #[inline(always)]
-    fn to_box(&self, lo: [f32; 3], hi: [f32; 3]) -> [[f32; 2]; 3] {
+    fn position_box(&self, lo: [f32; 3], hi: [f32; 3]) -> [[f32; 2]; 3] {
         let (mut c, mut h) = ([0.0; 3], [0.0; 3]);
         let (mut reach, mut near2, mut is_box) = (0.0, 0.0, true);
         for k in 0..3 {
@@ -157,7 +157,7 @@ impl Viewpoint {
         let is_seen = is_box & (near2 > 1e-30) & (reach < 1e15) & (self.skew <= MOST_SKEW);
         let local = self.axes.map(|axis| dot(axis, c));
         let framed = self.in_frame(local, c, h, near2);
-        let linear = self.to_first_order(local, c, h);
+        let linear = self.first_order(local, c, h);
         let mut ends = [[-1.0, 1.0]; 3];
         for k in 0..3 {
             let most = lesser(framed[k][1], linear[k][1]);
@@ -203,7 +203,7 @@ impl Viewpoint {
 
     /// The bounds to first order.
     #[inline(always)]
-    fn to_first_order(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3]) -> [[f32; 2]; 3] {
+    fn first_order(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3]) -> [[f32; 2]; 3] {
         let c2 = dot(c, c);
         let length = c2.sqrt();
         let scale = 1.0 / length;
@@ -228,7 +228,7 @@ impl Viewpoint {
     }
 
     #[inline(always)]
-    fn to_cone(&self, axis: [f32; 3], cos_angle: f32) -> [[f32; 2]; 3] {
+    fn cone_box(&self, axis: [f32; 3], cos_angle: f32) -> [[f32; 2]; 3] {
         let length2 = dot(axis, axis);
         let is_known = (length2 > 0.999) & (length2 < 1.001) & (cos_angle >= -2.0) & (self.skew <= MOST_SKEW);
         // The product is off by 3u, and by 10u since the vectors are not quite unit.

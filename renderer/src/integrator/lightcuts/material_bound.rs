@@ -6,7 +6,7 @@
 //!
 //! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader that yields NaN for single directions, as
 //! 0/0 at the horizon, would have no bound anywhere about them if NaN were to propagate, and no cut could end; what an integrator does
-//! about a NaN it has to do where it evaluates. Nothing is taken for granted of the inputs but what holds for all that the renderer
+//! about a NaN it has to do where it evaluates. In optimized and related code, one costs as much as the other. Nothing is taken for granted of the inputs but what holds for all that the renderer
 //! makes: directions are unit vectors to 2⁻²¹, `wo` is above a material with one side, and parameters are in their declared ranges.
 
 use super::hand::{Formula, Hand};
@@ -84,7 +84,7 @@ struct Kernels {
 /// Upper bounds of s.
 #[derive(Debug)]
 enum Bounds {
-    Compiled(BoundingKernel),
+    Compiled(Box<BoundingKernel>),
     Hand(Formula),
 }
 
@@ -115,7 +115,7 @@ impl Kernels {
             None => Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?),
             Some(options) => {
                 let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
-                Bounds::Compiled(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?)
+                Bounds::Compiled(Box::new(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?))
             }
         };
         Ok(Kernels {

@@ -245,7 +245,7 @@ mod tests {
                     mean += by_point(&drawn, x) / f64::from(n);
                 }
             });
-            let want = by_samples(&lights.all()[0], x, 40_000);
+            let want = by_samples(&lights.all()[0], x, 100_000);
             assert!(want > 0.0 && (mean / want - 1.0).abs() < 0.025, "{name}: {mean}, by the light {want}");
         }
     }
@@ -256,7 +256,7 @@ mod tests {
             let lights = only(light);
             let tree = tree(&lights, &PointOptions { area_points: 800, sky_points: 100, ..PointOptions::default() });
             let sum: f64 = tree.points().iter().map(|p| by_point(p, x)).sum();
-            let want = by_samples(&lights.all()[0], x, 40_000);
+            let want = by_samples(&lights.all()[0], x, 100_000);
             // A mask of few checks is the roughest.
             let tolerance = if name == "mask" { 0.15 } else { 0.05 };
             assert!((sum / want - 1.0).abs() < tolerance, "{name}: {sum}, by the light {want}");
@@ -310,7 +310,7 @@ mod tests {
                 "sphere" => {
                     let [p] = tree.points() else { panic!("one point") };
                     assert!((p.position - vec3(0.2, 0.1, 3.0)).length() < 1e-6 && p.emission == Emission::Omni);
-                    let want = by_samples(&lights.all()[0], Vec3::ZERO, 40_000);
+                    let want = by_samples(&lights.all()[0], Vec3::ZERO, 100_000);
                     assert!((by_point(p, Vec3::ZERO) / want - 1.0).abs() < 2e-3, "exact for what is all above the horizon");
                 }
                 _ if name.contains("sphere") || name.contains("ellipsoid") => assert_eq!(tree.points().len(), 8, "{name}"),

@@ -12,7 +12,7 @@ use lightbound::sampling::{hash, unit_float};
 
 const LIGHTS: u32 = 1_000_000;
 
-const KINDS: [&str; 4] = ["points", "spots", "triangles", "distant"];
+const KINDS: [&str; 5] = ["points", "equal", "spots", "triangles", "distant"];
 
 fn main() {
     for kind in KINDS {
@@ -27,12 +27,13 @@ fn cube(i: u32, k: u32) -> Vec3 {
     vec3(at(0), at(1), at(2))
 }
 
-/// A million lights in a flat box, or all around.
+/// A million lights in a flat box, all around, or all the same.
 fn lights(kind: &str) -> Lights {
     let light = |i: u32| {
         let (at, axis, colour) = (vec3(10.0, 10.0, 1.0) * cube(i, 0), cube(i, 1), cube(i, 2) + 1.5);
         match kind {
             "points" => AnyLight::Point(PointLight::new(at, colour)),
+            "equal" => AnyLight::Point(PointLight::new(Vec3::ONE, Vec3::ONE)),
             "spots" => AnyLight::Spot(SpotLight::new(at, axis, colour, 30.0, 5.0).expect("a spot")),
             "distant" => AnyLight::Distant(DistantLight::new(axis, colour).expect("a direction")),
             _ => {

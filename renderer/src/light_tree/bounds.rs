@@ -1,4 +1,4 @@
-//! Upper bounds of the geometric factor of clusters, 8 at a time; Walter et al. 2005 §5.2 for boxes, with cones around them as in
+//! Upper bounds of the geometric factor of clusters, 8 at a time; Walter et al. 2005 for boxes, with cones around them as in
 //! Conty Estévez & Kulla 2018.
 //!
 //! **Distance.** For a light at p in the box, each |p − x| componentwise is at least the box's distance along that axis, and rounding is

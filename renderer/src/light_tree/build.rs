@@ -1,7 +1,7 @@
 //! Builds the trees, from the top: a set of lights is parted in two, and its largest parts again, until there are 8 of them, which are
 //! the children of a node.
 //!
-//! Largest is by the metric of Walter et al. 2005 §5.1: intensity × (diagonal² + c² (1 − cos)²) of box and cone, with c half of the scene's
+//! Largest is by the metric of Walter et al. 2005: intensity × (diagonal² + c² (1 − cos)²) of box and cone, with c half of the scene's
 //! diagonal. Sets of at most 8 lights are nodes of leaves, which are opened only into slots that are free for all of their lights: so
 //! that nodes are full where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather than of the
 //! children's boxes and cones, which keeps them tight. Every decision depends on the lights below alone, none on threads.

@@ -1,8 +1,13 @@
 //! Light trees: all lights of a scene as points, and hierarchies of clusters of them with what bounds their light.
 //!
-//! Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination* §3–5, with 8 children to a node instead of two. [`emit`] turns
-//! lights into points, [`build`] builds a tree for each [`Kind`], [`node`] has the clusters and [`bounds`] their geometric bounds.
-//! Everything is in world space, and nothing depends on the number of threads.
+//! Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination*, with 8 children to a node instead of two; cones and the cost of
+//! splits after Conty Estévez & Kulla 2018, *Importance Sampling of Many Lights with Adaptive Tree Splitting*. Both were at hand in part
+//! only, so no sections are cited. `emit` turns lights into points, `build` builds a tree for each [`Kind`] by the parts that `split`
+//! makes, `node` has the clusters and `bounds` their geometric bounds. Everything is in world space, and nothing depends on the
+//! number of threads.
+//!
+//! A leaf is a point, or with [`PointOptions::extents`] a piece of a light, of which [`LightTree::draw`] draws places (as Yuksel 2019 does,
+//! *Stochastic Lightcuts*): then boxes and cones hold the whole piece.
 
 mod bounds;
 mod build;

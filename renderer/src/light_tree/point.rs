@@ -1,6 +1,6 @@
 //! A leaf of the light trees: light from one point, or from one direction.
 //!
-//! Points are what lights are made of here (Walter et al. 2005 §3: *omni*, *oriented* and *directional* lights): an intensity,
+//! Points are what lights are made of here (Walter et al. 2005: *omni*, *oriented* and *directional* lights): an intensity,
 //! times a geometric factor that depends on the place which is lit. [`LightPoint::arrive`] computes that factor in an order of
 //! operations which [`super::Node::geometric_bounds`] repeats on boxes, so that rounding is monotone and needs no tolerance.
 
@@ -81,7 +81,7 @@ impl LightPoint {
         let d = self.position - x;
         let d2 = length_squared([d.x, d.y, d.z]);
         // Fails for NaN.
-        if !(d2 >= LEAST_DISTANCE_SQUARED && d2 <= f32::MAX) {
+        if !(LEAST_DISTANCE_SQUARED..=f32::MAX).contains(&d2) {
             return None;
         }
         let wi = d / d2.sqrt();

@@ -2,7 +2,7 @@
 //!
 //! Candidates are planes between 16 bins along each axis of position, and for oriented lights along each component of their axes as well,
 //! so that lights back to back part. The cost of a side is intensity × squared diagonal × spread of orientation, as in Conty Estévez &
-//! Kulla 2018 §4.2, with the squared diagonal of Walter et al. 2005 §5.1 in place of the area, which is 0 for lights in a line; times how
+//! Kulla 2018, with the squared diagonal of Walter et al. 2005 in place of the area, which is 0 for lights in a line; times how
 //! ill its lights fill nodes of 8, which matters for few.
 
 use super::node::WIDTH;

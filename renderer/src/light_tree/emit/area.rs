@@ -13,7 +13,7 @@ use std::f32::consts::PI;
 /// Points that a surface needs which curves to all sides, so that each side has some.
 const CURVED_POINTS: u32 = 8;
 
-/// Adds about `wanted` points of a light, twice as many where two sides shine. `plain` has what they have in common.
+/// Adds about `wanted` points of a light, at least one for each side that shines. `plain` has what they have in common.
 ///
 /// Where points have extents, no ball is one omni point, so that places may be drawn of its surface; and masks do not count before
 /// places are drawn, since a piece may shine where its middle does not.
@@ -24,7 +24,8 @@ pub(super) fn cut(light: &AreaLight, plain: &LightPoint, wanted: u32, out: &mut 
         out.push(LightPoint { position: center, intensity, offset, ..*plain }, Extent::of);
         return;
     }
-    let grid = grid(wanted, light.is_curved());
+    let sides = if light.is_two_sided() { 2 } else { 1 };
+    let grid = grid(wanted / sides, light.is_curved());
     out.strata.grids[plain.light as usize] = grid;
     for cell in 0..u32::from(grid[0]) * u32::from(grid[1]) {
         let (lo, hi) = corners(grid, cell);
@@ -32,7 +33,7 @@ pub(super) fn cut(light: &AreaLight, plain: &LightPoint, wanted: u32, out: &mut 
         if extents {
             place.radiance = light.le();
         }
-        for stratum in [2 * cell, 2 * cell + 1].into_iter().take(if light.is_two_sided() { 2 } else { 1 }) {
+        for stratum in [2 * cell, 2 * cell + 1].into_iter().take(sides as usize) {
             out.push(point(light, grid, &place, plain.light, stratum), |_| {
                 let (bounds, cone) = light.extent(lo, hi);
                 Extent { bounds, cone: if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } } }
@@ -51,7 +52,7 @@ pub(super) fn draw(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Vec2
     point(light, grid, &light.place(lo + u * (hi - lo)), leaf.light, leaf.stratum)
 }
 
-/// The most even grid of at most `n` cells; for surfaces that are curved to all sides, twice as many around as along.
+/// The most even grid of at most `n` cells, at least one; for surfaces that are curved to all sides, twice as many around as along.
 fn grid(n: u32, curved: bool) -> [u16; 2] {
     let n = if curved { n.max(CURVED_POINTS) } else { n };
     let columns = if curved { (2 * u64::from(n)).isqrt() as u32 } else { n.isqrt() }.clamp(1, u16::MAX.into());

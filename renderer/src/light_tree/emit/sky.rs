@@ -23,24 +23,28 @@ pub(in super::super) struct Block {
     side: u32,
 }
 
+/// Places along a side of the square, at least, at which a sky is looked at.
+const PLACES: u32 = 128;
+
 /// Centre of power shorter than this say little: the light comes from many sides.
 const LEAST_CENTER: f64 = 0.25;
 
 /// Adds about `wanted` directions of a sky and their blocks. `plain` has what they have in common.
 pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut Points) {
-    let pieces: Vec<(Block, Light)> = match sky.resolution() {
+    let blocks: Vec<Block> = match sky.resolution() {
         None => {
             let side = wanted.isqrt().clamp(1, 1 << 12);
             let block = |i: u32| Block { first: [i % side, i / side], end: [i % side + 1, i / side + 1], side };
-            (0..side * side).map(|i| (block(i), light(sky, &block(i)))).collect()
+            (0..side * side).map(block).collect()
         }
-        Some(side) => median_cut(&Powers::new(sky, side), wanted as usize).map(|b| (b, light(sky, &b))).collect(),
+        Some(side) => median_cut(&Powers::new(sky, side), wanted as usize).collect(),
     };
-    for (block, light) in pieces {
+    for block in blocks {
+        let (light, wi) = Light::of_block(sky, &block);
         let stratum = out.strata.blocks.len() as u32;
         out.strata.blocks.push(block);
         let point =
-            LightPoint { position: light.wi, intensity: light.irradiance, emission: Emission::Distant, stratum, ..*plain };
+            LightPoint { position: wi, intensity: light.irradiance.as_vec3(), emission: Emission::Distant, stratum, ..*plain };
         out.push(point, |point| {
             let cone = sky.cone(point.position, block.at(Vec2::ZERO), block.at(Vec2::ONE));
             Extent { bounds: cone.bounds(), cone }
@@ -81,34 +85,56 @@ impl Block {
         let Block { first, end, .. } = *self;
         (first[1]..end[1]).flat_map(move |y| (first[0]..end[0]).map(move |x| [x, y]))
     }
-
-    fn cell_middle(&self, cell: [u32; 2]) -> Vec2 {
-        (vec2(cell[0] as f32, cell[1] as f32) + 0.5) / self.side as f32
-    }
 }
 
-/// All light of a block.
+/// All light of a cell, or of a block.
+#[derive(Clone, Copy, Default)]
 struct Light {
-    wi: Vec3,
-    irradiance: Vec3,
+    /// On a surface that would face all of it, W·m⁻².
+    irradiance: DVec3,
+    /// Luminance of that, at least 0.
+    power: f64,
+    /// Σ of directions by power.
+    center: DVec3,
 }
 
-fn light(sky: &Environment, block: &Block) -> Light {
-    let cell_area = 1.0 / (f64::from(block.side) * f64::from(block.side));
-    let (mut irradiance, mut center, mut total, mut brightest) = (DVec3::ZERO, DVec3::ZERO, 0.0, (0.0, Vec3::Z));
-    for cell in block.cells() {
-        let place = sky.place(block.cell_middle(cell));
-        let part = place.radiance.as_dvec3() * (f64::from(place.stretch) * cell_area);
-        let power = f64::from(weight(place.radiance) * place.stretch) * cell_area;
-        irradiance += part;
-        center += power * place.wi.as_dvec3();
-        total += power;
-        if power > brightest.0 {
-            brightest = (power, place.wi);
+impl Light {
+    /// By the midpoint rule on enough places, where cells are few: under a transform that stretches, or in a constant sky, the solid
+    /// angle per area and the direction vary within.
+    fn of_cell(sky: &Environment, side: u32, cell: [u32; 2]) -> Light {
+        let steps = PLACES.div_ceil(side);
+        let size = 1.0 / (side as f32 * steps as f32);
+        let area = f64::from(size) * f64::from(size);
+        let mut sum = Light::default();
+        for i in 0..steps * steps {
+            let at = vec2((cell[0] * steps + i % steps) as f32 + 0.5, (cell[1] * steps + i / steps) as f32 + 0.5);
+            let place = sky.place(at * size);
+            let solid_angle = f64::from(place.stretch) * area;
+            let power = f64::from(weight(place.radiance)) * solid_angle;
+            sum.add(&Light { irradiance: place.radiance.as_dvec3() * solid_angle, power, center: power * place.wi.as_dvec3() });
         }
+        sum
     }
-    let wi = if center.length() > LEAST_CENTER * total { center.normalize().as_vec3() } else { brightest.1 };
-    Light { wi, irradiance: irradiance.as_vec3() }
+
+    /// With the direction of the brightest cell where others say little.
+    fn of_block(sky: &Environment, block: &Block) -> (Light, Vec3) {
+        let (mut sum, mut brightest) = (Light::default(), Light::default());
+        for cell in block.cells() {
+            let light = Light::of_cell(sky, block.side, cell);
+            sum.add(&light);
+            if light.power > brightest.power {
+                brightest = light;
+            }
+        }
+        let center = if sum.center.length() > LEAST_CENTER * sum.power { sum.center } else { brightest.center };
+        (sum, center.normalize_or(DVec3::Z).as_vec3())
+    }
+
+    fn add(&mut self, other: &Light) {
+        self.irradiance += other.irradiance;
+        self.power += other.power;
+        self.center += other.center;
+    }
 }
 
 /// The power of each texel.
@@ -119,12 +145,10 @@ struct Powers {
 
 impl Powers {
     fn new(sky: &Environment, side: usize) -> Powers {
-        let whole = Block { first: [0; 2], end: [side as u32; 2], side: side as u32 };
         let mut texels = vec![0.0; side * side];
         texels.par_chunks_mut(side).enumerate().for_each(|(y, row)| {
             for (x, texel) in row.iter_mut().enumerate() {
-                let place = sky.place(whole.cell_middle([x as u32, y as u32]));
-                *texel = weight(place.radiance) * place.stretch;
+                *texel = Light::of_cell(sky, side as u32, [x as u32, y as u32]).power as f32;
             }
         });
         Powers { texels, side: side as u32 }

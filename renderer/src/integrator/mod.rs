@@ -1,5 +1,6 @@
 //! Integrators: how light gets from the scene into the film.
 
+mod eye;
 mod fault;
 mod path;
 mod shading;

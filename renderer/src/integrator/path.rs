@@ -6,14 +6,14 @@
 
 use super::fault::Faults;
 use super::shading::{Scattered, Shading};
-use super::{Counts, Integrator, Worker};
+use super::{Counts, Integrator, Worker, eye};
 use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::light::{Light, LightSample};
 use crate::material::{Bound, GRAZING, Material, Specular};
 use crate::math::{Ray, Vec3, vec2};
 use crate::sampling::discrete::Pick;
-use crate::sampling::{ONE_MINUS_EPSILON, PathKey, Sampler, power_heuristic};
+use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::Scene;
 use lightbound_shader::{Sides, Target};
 use std::ops::Range;
@@ -152,9 +152,6 @@ struct Wave<'a> {
     faults: Faults,
 }
 
-/// Sets of four sampler dimensions: one for the camera, then two for each scattering event.
-const CAMERA_SET: u32 = 0;
-
 /// The first scattering event, counted from 0, after which paths may end by Russian roulette, with the root of their throughput as
 /// chance of survival. Against pbrt-v4's rule (event 1, the throughput itself) a sample costs 1.3 times as much and has 0.62 times the
 /// variance in a Cornell box; 1.5 and 0.46 times in a room lit through a door.
@@ -279,29 +276,13 @@ impl<'a> Wave<'a> {
         for (x, y) in tile.window().pixels() {
             for number in numbers.clone() {
                 let key = self.sampler.path(x, y, number);
-                let [u0, u1, lens_u, lens_v] = self.sampler.get4(key, CAMERA_SET);
-                let (offset, weight) = self.scene.filter.sample(vec2(u0, u1));
-                let raster = vec2(x as f32 + 0.5, y as f32 + 0.5) + offset;
-                self.rays.push(self.scene.camera.ray(raster, vec2(lens_u, lens_v)));
+                let (ray, weight) = eye::camera_ray(self.scene, &self.sampler, key, x, y);
+                self.rays.push(ray);
                 let sample = self.samples.len() as u32;
                 self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, key });
                 self.samples.push(Sample { x, y, number, weight, radiance: Vec3::ZERO });
             }
         }
-    }
-
-    /// The material at a hit, one of two where they are mixed; the number that chose it is as good as new.
-    fn material(&self, hit: &Hit, lobe: &mut f32) -> u32 {
-        let scene = self.scene;
-        let mut material = scene.geometry.primitives[hit.primitive as usize].material;
-        while let Material::Mix { materials, amount } = &scene.materials[material as usize] {
-            let amount = amount.float(&scene.geometry.surface(hit).lookup()).clamp(0.0, 1.0);
-            let second = *lobe < amount;
-            material = materials[usize::from(second)];
-            *lobe = if second { *lobe / amount } else { (*lobe - amount) / (1.0 - amount) };
-            *lobe = lobe.min(ONE_MINUS_EPSILON);
-        }
-        material
     }
 
     /// Orders the hits so that those of one shader come together, and within them those of one material (counting sort; misses first).
@@ -315,7 +296,7 @@ impl<'a> Wave<'a> {
             match self.ranks[self.scene.geometry.primitives[hit.primitive as usize].material as usize] {
                 MIXED => {
                     let [mut lobe, ..] = self.sampler.get4(path.key, 2 * depth + 2);
-                    self.ranks[self.material(hit, &mut lobe) as usize]
+                    self.ranks[eye::material(self.scene, hit, &mut lobe) as usize]
                 }
                 rank => rank,
             }
@@ -387,7 +368,7 @@ impl<'a> Wave<'a> {
             self.samples[path.sample as usize].radiance += path.throughput * le;
         }
         if features {
-            self.features.push((path.sample, seen(scene, &hit, &surface)));
+            self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
         let mut wo = surface.frame.to_local(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
@@ -398,7 +379,7 @@ impl<'a> Wave<'a> {
         let wanted = bound.is_some() || depth >= ROULETTE_DEPTH;
         let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(path.key, 2 * depth + 1) } else { [0.0; 4] };
         let [mut lobe, u, v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[self.material(&hit, &mut lobe) as usize] else {
+        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize] else {
             unreachable!("mixes are resolved")
         };
         let specular = specular.as_ref();
@@ -502,18 +483,6 @@ impl<'a> Wave<'a> {
         std::mem::swap(&mut self.paths, &mut self.next_paths);
         self.next_rays.clear();
         self.next_paths.clear();
-    }
-}
-
-/// What a camera ray saw; its albedo is not known yet.
-fn seen(scene: &Scene, hit: &Hit, surface: &Surface) -> Features {
-    Features {
-        albedo: Vec3::ZERO,
-        normal: surface.frame.n,
-        position: surface.p,
-        depth: scene.camera.depth(surface.p),
-        material: scene.geometry.primitives[hit.primitive as usize].material + 1,
-        object: scene.geometry.object(hit) + 1,
     }
 }
 

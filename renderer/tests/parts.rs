@@ -142,7 +142,7 @@ fn what_does_not_belong_together_is_refused() {
     for (args, said) in [
         ("--seed 3", "its seed is 3, that of a.exr 0"),
         ("--resolution 40x50", "40 × 50 pixels, that of a.exr 80 × 50"),
-        ("--spp 20", "its samples is 20, that of a.exr 10"),
+        ("--spp 20", "its number of samples is 20, that of a.exr 10"),
         ("--variance", "squares"),
     ] {
         place.render(&format!("-o b.exr --sample-range 5..10 {args}"));

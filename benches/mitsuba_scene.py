@@ -175,7 +175,7 @@ class Scene:
             return self.place({"type": "sphere", "radius": p["radius"][0], "to_world": self.ctm}, material)
         if kind == "disk" and set(p) == {"radius"} and not material.textured:
             return self.place({"type": "disk", "to_world": self.ctm @ T().scale([p["radius"][0]] * 2 + [1])}, material)
-        if kind == "plymesh" and not self.light:
+        if kind == "plymesh" and set(p) == {"filename"} and not self.light and not material.planar:
             path = self.folder / p["filename"][0]
             plain = self.temporary / path.with_suffix("" if path.suffix == ".gz" else ".ply").name
             plain.write_bytes(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
@@ -183,6 +183,7 @@ class Scene:
             return self.place({"type": "ply", "filename": str(plain), "face_normals": flat, "to_world": self.ctm}, material)
         points, normals, uv, faces = self.vertices(kind, p)
         if material.planar:
+            assert np.array_equal(self.ctm.matrix, np.eye(4)), "planar coordinates in a space of their own"
             v1, v2, *delta = map(np.array, material.planar)
             uv = np.stack([points @ v1, points @ v2], axis=1) + np.concatenate(delta)
         copies = [(0, faces)]

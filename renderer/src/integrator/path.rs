@@ -379,7 +379,8 @@ impl<'a> Wave<'a> {
         let wanted = bound.is_some() || depth >= ROULETTE_DEPTH;
         let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(path.key, 2 * depth + 1) } else { [0.0; 4] };
         let [mut lobe, u, v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize] else {
+        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize]
+        else {
             unreachable!("mixes are resolved")
         };
         let specular = specular.as_ref();

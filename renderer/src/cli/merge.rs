@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     if !missing.blocks().is_empty() {
-        console::warn(&format!("{} is a part yet: it misses {}", output.path().display(), list(&missing)));
+        console::warn(&format!("{} is still a part: it misses {}", output.path().display(), list(&missing)));
     }
     let remarks = [odd_samples(&picture, effort.camera_samples), violated_bounds(&effort.counts.cuts)];
     remarks.iter().flatten().for_each(|remark| console::warn(remark));

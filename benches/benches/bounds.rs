@@ -5,10 +5,11 @@
 //! and derived by hand, and eight evaluations for comparison. Bounds are checked before they are timed. The fastest of many interleaved rounds
 //! counts.
 
-use lightbound::integrator::lightcuts::material_bound::{BoundMode, BoundsAt, MaterialBounds};
+use lightbound::integrator::lightcuts::material_bound::{BoundsAt, MaterialBounds};
 use lightbound::material::{Bound, Program, library};
 use lightbound::math::direction_box::{LANES, Lanes};
 use lightbound::math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec3};
+use lightbound::scene::BoundMode;
 use lightbound::sampling::{hash, unit_float};
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::hint::black_box;

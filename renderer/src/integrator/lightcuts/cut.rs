@@ -110,7 +110,7 @@ impl Cut {
     /// Puts the children of a node into the cut; of one light it may be `known` what is reflected.
     fn open(&mut self, lighting: &mut Lighting<'_>, at: &Point<'_>, (kind, index): (Kind, u32), known: Option<Representative>) {
         let node = lighting.tree.node(index);
-        let errors = lighting.bound(at, kind, node);
+        let errors = lighting.bound(at, kind, index);
         let shining = || (0..node.len()).filter(|&slot| errors[slot] > 0.0);
         let is_known = |light: u32| known.filter(|known| known.light == light);
         let units =

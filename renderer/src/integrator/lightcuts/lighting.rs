@@ -69,8 +69,9 @@ impl<'a> Lighting<'a> {
 
     /// For each child of a node, a bound of the luminance that it sends to the point and that is reflected there: 0 where none is, infinite
     /// where nothing is known.
-    pub fn bound(&mut self, at: &Point<'_>, kind: Kind, node: &Node) -> [f32; WIDTH] {
+    pub fn bound(&mut self, at: &Point<'_>, kind: Kind, index: u32) -> [f32; WIDTH] {
         let start = at.is_timed.then(Instant::now);
+        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
         let factors = node.geometric_bounds(kind, at.surface.p);
         let boxes = match kind {
             Kind::Directional => at.view.to_directions(&node.axis, &node.cos_angle),
@@ -82,8 +83,8 @@ impl<'a> Lighting<'a> {
             self.check(at, node, &factors, &s);
         }
         let bound = |slot: usize| {
-            let reflected = vec3(s[0][slot], s[1][slot], s[2][slot]);
-            let whole = luminance(product(reflected, node.intensity(slot)));
+            let [reflected, intensity] = [&s, magnitude].map(|of| vec3(of[0][slot], of[1][slot], of[2][slot]));
+            let whole = luminance(product(reflected, intensity));
             if whole == 0.0 || factors[slot] == 0.0 { 0.0 } else { whole * factors[slot] }
         };
         // What is not a number is not known.
@@ -158,7 +159,7 @@ impl<'a> Lighting<'a> {
             let seed = self.counts.checks as u32;
             let Some(arrival) = self.tree.point(self.any_light(node.child(slot), seed)).arrive(at.surface.p) else { continue };
             let reflected = self.material.evaluate(&[at.view.local_direction(arrival.wi)])[0];
-            let holds = arrival.factor <= factors[slot] && (0..3).all(|c| !(reflected[c] > s[c][slot]));
+            let holds = arrival.factor <= factors[slot] && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
             self.counts.violations += u64::from(!holds);
         }

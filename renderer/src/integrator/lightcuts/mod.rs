@@ -218,7 +218,7 @@ impl<'a> Gathering<'a> {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
         let wo = Viewpoint::new(surface.p, &surface.frame, 1.0).local_direction(-ray.d);
-        if !(wo.z.abs() > GRAZING) {
+        if wo.z.is_nan() || wo.z.abs() <= GRAZING {
             return;
         }
         let [mut lobe, u, v, _] = self.sampler.get4(path.key, 2 * depth + 2);

@@ -8,8 +8,8 @@
 use super::lighting::{Lighting, Point};
 use super::ranked::Ranked;
 use crate::light::Lights;
-use crate::light_tree::{Child, Kind, LightPoint, Node, WIDTH};
-use crate::math::{Vec2, Vec3};
+use crate::light_tree::{Child, Kind, LightPoint, LightTree, WIDTH};
+use crate::math::{Vec2, Vec3, vec3};
 use crate::sampling::luminance;
 use std::collections::BinaryHeap;
 
@@ -75,7 +75,7 @@ impl Drawing {
             *cluster = None;
             self.size -= 1;
             self.heap.pop();
-            let bounds = lighting.bound(at, kind, node);
+            let bounds = lighting.bound(at, kind, index);
             for slot in (0..node.len()).filter(|&slot| bounds[slot] > 0.0) {
                 self.push(bounds[slot], kind, node.child(slot));
             }
@@ -107,8 +107,8 @@ fn descend(
             Child::None => unreachable!("bounds of what is not there are 0"),
         };
         let node = lighting.tree.node(index);
-        let bounds = lighting.bound(at, kind, node);
-        let weights = weights(node, kind, at.surface.p, &bounds);
+        let bounds = lighting.bound(at, kind, index);
+        let weights = weights(lighting.tree, kind, index, at.surface.p, &bounds);
         let total: f32 = weights.iter().sum();
         let mut rest = random() * total;
         // Rounding may leave something behind the last one.
@@ -124,7 +124,8 @@ fn descend(
 }
 
 /// Weights by which children are drawn: positive where bounds are.
-fn weights(node: &Node, kind: Kind, p: Vec3, bounds: &[f32; WIDTH]) -> [f32; WIDTH] {
+fn weights(tree: &LightTree, kind: Kind, index: u32, p: Vec3, bounds: &[f32; WIDTH]) -> [f32; WIDTH] {
+    let (node, magnitude) = (tree.node(index), tree.magnitude(index));
     let near: [f32; WIDTH] = std::array::from_fn(|slot| {
         if slot >= node.len() || bounds[slot] == 0.0 {
             return 0.0;
@@ -136,7 +137,7 @@ fn weights(node: &Node, kind: Kind, p: Vec3, bounds: &[f32; WIDTH]) -> [f32; WID
                 aabb.center().distance_squared(p).max(0.25 * (aabb.max - aabb.min).length_squared())
             }
         };
-        luminance(node.intensity(slot)) / falloff
+        luminance(vec3(magnitude[0][slot], magnitude[1][slot], magnitude[2][slot])) / falloff
     });
     let [bound_sum, near_sum] = [bounds, &near].map(|values| values.iter().sum::<f32>());
     let [by_bound, by_distance] = [bound_sum, near_sum].map(|sum| sum > 0.0 && sum < f32::INFINITY);

@@ -50,7 +50,7 @@ pub enum BoundError {
     },
     /// Nobody derived any.
     #[error(
-        "no bounds are derived by hand for the shader {name}, only for {} of the library; compile them, as related ones",
+        "no bounds are derived by hand for the shader {name}, only for {} of the library; use compiled ones, by --bounds related",
         Formula::names().join(", ")
     )]
     Hand {

@@ -1,6 +1,9 @@
 //! The command line as a user calls it: the program is started, and judged by exit code, messages and files.
 
+mod common;
+
 use assert_cmd::Command;
+use common::room::room;
 use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
 use lightbound_shader::Target;
 use predicates::prelude::*;
@@ -9,31 +12,13 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A lit room corner: a floor, a sphere, an area light and a sky; 24 × 16 pixels.
-const SCENE: &str = r#"
-Film "rgb" "integer xresolution" 24 "integer yresolution" 16 "string filename" "from-film.exr"
-Sampler "zsobol" "integer pixelsamples" 4
-Integrator "path" "integer maxdepth" 4
-LookAt 0 1 -4  0 0.5 0  0 1 0
-Camera "perspective" "float fov" 50
-WorldBegin
-LightSource "infinite" "rgb L" [ 0.2 0.3 0.4 ]
-MakeNamedMaterial "floor" "string type" "diffuse" "rgb reflectance" [ 0.5 0.4 0.3 ]
-NamedMaterial "floor"
-Shape "trianglemesh" "point3 P" [ -3 0 -3  3 0 -3  3 0 3  -3 0 3 ] "integer indices" [ 0 1 2 0 2 3 ]
-AttributeBegin
-  Translate 0 0.6 0
-  Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]
-  Shape "sphere" "float radius" 0.6
-AttributeEnd
-AttributeBegin
-  AreaLightSource "diffuse" "rgb L" [ 8 8 7 ]
-  Shape "trianglemesh" "point3 P" [ -1 3 -1  1 3 -1  0 3 1 ] "integer indices" [ 0 1 2 ]
-AttributeEnd
-"#;
+/// The room at the size of these tests.
+static SCENE: LazyLock<String> =
+    LazyLock::new(|| room(r#""integer xresolution" 24 "integer yresolution" 16 "string filename" "from-film.exr""#, 4));
 
 /// A folder with a scene in it.
 struct Place {
@@ -42,7 +27,7 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        Place::with(SCENE)
+        Place::with(&SCENE)
     }
 
     fn with(scene: &str) -> Place {
@@ -328,7 +313,7 @@ fn stats_overwrite_neither_picture_nor_scene() {
         place.render(&["-o", "a.png", "--stats", file]).assert().code(2).stderr(contains("overwrite").and(contains(file)));
     }
     assert!(place.files().is_empty());
-    assert_eq!(std::fs::read_to_string(place.path("scene.pbrt")).unwrap(), SCENE);
+    assert_eq!(std::fs::read_to_string(place.path("scene.pbrt")).unwrap(), *SCENE);
 }
 
 #[cfg(target_os = "linux")]

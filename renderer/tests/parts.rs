@@ -1,7 +1,10 @@
 //! Parts of pictures, merged; pictures rendered in several runs, however these ended; and pictures that are done when the noise is
 //! low: the same bits as in one go.
 
+mod common;
+
 use assert_cmd::Command;
+use common::room::room;
 use lightbound::image::read_exr;
 use lightbound::image::write::{Attribute, ChannelSamples, ExrPicture, write_exr};
 use predicates::prelude::*;
@@ -9,38 +12,19 @@ use predicates::str::contains;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
-/// A lit room corner: a floor, a sphere, an area light and a sky, of several tiles.
-const SCENE: &str = r#"
-Film "rgb" "integer xresolution" 80 "integer yresolution" 50
-Sampler "zsobol" "integer pixelsamples" 10
-Integrator "path" "integer maxdepth" 4
-LookAt 0 1 -4  0 0.5 0  0 1 0
-Camera "perspective" "float fov" 50
-WorldBegin
-LightSource "infinite" "rgb L" [ 0.2 0.3 0.4 ]
-MakeNamedMaterial "floor" "string type" "diffuse" "rgb reflectance" [ 0.5 0.4 0.3 ]
-NamedMaterial "floor"
-Shape "trianglemesh" "point3 P" [ -3 0 -3  3 0 -3  3 0 3  -3 0 3 ] "integer indices" [ 0 1 2 0 2 3 ]
-AttributeBegin
-  Translate 0 0.6 0
-  Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]
-  Shape "sphere" "float radius" 0.6
-AttributeEnd
-AttributeBegin
-  AreaLightSource "diffuse" "rgb L" [ 8 8 7 ]
-  Shape "trianglemesh" "point3 P" [ -1 3 -1  1 3 -1  0 3 1 ] "integer indices" [ 0 1 2 ]
-AttributeEnd
-"#;
+/// The room at the size of these tests.
+static SCENE: LazyLock<String> = LazyLock::new(|| room(r#""integer xresolution" 80 "integer yresolution" 50"#, 10));
 
 /// A folder with a scene in it.
 struct Place(TempDir);
 
 impl Place {
     fn new() -> Place {
-        Place::with(SCENE)
+        Place::with(&SCENE)
     }
 
     fn with(scene: &str) -> Place {
@@ -158,7 +142,7 @@ fn what_does_not_belong_together_is_refused() {
     for (args, said) in [
         ("--seed 3", "its seed is 3, that of a.exr 0"),
         ("--resolution 40x50", "40 × 50 pixels, that of a.exr 80 × 50"),
-        ("--spp 20", "its samples is 20, that of a.exr 10"),
+        ("--spp 20", "its number of samples is 20, that of a.exr 10"),
         ("--variance", "squares"),
     ] {
         place.render(&format!("-o b.exr --sample-range 5..10 {args}"));
@@ -178,7 +162,7 @@ fn what_does_not_belong_together_is_refused() {
     std::fs::write(place.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
     refused("b.exr", "b.exr");
     // A file that tells of other samples than it has.
-    std::fs::write(place.path("scene.pbrt"), SCENE).unwrap();
+    std::fs::write(place.path("scene.pbrt"), &*SCENE).unwrap();
     place.render("-o b.exr --sample-range 5..10");
     let mut lying = read_exr(&place.path("b.exr")).unwrap();
     let header = lying.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();

@@ -1,33 +1,19 @@
 //! `lightbound regress` as a user calls it.
 
+mod common;
+
 use assert_cmd::Command;
+use common::room::room;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// A sphere on a floor under a lamp.
-const SCENE: &str = r#"
-Film "rgb" "integer xresolution" 20 "integer yresolution" 16
-Sampler "zsobol" "integer pixelsamples" 64
-Integrator "path" "integer maxdepth" 3
-LookAt 0 1 -4  0 0.5 0  0 1 0
-Camera "perspective" "float fov" 50
-WorldBegin
-LightSource "infinite" "rgb L" [ 0.2 0.3 0.4 ]
-Material "diffuse" "rgb reflectance" [ 0.5 0.4 0.3 ]
-Shape "trianglemesh" "point3 P" [ -3 0 -3  3 0 -3  3 0 3  -3 0 3 ] "integer indices" [ 0 1 2 0 2 3 ]
-AttributeBegin
-  Translate 0 0.6 0
-  Shape "sphere" "float radius" 0.6
-AttributeEnd
-AttributeBegin
-  AreaLightSource "diffuse" "rgb L" [ 8 8 7 ]
-  Shape "trianglemesh" "point3 P" [ -1 3 -1  1 3 -1  0 3 1 ] "integer indices" [ 0 1 2 ]
-AttributeEnd
-"#;
+/// The room at the size of these tests.
+static SCENE: LazyLock<String> = LazyLock::new(|| room(r#""integer xresolution" 20 "integer yresolution" 16"#, 64));
 
 const SUITE: &str = r#"
 [defaults]
@@ -51,7 +37,7 @@ struct Place {
 impl Place {
     fn new() -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.write("scene.pbrt", SCENE);
+        place.write("scene.pbrt", &SCENE);
         place.write("suite.toml", SUITE);
         place
     }
@@ -71,7 +57,7 @@ impl Place {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// Makes the floor and the sphere darker.
+    /// Makes the floor darker.
     fn darken(&self) {
         self.write("scene.pbrt", &SCENE.replace("[ 0.5 0.4 0.3 ]", "[ 0.46 0.37 0.27 ]"));
     }
@@ -117,18 +103,20 @@ fn what_has_changed_fails_and_says_where() {
 #[test]
 fn what_cannot_run_names_the_remedy() {
     let place = Place::new();
-    let remedy = contains("noise.exr: cannot be read").and(contains("lightbound regress --update noise"));
+    let remedy = contains("noise.exr: cannot be read").and(contains("render it: the same again with --update noise"));
     place.regress(&[]).assert().code(2).stderr(remedy.and(contains("2 cannot be run")));
     place.regress(&["--filter", "none"]).assert().code(2).stderr(contains("the cases are noise, bits"));
     place.regress(&["--update", "nose"]).assert().code(2).stderr(contains("did you mean \"noise\"?"));
     let place = Place::with_references();
     place.write("scene.pbrt", &SCENE.replace("\"sphere\"", "\"sfere\""));
+    let line = 1 + SCENE.lines().position(|l| l.contains("\"sphere\"")).unwrap();
+    let place_of_error = format!("scene.pbrt:{line}:");
     place
         .regress(&[])
         .assert()
         .code(2)
-        .stderr(contains("BROKEN  noise").and(contains("scene.pbrt:13:")).and(contains("sphere")));
-    place.regress(&["--update", "noise"]).assert().code(2).stderr(contains("scene.pbrt:13:"));
+        .stderr(contains("BROKEN  noise").and(contains(place_of_error.as_str())).and(contains("sphere")));
+    place.regress(&["--update", "noise"]).assert().code(2).stderr(contains(place_of_error.as_str()));
     place.write("scene.pbrt", &SCENE.replace("\"integer xresolution\" 20", "\"integer xresolution\" 21"));
     place.regress(&[]).assert().code(2).stderr(contains("21 × 16 pixels, the reference 20 × 16"));
     place.write("suite.toml", &SUITE.replace("spp = 2", "ssp = 2"));

@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     if !missing.blocks().is_empty() {
-        console::warn(&format!("{} is a part yet: it misses {}", output.path().display(), list(&missing)));
+        console::warn(&format!("{} is still a part: it misses {}", output.path().display(), list(&missing)));
     }
     if let Some(remark) = odd_samples(&picture, effort.camera_samples) {
         console::warn(&remark);

@@ -171,7 +171,10 @@ impl Part {
         let names = self.settings.iter().chain(settings.iter().filter(|a| is_setting(a))).map(|a| a.0.as_str());
         let found = names.into_iter().find_map(|name| Some((name, differ(name)?)));
         if let Some((name, [mine, theirs])) = found {
-            let name = name.trim_start_matches("lightbound/");
+            let name = match name.trim_start_matches("lightbound/") {
+                "samples" => "number of samples",
+                name => name,
+            };
             return Some(format!("its {name} is {mine}, that of {other} {theirs}"));
         }
         if self.header.film.moments != film.moments {

@@ -128,7 +128,7 @@ pub fn notes(case: &Case, scene: &Scene) -> Vec<(String, Attribute)> {
 pub fn reference(case: &Case) -> Result<Measurement, Broken> {
     Measurement::read(&case.reference).map_err(|error| Broken {
         message: error.to_string(),
-        help: format!("render it: lightbound regress --update {}", case.name),
+        help: format!("render it: the same again with --update {}", case.name),
     })
 }
 
@@ -149,7 +149,7 @@ pub fn judge(case: &Case, rendered: &Rendered, reference: &Measurement, pictures
             "the picture has {} × {} pixels, the reference {} × {}",
             result.width, result.height, reference.width, reference.height
         );
-        let help = format!("if the new size is meant: lightbound regress --update {}", case.name);
+        let help = format!("if the new size is meant: the same again with --update {}", case.name);
         return outcome(Status::Error { message, help }, Vec::new(), None);
     }
     let (mut failures, mut figures) = match case.kind {

@@ -3,6 +3,7 @@
 
 pub mod bsdf;
 pub mod place;
+pub mod room;
 
 use bsdf::Bsdf;
 use lightbound::accel::AccelKind;

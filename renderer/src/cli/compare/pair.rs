@@ -94,12 +94,19 @@ fn missing(name: &str, file: &Path, has: &[String], other_has: &[String]) -> Str
         true => "no layer is in both files".into(),
         false => format!("--layers {} compares what both have", both.join(",")),
     };
-    format!("layer `{name}`: {} has none, but {}; {remedy}", file.display(), quoted(has))
+    format!("layer `{name}`: {} has none, but {}; {remedy}", file.display(), listed(has))
 }
 
 /// Names in a sentence.
 pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// Names of layers in a sentence; the many that hold sums of parts count as one.
+fn listed(names: &[String]) -> String {
+    let mut shown: Vec<&str> = names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
+    shown.dedup();
+    quoted(&shown)
 }
 
 fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
@@ -133,7 +140,7 @@ fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error
     let names = if names.is_empty() { &colour } else { names };
     if let Some(name) = names.iter().find(|name| !all.contains(name)) {
         return Err(Error::Option {
-            message: format!("neither picture has the layer `{name}`; there is {}", quoted(&all)),
+            message: format!("neither picture has the layer `{name}`; there is {}", listed(&all)),
             help: format!("name some of these with --layers NAME,NAME, or all with --layers {ALL}"),
         });
     }

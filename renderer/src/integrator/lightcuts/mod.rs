@@ -1,8 +1,8 @@
 //! Lightcuts (Walter et al. 2005): direct light of thousands of lights at the cost of hundreds, with a bounded error, for any material.
 //!
 //! All lights become points and directions, which stand in trees ([`LightTree`]). For each point that is shaded, a cut through the trees
-//! replaces clusters of lights by one of them ([`cut`]), where compiled bounding shaders prove that this changes little
-//! (Clarberg et al. 2010 §6.1; Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled ([`stochastic`]).
+//! replaces clusters of lights by one of them (`cut`), where compiled bounding shaders prove that this changes little
+//! (Clarberg et al. 2010 §6.1; Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled (`stochastic`).
 //!
 //! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
 //! are seen, directly or so, are as bright as they are.

@@ -24,6 +24,7 @@
 use super::node::{NOBODY, Node, WIDTH};
 use super::point::{Kind, length_squared};
 use crate::math::Vec3;
+use crate::math::direction_box::{greater, lesser};
 
 /// 64u.
 const SLACK: f32 = 1.0 / (1 << 18) as f32;
@@ -98,17 +99,6 @@ impl Node {
         // Within the cone, and where infinities met: anything may be.
         if cos < cone { narrowed } else { 1.0 }
     }
-}
-
-/// The greater of two, `b` where `a` is NaN: one instruction.
-#[inline(always)]
-fn greater(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
-}
-
-#[inline(always)]
-fn lesser(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
 }
 
 #[cfg(test)]

@@ -190,3 +190,58 @@ fn product(bound: Vec3, intensity: Vec3) -> Vec3 {
 fn known(bound: f32) -> f32 {
     if bound.is_nan() { f32::INFINITY } else { bound }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Floor;
+    use super::*;
+    use crate::light_tree::PointOptions;
+
+    const ORIGIN: Vec3 = Vec3::ZERO;
+
+    /// Lights in a row over the floor, one light of which hangs below.
+    fn row() -> Vec<(Vec3, f32)> {
+        (0..40).map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0)).collect()
+    }
+
+    #[test]
+    fn what_is_below_sends_nothing_and_bounds_are_above_the_rest() {
+        let floor = Floor::new(&row(), &PointOptions::default());
+        floor.at(ORIGIN, |lighting, point| {
+            let points = lighting.tree.points();
+            let units = lighting.shade(point, 0..points.len() as u32).to_vec();
+            for (unit, light) in units.iter().zip(points) {
+                let d2 = light.position.length_squared();
+                // 1/4 · cos / d², cos = z / d.
+                let expected = 0.25 * light.position.z.max(0.0) / (d2 * d2.sqrt());
+                assert!((unit.x - expected).abs() <= 1e-5 * expected, "{unit} at {}", light.position);
+            }
+            assert_eq!((lighting.counts.shadow_rays, lighting.counts.representatives), (39, 39));
+            let (kind, root) = lighting.tree.roots().next().unwrap();
+            let bounds = lighting.bound(point, kind, root);
+            let node = lighting.tree.node(root);
+            let sum: f32 = units.iter().map(|unit| unit.x).sum();
+            assert!(bounds.iter().sum::<f32>() >= sum * 0.99999);
+            assert!((0..WIDTH).all(|slot| bounds[slot] >= 0.0 && (slot < node.len() || bounds[slot] == 0.0)), "{bounds:?}");
+            assert!(lighting.counts.checks > 0);
+        });
+    }
+
+    #[test]
+    fn things_in_the_way_cast_shadows() {
+        // The floor is between: seen from its upper side, and lit from there, all is clear.
+        let floor = Floor::new(&row(), &PointOptions::default());
+        let lit = |z: f32| {
+            floor.at(vec3(0.0, 0.0, z), |lighting, point| lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count())
+        };
+        assert_eq!((lit(0.0), lit(-0.5)), (39, 0));
+    }
+
+    #[test]
+    fn nothing_of_what_has_no_bound_is_nothing() {
+        let infinite = Vec3::splat(f32::INFINITY);
+        assert_eq!(product(infinite, vec3(0.0, 2.0, 0.0)), vec3(0.0, f32::INFINITY, 0.0));
+        assert_eq!(product(vec3(1.0, 2.0, 3.0), vec3(2.0, 0.0, 1.0)), vec3(2.0, 0.0, 3.0));
+        assert_eq!((known(f32::NAN), known(0.0), known(2.0)), (f32::INFINITY, 0.0, 2.0));
+    }
+}

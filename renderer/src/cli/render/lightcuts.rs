@@ -11,7 +11,8 @@ use lightbound::scene::{BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, M
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Lightcuts")]
 pub struct LightcutsArgs {
-    /// Share of a point's light that the error's bound may have [default: the scene's, or 0.02]
+    /// Share of a point's light that the error's bound may have; 0 with a large --max-cut sums up all lights [default: the scene's, or
+    /// 0.02]
     #[arg(long, value_name = "X", value_parser = error, allow_negative_numbers = true)]
     error: Option<f32>,
 

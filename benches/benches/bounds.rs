@@ -9,8 +9,8 @@ use lightbound::integrator::lightcuts::material_bound::{BoundsAt, MaterialBounds
 use lightbound::material::{Bound, Program, library};
 use lightbound::math::direction_box::{LANES, Lanes};
 use lightbound::math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec3};
-use lightbound::scene::BoundMode;
 use lightbound::sampling::{hash, unit_float};
+use lightbound::scene::BoundMode;
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::hint::black_box;
 use std::sync::Arc;

@@ -122,8 +122,8 @@ impl Disk {
 
 /// Ranges of radius and angle that [`uniform_disk`], times `radius`, maps a rectangle of the square to.
 ///
-/// The radius is the larger of |a| and |b|, with a and b the coordinates in [−1, 1]. The angle is monotone in that of (a, b), so its extremes
-/// over a convex set that does not hold the middle are at corners.
+/// The radius is the larger of |a| and |b|, with a and b the coordinates in [−1, 1]. The angle is monotone in that of (a, b), so
+/// its extremes over a convex set that does not hold the middle are at corners.
 fn concentric_ranges(lo: Vec2, hi: Vec2, radius: f64) -> (placement::Range, placement::Range) {
     let [a, b] = [(lo.x, hi.x), (lo.y, hi.y)].map(|(lo, hi)| [2.0 * f64::from(lo) - 1.0, 2.0 * f64::from(hi) - 1.0]);
     let most = |[lo, hi]: [f64; 2]| lo.abs().max(hi.abs());

@@ -25,10 +25,10 @@ pub struct CutCounts {
     pub times: CutTimes,
 }
 
-/// Where the time went, over all threads.
+/// Where the time went, over all threads: at one point in 16, since taking it takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTimes {
-    /// All the work on samples.
+    /// All the work on cuts.
     pub total: Duration,
     /// Bounds of clusters.
     pub bounds: Duration,

@@ -31,6 +31,15 @@ pub(super) fn material(scene: &Scene, hit: &Hit, lobe: &mut f32) -> u32 {
     material
 }
 
+/// Index of refraction of the side of `wi` over that of `wo`, for a surface with the index `eta` below; 1 where both are on one side.
+pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
+    match wi.z * wo.z < 0.0 {
+        true if wo.z > 0.0 => eta,
+        true => 1.0 / eta,
+        false => 1.0,
+    }
+}
+
 /// What a camera ray saw; its albedo is not known yet.
 pub(super) fn seen(scene: &Scene, hit: &Hit, surface: &Surface) -> Features {
     Features {

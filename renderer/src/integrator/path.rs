@@ -101,11 +101,7 @@ impl Vertex<'_> {
         if pdf <= 0.0 {
             return None;
         }
-        let eta = match wi.z * self.wo.z < 0.0 {
-            true if self.wo.z > 0.0 => self.eta,
-            true => 1.0 / self.eta,
-            false => 1.0,
-        };
+        let eta = eye::eta_ratio(self.eta, wi, self.wo);
         Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
     }
 

@@ -129,7 +129,7 @@ impl Environment {
 
     /// A cone around `axis` that holds the directions of all places in a rectangle of the square, as floats come out.
     ///
-    /// The rectangle's border is walked in steps, between which directions turn by no more than [`BORDER_SPEED`] allows, times the most by
+    /// The rectangle's border is walked in steps, between which directions turn by no more than `BORDER_SPEED` allows, times the most by
     /// which the light's map into the world enlarges angles. A connected image whose border lies in the cone lies there itself or holds all
     /// of the rest of the sphere, and so the direction opposite to the axis.
     pub fn cone(&self, axis: Vec3, lo: Vec2, hi: Vec2) -> Cone {

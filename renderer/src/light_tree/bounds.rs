@@ -1,31 +1,44 @@
 //! Upper bounds of the geometric factor of clusters, 8 at a time; Walter et al. 2005 for boxes, with cones around them as in
 //! Conty Estévez & Kulla 2018.
 //!
-//! **Distance.** For a light at p in the box, each |p − x| componentwise is at least the box's distance along that axis, and rounding is
-//! monotone; the squares are summed in the same order in both places ([`length_squared`]), and so is the quotient taken. So
-//! 1 / distance² of the box is at least that of any light as floats come out, without tolerance.
+//! **Distance.** For a light at p in the box, each |p − x| componentwise is at least the box's distance along that axis, and
+//! rounding is monotone; the squares are summed in the same order in both places ([`length_squared`]), and so is the quotient
+//! taken. So 1 / distance² of the box is at least that of any light as floats come out, without tolerance.
 //!
 //! **Angle.** Let A be the cone's axis, θ its half angle, and γ the angle between A and x − p. A light's cosine is at most
-//! cos(max(0, γ − θ)), which falls with γ. Over all p of the box, z = A·(x − p) is at most its sum of maxima per axis; cos γ = z / |x − p|
-//! = z / √(z² + ρ²), with ρ the distance of x from the line through p along A. Where max z ≥ 0, cos γ ≤ max z over the larger of box
-//! distance and √(max z² + min ρ²), with min ρ by a ball around the box; else cos γ ≤ max z over the greatest distance.
+//! cos(max(0, γ − θ)), which falls with γ. Over all p of the box, z = A·(x − p) is at most its sum of maxima per axis; cos γ = z /
+//! |x − p| = z / √(z² + ρ²), with ρ the distance of x from the line through p along A. Where max z ≥ 0, cos γ ≤ max z over the
+//! larger of box distance and √(max z² + min ρ²), with min ρ by the ball around the box; else cos γ ≤ max z over the greatest
+//! distance. The ball itself, of radius r = |x − c| sin β around c, says cos γ ≤ cos(α − β), with α the angle between A and x − c,
+//! unless β > α. The least bound counts.
 //!
-//! Rounding, with u = 2⁻²⁴, axes normalised to 4u, and `far` the greatest distance to the box, which is at least 2⁻⁵⁰ where anything
-//! arrives: max z is wrong by less than 4u·far from rounding and 4u·far by the length of A; ρ by less than 16u·far; roots and quotient by less than
-//! 8u in total, relatively. `SLACK` = 64u of `far` on both sides of the quotient exceeds that, since the divisor is at most 1.5 far: the
-//! computed cos γ is no less than the true one. What follows is monotone in it but for 8u by its own rounding, and the light's own cosine
-//! is off by less than 16u: a second `SLACK` at the end exceeds their sum.
+//! Rounding, with u = 2⁻²⁴, axes normalised to 4u, and `far` the greatest distance to the box, which is at least 2⁻⁵⁰ where
+//! anything arrives: max z is wrong by less than 4u·far from rounding and 4u·far by the length of A; ρ by less than 16u·far; roots
+//! and quotient by less than 8u in total, relatively. `SLACK` = 64u of `far` on both sides of the quotient exceeds that, since the
+//! divisor is at most 1.5 far: the computed cos γ is no less than the true one. What follows is monotone in it but for 8u by its
+//! own rounding, and the light's own cosine is off by less than 16u: a second `SLACK` at the end exceeds their sum. The ball is
+//! used for r² ≤ 15/16 |x − c|² alone: there far is at most twice |x − c|, so that x − c and r are off by 8u|x − c|, the difference
+//! of squares by 40u|x − c|², its root, at least |x − c| / 4, by 80u|x − c|, and cos(α − β) by less than 150u, for which
+//! `BALL_SLACK` makes up; at α = β, where the case changes, it is 1 anyway.
 
 use super::node::{NOBODY, Node, WIDTH};
 use super::point::{Kind, length_squared};
 use crate::math::Vec3;
+use crate::math::direction_box::{greater, lesser};
 
-/// 64 times the unit of rounding.
+/// 64u.
 const SLACK: f32 = 1.0 / (1 << 18) as f32;
+
+/// 256u.
+const BALL_SLACK: f32 = 1.0 / (1 << 16) as f32;
+
+/// The ball tells nothing where it fills more than about 75° to all sides: radius² over distance² of its centre.
+const WIDE_BALL: f32 = 15.0 / 16.0;
 
 impl Node {
     /// For each child, at least [`super::Arrival::factor`] at `x` of every light below it, in the very floats that are computed; for pieces
-    /// with extent, of every draw. ∞ where `x` lies in the box or touches it, 0 for slots without a child, never NaN. `kind` is that of the tree.
+    /// with extent, of every draw. ∞ where `x` lies in the box or touches it, 0 for slots without a child, never NaN. `kind` is that of
+    /// the tree.
     pub fn geometric_bounds(&self, kind: Kind, x: Vec3) -> [f32; WIDTH] {
         let x = x.to_array();
         let mut bounds = [1.0; WIDTH];
@@ -69,30 +82,23 @@ impl Node {
         let z = terms[0] + terms[1] + terms[2] + slack;
         // The ball around the box.
         let center: [f32; 3] = std::array::from_fn(|i| 0.5 * (from_lo[i] + from_hi[i]));
-        let radius = length_squared(std::array::from_fn(|i| 0.5 * (from_lo[i] - from_hi[i]))).sqrt();
-        let along = axis[0] * center[0] + axis[1] * center[1] + axis[2] * center[2];
+        let (center2, radius2) =
+            (length_squared(center), length_squared(std::array::from_fn(|i| 0.5 * (from_lo[i] - from_hi[i]))));
+        let (radius, along) = (radius2.sqrt(), axis[0] * center[0] + axis[1] * center[1] + axis[2] * center[2]);
         let across = length_squared(std::array::from_fn(|i| center[i] - axis[i] * along)).sqrt();
         let rho = greater(across - radius - slack, 0.0);
         let reach2 = if z >= 0.0 { greater(d2, z * z + rho * rho) } else { far2 };
+        let tangent = (center2 - radius2).sqrt();
+        let by_ball = (along * tangent + across * radius) / center2 + BALL_SLACK;
+        let by_ball = if radius2 <= WIDE_BALL * center2 && along < tangent { by_ball } else { 1.0 };
         // Below −1 only by rounding; NaN, where nothing is divided by nothing, stays.
-        let cos = greater(-1.0, z / reach2.sqrt());
+        let cos = greater(-1.0, lesser(by_ball, z / reach2.sqrt()));
         let cone = self.cos_angle[k];
         let sines = ((1.0 - cos) * (1.0 + cos) * ((1.0 - cone) * (1.0 + cone))).sqrt();
         let narrowed = lesser(cos * cone + sines + SLACK, 1.0);
         // Within the cone, and where infinities met: anything may be.
         if cos < cone { narrowed } else { 1.0 }
     }
-}
-
-/// The greater of two, `b` where `a` is NaN: one instruction.
-#[inline(always)]
-fn greater(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
-}
-
-#[inline(always)]
-fn lesser(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
 }
 
 #[cfg(test)]

@@ -252,13 +252,13 @@ impl Viewpoint {
 
 /// The greater of two numbers, the second if one is NaN: a single instruction.
 #[inline(always)]
-fn greater(a: f32, b: f32) -> f32 {
+pub(crate) fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
 /// The lesser of two numbers, the second if one is NaN.
 #[inline(always)]
-fn lesser(a: f32, b: f32) -> f32 {
+pub(crate) fn lesser(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 

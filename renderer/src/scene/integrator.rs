@@ -56,7 +56,7 @@ pub enum Cut {
         error: f32,
         /// What the bound is of.
         error_mode: ErrorMode,
-        /// Most clusters of a cut, at least 1; a cut ends there whatever its error.
+        /// Most clusters of a cut, at least 1; a cut ends there whatever its error. Children of the roots, up to 24, are always in it.
         max_cut: u32,
     },
     /// At a number of clusters, whose representatives are drawn at random: unbiased.

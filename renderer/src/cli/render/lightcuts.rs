@@ -19,7 +19,7 @@ pub struct LightcutsArgs {
     #[arg(long, value_enum)]
     error_mode: Option<ErrorMode>,
 
-    /// Most clusters for a point [default: the scene's, or 1000]
+    /// Most clusters for a point [default: the scene's, or 1000, or any number with --error-mode total]
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
     max_cut: Option<u32>,
 

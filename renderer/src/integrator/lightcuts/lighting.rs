@@ -69,8 +69,9 @@ impl<'a> Lighting<'a> {
 
     /// For each child of a node, a bound of the luminance that it sends to the point and that is reflected there: 0 where none is, infinite
     /// where nothing is known.
-    pub fn bound(&mut self, at: &Point<'_>, kind: Kind, node: &Node) -> [f32; WIDTH] {
+    pub fn bound(&mut self, at: &Point<'_>, kind: Kind, index: u32) -> [f32; WIDTH] {
         let start = at.is_timed.then(Instant::now);
+        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
         let factors = node.geometric_bounds(kind, at.surface.p);
         let boxes = match kind {
             Kind::Directional => at.view.to_directions(&node.axis, &node.cos_angle),
@@ -82,8 +83,8 @@ impl<'a> Lighting<'a> {
             self.check(at, node, &factors, &s);
         }
         let bound = |slot: usize| {
-            let reflected = vec3(s[0][slot], s[1][slot], s[2][slot]);
-            let whole = luminance(product(reflected, node.intensity(slot)));
+            let [reflected, intensity] = [&s, magnitude].map(|of| vec3(of[0][slot], of[1][slot], of[2][slot]));
+            let whole = luminance(product(reflected, intensity));
             if whole == 0.0 || factors[slot] == 0.0 { 0.0 } else { whole * factors[slot] }
         };
         // What is not a number is not known.
@@ -158,7 +159,7 @@ impl<'a> Lighting<'a> {
             let seed = self.counts.checks as u32;
             let Some(arrival) = self.tree.point(self.any_light(node.child(slot), seed)).arrive(at.surface.p) else { continue };
             let reflected = self.material.evaluate(&[at.view.local_direction(arrival.wi)])[0];
-            let holds = arrival.factor <= factors[slot] && (0..3).all(|c| !(reflected[c] > s[c][slot]));
+            let holds = arrival.factor <= factors[slot] && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
             self.counts.violations += u64::from(!holds);
         }
@@ -188,4 +189,59 @@ fn product(bound: Vec3, intensity: Vec3) -> Vec3 {
 /// A bound that is not a number says nothing.
 fn known(bound: f32) -> f32 {
     if bound.is_nan() { f32::INFINITY } else { bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Floor;
+    use super::*;
+    use crate::light_tree::PointOptions;
+
+    const ORIGIN: Vec3 = Vec3::ZERO;
+
+    /// Lights in a row over the floor, one light of which hangs below.
+    fn row() -> Vec<(Vec3, f32)> {
+        (0..40).map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0)).collect()
+    }
+
+    #[test]
+    fn what_is_below_sends_nothing_and_bounds_are_above_the_rest() {
+        let floor = Floor::new(&row(), &PointOptions::default());
+        floor.at(ORIGIN, |lighting, point| {
+            let points = lighting.tree.points();
+            let units = lighting.shade(point, 0..points.len() as u32).to_vec();
+            for (unit, light) in units.iter().zip(points) {
+                let d2 = light.position.length_squared();
+                // 1/4 · cos / d², cos = z / d.
+                let expected = 0.25 * light.position.z.max(0.0) / (d2 * d2.sqrt());
+                assert!((unit.x - expected).abs() <= 1e-5 * expected, "{unit} at {}", light.position);
+            }
+            assert_eq!((lighting.counts.shadow_rays, lighting.counts.representatives), (39, 39));
+            let (kind, root) = lighting.tree.roots().next().unwrap();
+            let bounds = lighting.bound(point, kind, root);
+            let node = lighting.tree.node(root);
+            let sum: f32 = units.iter().map(|unit| unit.x).sum();
+            assert!(bounds.iter().sum::<f32>() >= sum * 0.99999);
+            assert!((0..WIDTH).all(|slot| bounds[slot] >= 0.0 && (slot < node.len() || bounds[slot] == 0.0)), "{bounds:?}");
+            assert!(lighting.counts.checks > 0);
+        });
+    }
+
+    #[test]
+    fn things_in_the_way_cast_shadows() {
+        // The floor is between: seen from its upper side, and lit from there, all is clear.
+        let floor = Floor::new(&row(), &PointOptions::default());
+        let lit = |z: f32| {
+            floor.at(vec3(0.0, 0.0, z), |lighting, point| lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count())
+        };
+        assert_eq!((lit(0.0), lit(-0.5)), (39, 0));
+    }
+
+    #[test]
+    fn nothing_of_what_has_no_bound_is_nothing() {
+        let infinite = Vec3::splat(f32::INFINITY);
+        assert_eq!(product(infinite, vec3(0.0, 2.0, 0.0)), vec3(0.0, f32::INFINITY, 0.0));
+        assert_eq!(product(vec3(1.0, 2.0, 3.0), vec3(2.0, 0.0, 1.0)), vec3(2.0, 0.0, 3.0));
+        assert_eq!((known(f32::NAN), known(0.0), known(2.0)), (f32::INFINITY, 0.0, 2.0));
+    }
 }

@@ -6,8 +6,10 @@
 //!
 //! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader that yields NaN for single directions, as
 //! 0/0 at the horizon, would have no bound anywhere about them if NaN were to propagate, and no cut could end; what an integrator does
-//! about a NaN it has to do where it evaluates. In optimized and related code, one costs as much as the other. Nothing is taken for granted of the inputs but what holds for all that the renderer
-//! makes: directions are unit vectors to 2⁻²¹, `wo` is above a material with one side, and parameters are in their declared ranges.
+//! about a NaN it has to do where it evaluates. In optimized and related code, one costs as much as the other.
+//!
+//! Nothing is taken for granted of the inputs but what holds for all that the renderer makes: directions are unit vectors to 2⁻²¹, `wo` is
+//! above a material with one side, and parameters are in their declared ranges.
 
 use super::hand::{Formula, Hand};
 use crate::geometry::Surface;
@@ -50,7 +52,7 @@ pub enum BoundError {
     },
     /// Nobody derived any.
     #[error(
-        "no bounds are derived by hand for the shader {name}, only for {} of the library; compile them, as related ones",
+        "no bounds are derived by hand for the shader {name}, only for {} of the library; use compiled ones, by --bounds related",
         Formula::names().join(", ")
     )]
     Hand {

@@ -1,8 +1,8 @@
 //! Lightcuts (Walter et al. 2005): direct light of thousands of lights at the cost of hundreds, with a bounded error, for any material.
 //!
 //! All lights become points and directions, which stand in trees ([`LightTree`]). For each point that is shaded, a cut through the trees
-//! replaces clusters of lights by one of them ([`cut`]), where compiled bounding shaders prove that this changes little
-//! (Clarberg et al. 2010 §6.1; Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled ([`stochastic`]).
+//! replaces clusters of lights by one of them (`cut`), where compiled bounding shaders prove that this changes little
+//! (Clarberg et al. 2010 §6.1; Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled (`stochastic`).
 //!
 //! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
 //! are seen, directly or so, are as bright as they are.
@@ -15,6 +15,8 @@ mod lighting;
 pub mod material_bound;
 mod ranked;
 mod stochastic;
+#[cfg(test)]
+mod testing;
 
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
@@ -154,7 +156,8 @@ impl Worker for Gathering<'_> {
         for s in &self.samples {
             sums.add_radiance(s.x, s.y, s.number, s.radiance * (s.weight * gain));
             if tile.wants_cuts() {
-                sums.add_cut(s.x, s.y, &CutSample { error_bound: s.cut.error_bound * (s.weight * gain), ..s.cut });
+                // Weights of filters may be negative.
+                sums.add_cut(s.x, s.y, &CutSample { error_bound: s.cut.error_bound * (s.weight * gain).abs(), ..s.cut });
             }
         }
         counts
@@ -218,7 +221,9 @@ impl<'a> Gathering<'a> {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
         let wo = Viewpoint::new(surface.p, &surface.frame, 1.0).local_direction(-ray.d);
-        if !(wo.z.abs() > GRAZING) {
+        let goes_on = depth < self.integrator.max_depth;
+        let is_seen = wo.z.abs() > GRAZING && (goes_on || features);
+        if !is_seen {
             return;
         }
         let [mut lobe, u, v, _] = self.sampler.get4(path.key, 2 * depth + 2);
@@ -231,7 +236,6 @@ impl<'a> Gathering<'a> {
             (Some(specular), Some(_)) => specular.share(wo),
             (specular, _) => f32::from(u8::from(specular.is_some())),
         };
-        let goes_on = depth < self.integrator.max_depth;
         if let Some(instance) = scattering.as_ref().filter(|_| goes_on) {
             self.light(&at, instance, &path, depth);
         }
@@ -246,9 +250,14 @@ impl<'a> Gathering<'a> {
             self.features.last_mut().expect("it was just put there").1.albedo = albedo;
         }
         if let Some(next) = next.filter(|_| goes_on) {
+            let throughput = path.throughput * next.weight;
+            // NaN goes on: it is to be seen by those who count invalid samples.
+            if throughput == Vec3::ZERO {
+                return;
+            }
             let d = surface.frame.to_world(next.wi);
             self.next_rays.push(Ray::new(surface.origin_towards(d), d));
-            self.next_paths.push(Path { throughput: path.throughput * next.weight, ..path });
+            self.next_paths.push(Path { throughput, ..path });
         }
     }
 
@@ -306,8 +315,9 @@ impl<'a> Gathering<'a> {
         self.shading.push(&bound.program, instance, at.surface, object, (u, wo));
         self.shading.evaluate(bound);
         self.shading.scatter(bound);
-        let (_, Scattered { s, pdf }) = self.shading.scattered(0);
-        if pdf > 0.0 { s / pdf } else { Vec3::ZERO }
+        let (wi, Scattered { s, pdf }) = self.shading.scattered(0);
+        let eta = eye::eta_ratio(instance.eta, wi, wo);
+        if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }
     }
 }
 

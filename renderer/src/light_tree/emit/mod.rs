@@ -2,8 +2,8 @@
 //! into pieces, their strata, of which each becomes one point or direction in its middle, with all the light of the piece.
 //!
 //! How many: all surfaces together get about [`PointOptions::area_points`], in proportion to their power, but each at least one for each
-//! side that shines (8 where they curve to all sides); all skies together [`PointOptions::sky_points`], likewise. What does not shine, or not in finite numbers,
-//! gets none.
+//! side that shines (8 where they curve to all sides); all skies together [`PointOptions::sky_points`], likewise. What does not shine, or
+//! not in finite numbers, gets none.
 
 mod area;
 mod sky;

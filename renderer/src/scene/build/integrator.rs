@@ -89,15 +89,17 @@ fn lightcuts(entity: &Entity, overrides: &LightcutsOverrides) -> Result<Lightcut
     if !(error >= 0.0 && error.is_finite()) {
         return Err(entity.error(format!("\"error\" is {error}")).help("give 0 or a number above, such as 0.02 for 2 %"));
     }
-    let error_mode = word(entity, "errormode", ErrorMode::WORDS)?;
-    let max_cut = count("maxcut", 1000)?;
+    let own = word(entity, "errormode", ErrorMode::WORDS)?;
+    let error_mode = overrides.error_mode.unwrap_or(own);
+    // What the sum of all errors promises, no number of clusters breaks unasked.
+    let max_cut = count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 })?;
     let mode = word(entity, "mode", CutMode::WORDS)?;
     let cut_size = count("cutsize", 64)?;
     let (area_points, sky_points) = (count("areapoints", 1024)?, count("skypoints", 1024)?);
     let cut = match overrides.mode.unwrap_or(mode) {
         CutMode::Deterministic => Cut::Deterministic {
             error: overrides.error.unwrap_or(error),
-            error_mode: overrides.error_mode.unwrap_or(error_mode),
+            error_mode,
             max_cut: overrides.max_cut.unwrap_or(max_cut),
         },
         CutMode::Stochastic => Cut::Stochastic { size: overrides.cut_size.unwrap_or(cut_size) },

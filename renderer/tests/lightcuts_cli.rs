@@ -1,0 +1,86 @@
+//! The integrator `lightcuts` as a user calls it: options, layers, statistics, parts.
+
+mod common;
+
+use assert_cmd::assert::Assert;
+use common::place::lightbound;
+use common::room::room;
+use predicates::prelude::*;
+use predicates::str::contains;
+use tempfile::TempDir;
+
+/// A folder with a scene.
+struct Place(TempDir);
+
+impl Place {
+    fn new(text: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.pbrt"), text).unwrap();
+        Place(folder)
+    }
+
+    fn room() -> Place {
+        Place::new(&room(r#""integer xresolution" 20 "integer yresolution" 16 "string filename" "a.exr""#, 2))
+    }
+
+    fn run(&self, args: &[&str]) -> Assert {
+        lightbound(args).current_dir(self.0.path()).assert()
+    }
+
+    fn cuts(&self, args: &[&str]) -> Assert {
+        self.run(&[&["render", "scene.pbrt", "--integrator", "lightcuts", "-q"], args].concat())
+    }
+
+    fn statistics(&self) -> serde_json::Value {
+        let file = std::fs::File::open(self.0.path().join("s.json")).unwrap();
+        serde_json::from_reader(file).unwrap()
+    }
+}
+
+#[test]
+fn pictures_and_figures_tell_what_cuts_took() {
+    let place = Place::room();
+    place.cuts(&["--check-bounds", "--stats", "s.json"]).code(0).stderr("");
+    let all = place.statistics();
+    let cuts = &all["lightcuts"];
+    assert_eq!(cuts["bound_violations"], 0);
+    assert!(cuts["cut_size_mean"].as_f64().unwrap() > 1.0 && cuts["bound_checks"].as_u64().unwrap() > 1000, "{cuts}");
+    assert!(cuts["tree_points"].as_u64().unwrap() >= 1024 && cuts["shadow_rays"] == all["shadow_rays"], "{all}");
+    for layer in ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"] {
+        place.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
+    }
+}
+
+#[test]
+fn scene_files_say_the_same_as_options() {
+    let place = Place::room();
+    place.cuts(&["--error", "0.5", "-o", "options.exr"]).code(0);
+    let text = std::fs::read_to_string(place.0.path().join("scene.pbrt")).unwrap();
+    let text = text.replace(r#"Integrator "path""#, r#"Integrator "lightcuts" "float error" 0.5"#);
+    std::fs::write(place.0.path().join("scene.pbrt"), text).unwrap();
+    place.run(&["render", "scene.pbrt", "-q", "-o", "file.exr"]).code(0).stderr("");
+    place.run(&["compare", "options.exr", "file.exr", "--fail-above", "differing=0"]).code(0);
+}
+
+#[test]
+fn parts_of_other_settings_do_not_belong_together() {
+    let place = Place::room();
+    for (range, error, name) in [("0..1", "0.02", "a.exr"), ("1..2", "0.02", "b.exr"), ("1..2", "0.1", "c.exr")] {
+        place.cuts(&["--sample-range", range, "--error", error, "-o", name]).code(0);
+    }
+    place.cuts(&["-o", "whole.exr"]).code(0);
+    place.run(&["merge", "a.exr", "b.exr", "-q", "-o", "merged.exr"]).code(0);
+    place.run(&["compare", "merged.exr", "whole.exr", "--layers", "all", "--fail-above", "differing=0"]).code(0);
+    place.run(&["merge", "a.exr", "c.exr", "-o", "no.exr"]).code(2).stderr(contains("c.exr").and(contains("error")));
+}
+
+#[test]
+fn materials_without_bounds_by_hand_are_named() {
+    let place = Place::room();
+    place.cuts(&["--bounds", "hand"]).code(0).stderr("");
+    let text = std::fs::read_to_string(place.0.path().join("scene.pbrt")).unwrap();
+    let rough = r#"Material "conductor" "float roughness" 0.3"#;
+    let text = text.replace(r#"Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]"#, rough);
+    let place = Place::new(&text);
+    place.cuts(&["--bounds", "hand"]).code(2).stderr(contains("conductor.wgsl").and(contains("--bounds related")));
+}

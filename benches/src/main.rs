@@ -15,6 +15,7 @@ mod fairness;
 #[allow(unsafe_code)]
 mod foreign;
 mod instances;
+mod lightcuts;
 mod materials;
 mod math;
 mod report;
@@ -34,6 +35,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Fairness(fairness::Args),
     Instances(instances::Args),
+    Lightcuts(lightcuts::Args),
     Math(math::Args),
 }
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Fairness(args) => fairness::run(&args),
         Command::Instances(args) => instances::run(&args),
+        Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
     }
 }

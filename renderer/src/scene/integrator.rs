@@ -118,7 +118,7 @@ words! {
 words! {
     /// How representatives of clusters are chosen.
     CutMode {
-        /// Once for all, by their intensity; cuts end where the error is below the limit
+        /// Once for all, near the centroid; cuts end where the error is below the limit
         #[default]
         Deterministic = "deterministic",
         /// Anew for each sample; cuts have a fixed size, and the picture is unbiased (Yuksel 2019)

@@ -53,12 +53,7 @@ impl Lightcuts {
     pub fn new(scene: &Scene, max_depth: u32, settings: &LightcutsSettings) -> Result<Lightcuts, SceneError> {
         let started = Instant::now();
         let stochastic = matches!(settings.cut, scene::Cut::Stochastic { .. });
-        let options = PointOptions {
-            area_points: settings.area_points,
-            sky_points: settings.sky_points,
-            extents: stochastic,
-            ..PointOptions::default()
-        };
+        let options = PointOptions { area_points: settings.area_points, sky_points: settings.sky_points, extents: stochastic };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
         let materials =

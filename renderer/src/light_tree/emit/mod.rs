@@ -23,13 +23,11 @@ pub struct PointOptions {
     pub sky_points: u32,
     /// Whether leaves stand for pieces with an extent, of which [`super::LightTree::draw`] draws places, rather than for points.
     pub extents: bool,
-    /// Seed of the choice of representatives.
-    pub seed: u32,
 }
 
 impl Default for PointOptions {
     fn default() -> PointOptions {
-        PointOptions { area_points: 1024, sky_points: 1024, extents: false, seed: 0 }
+        PointOptions { area_points: 1024, sky_points: 1024, extents: false }
     }
 }
 
@@ -167,7 +165,7 @@ mod tests {
     use glam::{DAffine3, DQuat, dvec3};
     use std::sync::Arc;
 
-    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true, seed: 0 };
+    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true };
 
     fn only(light: AnyLight) -> Lights {
         Lights::new(vec![light], super::super::testing::cube())

@@ -261,13 +261,13 @@ impl<'a> Gathering<'a> {
         let scene = self.scene;
         let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
         let (side, wo) = at.mirrored(both_sides);
-        self.lighting.material.begin(instance, at.surface, || scene.geometry.object_position(at.hit, at.surface.p), wo);
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
         let point = Point { surface: at.surface, view, both_sides, is_timed: self.points.is_multiple_of(TIMED) };
         self.points += 1;
+        let started = point.is_timed.then(Instant::now);
+        self.lighting.material.begin(instance, at.surface, || scene.geometry.object_position(at.hit, at.surface.p), wo);
         let done = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
         let before = done(&self.lighting.counts);
-        let started = point.is_timed.then(Instant::now);
         let (radiance, size, error, capped) = match self.integrator.cut {
             scene::Cut::Deterministic { error, error_mode, max_cut } => {
                 let limits = Limits { error, mode: error_mode, max_cut };

@@ -62,7 +62,7 @@ impl Builder<'_> {
             }
         };
         if integrator.name == "path" || integrator.name == "volpath" {
-            if p.bool("regularize")?.unwrap_or(false) {
+            if p.bool("regularize")?.unwrap_or(false) && method == Method::Path {
                 self.warn(integrator, "\"regularize\" is not supported", "materials as they are, which stays unbiased")?;
             }
             // Lights are picked by power whatever pbrt-v4's choice is: it changes noise, not the picture.

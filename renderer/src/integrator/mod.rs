@@ -5,6 +5,7 @@ mod cut_counts;
 mod eye;
 mod fault;
 pub mod lightcuts;
+pub mod material_bound;
 mod path;
 mod shading;
 

@@ -309,7 +309,7 @@ impl<'a> Gathering<'a> {
         let object = || scene.geometry.object_position(at.hit, at.surface.p);
         self.shading.begin(&bound.program, 1);
         self.shading.push(&bound.program, instance, at.surface, object, (u, wo));
-        self.shading.evaluate(bound);
+        self.shading.set_up(bound);
         self.shading.scatter(bound);
         let (wi, Scattered { s, pdf }) = self.shading.scattered(0);
         let eta = eye::eta_ratio(instance.eta, wi, wo);

@@ -12,7 +12,7 @@ use lightbound::geometry::Hit;
 use lightbound::integrator::PathTracer;
 use lightbound::math::{Aabb, Ray};
 use lightbound::render::{RenderOptions, Rendering, render};
-use lightbound::scene::Scene;
+use lightbound::scene::{PathSettings, Scene};
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Accel for Recorder {
 fn render_once(scene: &Scene) -> Rendering {
     let stop = AtomicBool::new(false);
     let options = RenderOptions { threads: 1, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
-    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
+    render(scene, &PathTracer::new(scene, scene.integrator.max_depth, &PathSettings::default()).expect("lights are chosen by power"), &options)
 }
 
 /// Seconds that `work` takes.

@@ -21,7 +21,7 @@ mod testing;
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};
 
-pub use emit::PointOptions;
+pub use emit::{Block, PointOptions};
 pub use node::{Child, Node, WIDTH};
 pub use point::{Arrival, Emission, Kind, LightPoint};
 
@@ -61,6 +61,11 @@ impl LightTree {
         &self.nodes[index as usize]
     }
 
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// For each child of a node, the sum of the absolute intensities of its lights: what an error bound takes. It differs from
     /// [`Node::intensity`] where colours out of gamut have negative components, which may cancel.
     pub fn magnitude(&self, index: u32) -> &Colours {
@@ -82,6 +87,23 @@ impl LightTree {
     /// [`LightTree::build`]. Where the tree was built with extents, draws lie within the leaf's box and cone.
     pub fn draw(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
         self.strata.draw(lights, self.point(leaf), u)
+    }
+
+    /// The block of a sky that a leaf is.
+    ///
+    /// *Panics* if it is a piece of something else.
+    pub fn block(&self, leaf: u32) -> &Block {
+        self.strata.block(self.point(leaf).stratum)
+    }
+
+    /// The stratum, as in [`LightPoint::stratum`], of a sky at a place of its square; `None` where it does not shine.
+    pub fn sky_stratum(&self, light: u32, place: Vec2) -> Option<u32> {
+        self.strata.at_sky(light, place)
+    }
+
+    /// Whether a leaf is of the front of its surface, if it is of one side.
+    pub fn is_front(&self, leaf: u32) -> bool {
+        emit::is_front(self.point(leaf).stratum)
     }
 
     /// Memory, bytes.

@@ -7,12 +7,8 @@
 //! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
 //! are seen, directly or so, are as bright as they are.
 
-#[cfg(test)]
-mod bound_tests;
 mod cut;
-mod hand;
 mod lighting;
-pub mod material_bound;
 mod ranked;
 mod stochastic;
 #[cfg(test)]
@@ -20,8 +16,8 @@ mod testing;
 
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
-use self::material_bound::{BoundsAt, MaterialBounds};
 use self::stochastic::Drawing;
+use super::material_bound::{BoundsAt, MaterialBounds};
 use super::shading::{Scattered, Shading};
 use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{CutSample, Features, Tile};
@@ -53,7 +49,12 @@ impl Lightcuts {
     pub fn new(scene: &Scene, max_depth: u32, settings: &LightcutsSettings) -> Result<Lightcuts, SceneError> {
         let started = Instant::now();
         let stochastic = matches!(settings.cut, scene::Cut::Stochastic { .. });
-        let options = PointOptions { area_points: settings.area_points, sky_points: settings.sky_points, extents: stochastic };
+        let options = PointOptions {
+            area_points: settings.area_points,
+            sky_points: settings.sky_points,
+            extents: stochastic,
+            ..PointOptions::default()
+        };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
         let materials =
@@ -308,7 +309,7 @@ impl<'a> Gathering<'a> {
         let object = || scene.geometry.object_position(at.hit, at.surface.p);
         self.shading.begin(&bound.program, 1);
         self.shading.push(&bound.program, instance, at.surface, object, (u, wo));
-        self.shading.evaluate(bound);
+        self.shading.set_up(bound);
         self.shading.scatter(bound);
         let (wi, Scattered { s, pdf }) = self.shading.scattered(0);
         let eta = eye::eta_ratio(instance.eta, wi, wo);

@@ -54,6 +54,11 @@ pub struct LightcutsSettings {
     pub sky_points: u32,
 }
 
+impl LightcutsSettings {
+    /// As many points or directions as can be asked for: some gigabytes of trees.
+    pub const MAX_POINTS: u32 = 1 << 24;
+}
+
 /// Where a cut ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cut {
@@ -156,7 +161,7 @@ words! {
         /// The same, with what relations between values tell: tighter bounds
         #[default]
         Related = "related",
-        /// Written by hand, for the materials that have one: diffuse, Phong and Ward
+        /// Written by hand, for the shaders that have one: diffuse, phong, isoward and ward
         Hand = "hand",
     }
 }

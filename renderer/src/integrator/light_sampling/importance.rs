@@ -10,8 +10,8 @@
 //! sums of angles by cosines, by less than 64u. [`SLACK`] exceeds both.
 
 use crate::light_tree::{Kind, Node, WIDTH};
-use crate::math::direction_box::{Lanes, greater, lesser};
 use crate::math::Vec3;
+use crate::math::direction_box::{Lanes, greater, lesser};
 
 /// 2⁻¹⁵, for rounding of cosines.
 const SLACK: f32 = 1.0 / (1 << 15) as f32;

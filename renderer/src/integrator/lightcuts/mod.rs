@@ -17,7 +17,7 @@ mod testing;
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
 use self::stochastic::Drawing;
-use super::material_bound::{BoundsAt, MaterialBounds};
+use super::material_bound::{BoundError, BoundsAt, MaterialBounds};
 use super::shading::{Scattered, Shading};
 use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{CutSample, Features, Tile};
@@ -57,10 +57,21 @@ impl Lightcuts {
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
-        let materials =
-            MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| SceneError::new(error.to_string()))?;
+        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| of_material(scene, &error))?;
         Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
     }
+}
+
+/// The error, with the name of a material that it is about.
+fn of_material(scene: &Scene, error: &BoundError) -> SceneError {
+    let has = |material: &Material, shader: &str| match material {
+        Material::Surface { scattering: Some(instance), .. } => scene.shaders[instance.shader as usize].program.name == shader,
+        _ => false,
+    };
+    let materials = std::iter::zip(&scene.materials, &scene.material_names);
+    let mut blamed = materials.filter(|(material, _)| matches!(error, BoundError::Hand { name } if has(material, name)));
+    let name = blamed.next().map_or(String::new(), |(_, name)| format!("material \"{name}\": "));
+    SceneError::new(format!("{name}{error}"))
 }
 
 impl Integrator for Lightcuts {

@@ -12,9 +12,9 @@ use super::point::{Emission, Kind, LightPoint};
 use crate::light::{AnyLight, Light, Lights};
 use crate::math::{Aabb, Cone, Vec2, Vec3};
 
-use sky::BlockMap;
 pub(super) use area::is_front;
 pub use sky::Block;
+use sky::BlockMap;
 
 /// How many points lights become.
 #[derive(Clone, Copy, Debug, PartialEq)]

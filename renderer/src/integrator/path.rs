@@ -455,12 +455,19 @@ impl<'a> Wave<'a> {
     }
 
     /// What choices of lights depend on at a surface that is seen from `out`, on the side of its normal or, by −1, the other.
-    fn receiver(&self, bound: Option<&Bound>, material: Option<&Instance>, surface: &Surface, out: Vec3, side: f32) -> Receiver {
+    fn receiver(
+        &self,
+        bound: Option<&Bound>,
+        material: Option<&Instance>,
+        surface: &Surface,
+        out: Vec3,
+        side: f32,
+    ) -> Receiver {
         let both_sides = bound.is_some_and(|bound| bound.program.sides == Sides::Both);
         let place = Place { p: surface.p, n: side * surface.frame.n, both_sides };
         let lobe = material.filter(|material| self.chooser.asks(material.shader)).map(|material| {
             let view = Viewpoint::new(surface.p, &surface.frame, side);
-            Lobe { shader: material.shader, wo: view.local_direction(out), view }
+            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
         });
         Receiver { place, lobe }
     }

@@ -7,8 +7,8 @@
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, weight};
 use crate::math::{Cone, Transform, Vec2, Vec3, vec2};
-use crate::sampling::{Part, PiecewiseConstant2d};
 use crate::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
+use crate::sampling::{Part, PiecewiseConstant2d};
 use std::f32::consts::PI;
 
 /// An infinitely distant light around the scene.
@@ -275,9 +275,7 @@ impl Light for Environment {
     fn sample_li(&self, _p: Vec3, u: Vec2) -> Option<LightSample> {
         let (wi, radiance, pdf) = match &self.kind {
             Kind::Constant => (uniform_sphere(u), self.mean, UNIFORM_SPHERE_PDF),
-            Kind::Image(image) => {
-                image.drawn(image.distribution.as_ref()?.sample(u))
-            }
+            Kind::Image(image) => image.drawn(image.distribution.as_ref()?.sample(u)),
         };
         Some(LightSample { wi, target: None, radiance, pdf, delta: false })
     }

@@ -239,14 +239,16 @@ mod tests {
                 counts[y * width + x] += 1;
             }
             let cells = (width * height) as f64;
-            let expected: Vec<f64> = (0..width * height).map(|i| {
-                let (x, y) = (i % width, i / width);
-                let density = f64::from(whole.part_pdf(&part, middle(x, y)));
-                let inside = columns.contains(&x) && rows.contains(&y);
-                let share = if inside { pdf(x, y) / mass } else { 0.0 };
-                assert!((density / cells - share).abs() <= 1e-4 * share + 1e-6, "{x}, {y}: {density}, {share}");
-                density / cells * f64::from(n)
-            }).collect();
+            let expected: Vec<f64> = (0..width * height)
+                .map(|i| {
+                    let (x, y) = (i % width, i / width);
+                    let density = f64::from(whole.part_pdf(&part, middle(x, y)));
+                    let inside = columns.contains(&x) && rows.contains(&y);
+                    let share = if inside { pdf(x, y) / mass } else { 0.0 };
+                    assert!((density / cells - share).abs() <= 1e-4 * share + 1e-6, "{x}, {y}: {density}, {share}");
+                    density / cells * f64::from(n)
+                })
+                .collect();
             assert_chi_square(&counts, &expected, "a part");
         }
         assert!(dark < 4);

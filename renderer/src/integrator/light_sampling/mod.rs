@@ -252,19 +252,18 @@ impl<'a> Chooser<'a> {
         let at = self.at.as_ref().expect("it stands at a point");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
         let factors = at.place.factors(kind, node);
-        let mut weights = match (&mut self.material, &at.lobe) {
-            (Some(material), Some(lobe)) => material.weights(lobe, kind, node, magnitude, &factors),
-            _ => std::array::from_fn(|k| {
-                let intensity = luminance(vec3(magnitude[0][k], magnitude[1][k], magnitude[2][k]));
-                intensity * factors.arrival[k] * factors.cosine[k]
-            }),
+        let reflected = match (&mut self.material, &at.lobe) {
+            (Some(material), Some(lobe)) => material.reflected(lobe, kind, node, magnitude, &factors),
+            _ => {
+                std::array::from_fn(|k| factors.cosine[k] * luminance(vec3(magnitude[0][k], magnitude[1][k], magnitude[2][k])))
+            }
         };
-        for (k, weight) in weights.iter_mut().enumerate() {
-            let may = k < node.len() && factors.arrival[k] > 0.0 && factors.cosine[k] > 0.0;
-            // What is not a number is not known; what underflows may be all that there is.
-            *weight = if may { lesser(greater(*weight, LEAST), MOST) } else { 0.0 };
-        }
-        weights
+        let used = node.len();
+        std::array::from_fn(|k| {
+            let may = k < used && factors.arrival[k] > 0.0 && factors.cosine[k] > 0.0 && reflected[k] > 0.0;
+            // What underflows may be all that there is.
+            if may { lesser(greater(reflected[k] * factors.arrival[k], LEAST), MOST) } else { 0.0 }
+        })
     }
 }
 
@@ -323,3 +322,6 @@ impl Level {
 
 /// The greatest number below 1 that two numbers of 24 bits make.
 const BELOW_ONE: f64 = 1.0 - FINE * FINE;
+
+#[cfg(test)]
+mod tests;

@@ -12,9 +12,9 @@ use super::point::{Emission, Kind, LightPoint};
 use crate::light::{AnyLight, Light, Lights};
 use crate::math::{Aabb, Cone, Vec2, Vec3};
 
-use sky::BlockMap;
 pub(super) use area::is_front;
 pub use sky::Block;
+use sky::BlockMap;
 
 /// How many points lights become.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -185,7 +185,8 @@ mod tests {
     use glam::{DAffine3, DQuat, dvec3};
     use std::sync::Arc;
 
-    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true, whole_surfaces: false, seed: 0 };
+    const EXTENTS: PointOptions =
+        PointOptions { area_points: 12, sky_points: 24, extents: true, whole_surfaces: false, seed: 0 };
 
     fn only(light: AnyLight) -> Lights {
         Lights::new(vec![light], super::super::testing::cube())

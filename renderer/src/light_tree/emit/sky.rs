@@ -271,7 +271,8 @@ fn median_cut(powers: &Powers, wanted: usize) -> (Vec<Block>, Vec<Link>) {
         let parts = links.len();
         links[link] = Link::Cut { axis, at: low.end[axis], parts: parts as u32 };
         links.extend([Link::Dark; 2]);
-        let halves = [Candidate { power: below, block: low, link: parts }, Candidate { power: above, block: high, link: parts + 1 }];
+        let halves =
+            [Candidate { power: below, block: low, link: parts }, Candidate { power: above, block: high, link: parts + 1 }];
         heap.extend(halves.into_iter().filter(|half| half.power > 0.0));
     }
     let mut blocks = Vec::new();

@@ -61,45 +61,57 @@ fn sky() -> Vec<u8> {
     pfm(16, |x, y| if (x, y) == (3, 9) { [60.0, 50.0, 30.0] } else { [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32] })
 }
 
-/// Pictures by all ways, of so many samples.
-fn pictures(text: &str, spp: u32) -> Vec<Picture> {
+/// Pictures by some ways, of so many samples.
+fn pictures(ways: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
     let of = |way: &LightSampling| {
         let path = PathOverrides { light_sampling: Some(*way) };
         let overrides = Overrides { path, spp: Some(spp), seed: Some(*way as u32), ..overrides() };
         draw(&scene_of(text, &[("sky.pfm", sky())], &overrides), 2)
     };
-    WAYS.iter().map(of).collect()
+    ways.iter().map(of).collect()
 }
 
-/// Asserts that two pictures show the same: as a whole, in blocks of pixels, and in each pixel.
+/// Pixels along a side of pictures, and of blocks of which means are compared.
+const SIDE: usize = 16;
+const BLOCK: usize = 4;
+
+/// Asserts that two pictures show the same, as a whole and in blocks of pixels.
 fn agree(a: &Picture, b: &Picture, sharp: f64, what: &str) {
-    let [of_a, of_b] = [a, b].map(|picture| picture.variance.as_ref().expect("it is recorded"));
     assert_eq!(a.invalid_samples + b.invalid_samples, 0);
+    let sums = |picture: &Picture, channel: usize, block: Option<usize>| {
+        let variance = picture.variance.as_ref().expect("it is recorded");
+        let is_within = |pixel: &usize| {
+            let (x, y) = (pixel % SIDE / BLOCK, pixel / SIDE / BLOCK);
+            block.is_none_or(|block| block == y * (SIDE / BLOCK) + x)
+        };
+        (0..picture.radiance.len()).filter(is_within).fold([0.0; 2], |[sum, of_it], pixel| {
+            [sum + f64::from(picture.radiance[pixel][channel]), of_it + f64::from(variance[pixel][channel])]
+        })
+    };
+    let blocks = (SIDE / BLOCK) * (SIDE / BLOCK);
     for channel in 0..3 {
-        let pixels = 0..a.radiance.len();
-        let off = |pixel: usize| f64::from(a.radiance[pixel][channel]) - f64::from(b.radiance[pixel][channel]);
-        let variance = |pixel: usize| f64::from(of_a[pixel][channel]) + f64::from(of_b[pixel][channel]);
-        let sum: f64 = pixels.clone().map(|pixel| f64::from(a.radiance[pixel][channel])).sum();
-        let (all, deviation) = (pixels.clone().map(off).sum::<f64>(), pixels.clone().map(variance).sum::<f64>().sqrt());
-        assert!(all.abs() <= 4.0 * deviation, "{what}: {all} of {sum}, deviation {deviation}");
-        assert!(deviation < sharp * sum, "{what}: the test is sharp: {deviation} of {sum}");
-        let far = pixels.filter(|&pixel| off(pixel).powi(2) > 25.0 * variance(pixel)).count();
-        assert!(far <= a.radiance.len() / 64, "{what}: {far} pixels are off");
+        for block in (0..blocks).map(Some).chain([None]) {
+            let ([x, of_x], [y, of_y]) = (sums(a, channel, block), sums(b, channel, block));
+            let deviation = (of_x + of_y).sqrt();
+            assert!((x - y).abs() <= 5.0 * deviation + 1e-4 * x, "{what}, {block:?}: {x}, {y}, deviation {deviation}");
+            assert!(block.is_some() || deviation < sharp * x, "{what}: the test is sharp: {deviation} of {x}");
+        }
     }
 }
 
 /// `sharp` is the greatest deviation of the difference between pictures, in parts of their sum: by tables, which are noisy, and by trees.
-fn assert_all_agree(text: &str, spp: u32, sharp: [f64; 2]) {
-    let pictures = pictures(text, spp);
-    for (way, picture) in WAYS.iter().zip(&pictures).skip(1) {
-        agree(&pictures[0], picture, sharp[0], &format!("uniform and {way:?}"));
+fn assert_all_agree(ways: &[LightSampling], text: &str, spp: u32, sharp: [f64; 2]) {
+    let pictures = pictures(ways, text, spp);
+    for (way, picture) in ways.iter().zip(&pictures).skip(1) {
+        agree(&pictures[0], picture, sharp[0], &format!("{:?} and {way:?}", ways[0]));
     }
-    agree(&pictures[2], &pictures[3], sharp[1], "both trees");
+    let last = &pictures[pictures.len() - 2..];
+    agree(&last[0], &last[1], sharp[1], "both trees");
 }
 
 #[test]
 fn all_kinds_of_lights_and_bounces() {
-    assert_all_agree(&scene(ALL_KINDS, 4, 16), 256, [0.04, 0.02]);
+    assert_all_agree(&WAYS, &scene(ALL_KINDS, 4, 16), 256, [0.04, 0.02]);
 }
 
 #[test]
@@ -108,7 +120,7 @@ fn hundreds_of_points() {
         let [x, y, z] = [k % 17 - 8, k * 7 % 13 - 6, k * 5 % 11];
         format!("LightSource \"point\" \"rgb I\" [0.2 0.3 0.4] \"point3 from\" [{x} {y} {}]\n", 0.2 + 0.3 * f64::from(z))
     };
-    assert_all_agree(&scene(&(0..300).map(light).collect::<String>(), 1, 16), 256, [0.08, 0.01]);
+    assert_all_agree(&WAYS, &scene(&(0..300).map(light).collect::<String>(), 1, 16), 256, [0.08, 0.01]);
 }
 
 #[test]
@@ -121,7 +133,8 @@ fn light_that_is_seen_by_a_glint_alone() {
     lights += "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [300 300 300] Translate 1.4 -4 3\n\
                Shape \"sphere\" \"float radius\" 0.1 AttributeEnd\n";
     let text = scene(&lights, 1, 16).replace("\"float roughness\" 0.2", "\"float roughness\" 0.02");
-    assert_all_agree(&text, 256, [0.15, 0.03]);
+    // Uniform choices find it too seldom for their variance to be known.
+    assert_all_agree(&WAYS[1..], &text, 256, [0.15, 0.03]);
 }
 
 #[test]
@@ -134,7 +147,7 @@ fn strange_lights_do_no_harm() {
         // Many in one place, and some on surfaces.
         (point("1e-2 1e-2 1e-2", "1 1 3").repeat(3000) + &point("1 1 1", "0 0 0").repeat(9), true),
     ] {
-        for picture in pictures(&scene(&lights, 1, 8), 4) {
+        for picture in pictures(&WAYS, &scene(&lights, 1, 8), 4) {
             assert_eq!(picture.invalid_samples, 0);
             let sum: f32 = picture.radiance.iter().map(|rgb| rgb[0]).sum();
             assert!(sum.is_finite() && (sum > 0.0) == is_lit, "{sum}");

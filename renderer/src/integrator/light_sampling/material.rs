@@ -2,10 +2,10 @@
 
 use super::importance::Factors;
 use crate::integrator::material_bound::{BoundError, BoundsAt, MaterialBounds};
-use crate::light_tree::{Kind, Lanes as Colours, Node};
+use crate::light_tree::{Kind, Lanes as Colours, Node, WIDTH};
 use crate::material::Bound;
 use crate::math::direction_box::{Lanes, greater, lesser};
-use crate::math::{Vec3, Viewpoint, vec3};
+use crate::math::{DirectionBoxes, Vec3, Viewpoint, vec3};
 use crate::sampling::luminance;
 use crate::scene::BoundMode;
 
@@ -78,14 +78,41 @@ impl WeightsAt<'_> {
             Kind::Omni | Kind::Oriented => lobe.view.to_positions(&node.lo, &node.hi),
         };
         let upper = self.bounds.bound(&boxes);
+        let middle = self.bounds.evaluate(&directions(lobe, kind, node));
         std::array::from_fn(|k| {
             let colour = |of: &Colours| vec3(of[0][k], of[1][k], of[2][k]);
-            let highest = if lobe.both_sides { greater(boxes.hi[2][k], -boxes.lo[2][k]) } else { boxes.hi[2][k] };
-            let mean = colour(&upper) * lesser(factors.cosine[k] / highest, 1.0);
-            let most = ALBEDO / greater(factors.solid_angle[k], NARROW);
-            let reflected = luminance(mean.min(Vec3::splat(most)) * colour(magnitude));
+            let upper = colour(&upper);
             // What underflows may be all that there is.
-            if colour(&upper) == Vec3::ZERO { 0.0 } else { greater(reflected, f32::MIN_POSITIVE) }
+            if upper == Vec3::ZERO {
+                0.0
+            } else {
+                greater(luminance(mean(lobe, &boxes, factors, k, upper, middle[k]) * colour(magnitude)), f32::MIN_POSITIVE)
+            }
         })
     }
 }
+
+/// Directions to the middles of clusters, [local](Viewpoint::local_direction).
+fn directions(lobe: &Lobe, kind: Kind, node: &Node) -> [Vec3; WIDTH] {
+    std::array::from_fn(|k| {
+        let towards = match kind {
+            Kind::Directional => vec3(node.axis[0][k], node.axis[1][k], node.axis[2][k]),
+            Kind::Omni | Kind::Oriented => lobe.view.to(node.bounds(k).center()),
+        };
+        let wi = lobe.view.local_direction(towards);
+        if wi.is_finite() { wi } else { Vec3::Z }
+    })
+}
+
+/// The mean of s over a cluster, about.
+fn mean(lobe: &Lobe, boxes: &DirectionBoxes, factors: &Factors, k: usize, upper: Vec3, middle: Vec3) -> Vec3 {
+    let highest = if lobe.both_sides { greater(boxes.hi[2][k], -boxes.lo[2][k]) } else { boxes.hi[2][k] };
+    let below = upper * lesser(factors.cosine[k] / highest, 1.0);
+    let most = ALBEDO / greater(factors.solid_angle[k], NARROW);
+    let held = below.max_element() / most;
+    let wide = lesser(greater(held, *A), 1.0) * *B;
+    let middle = if middle.is_finite() { middle.min(upper) } else { Vec3::ZERO };
+    middle * (1.0 - wide) + below.min(Vec3::splat(most)) * wide
+}
+static A: std::sync::LazyLock<f32> = std::sync::LazyLock::new(|| std::env::var("TA").map_or(0.02, |x| x.parse().unwrap()));
+static B: std::sync::LazyLock<f32> = std::sync::LazyLock::new(|| std::env::var("TB").map_or(1.0, |x| x.parse().unwrap()));

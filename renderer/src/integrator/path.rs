@@ -467,7 +467,7 @@ impl<'a> Wave<'a> {
         let place = Place { p: surface.p, n: side * surface.frame.n, both_sides };
         let lobe = material.filter(|material| self.chooser.asks(material.shader)).map(|material| {
             let view = Viewpoint::new(surface.p, &surface.frame, side);
-            Lobe { shader: material.shader, wo: view.local_direction(out), view }
+            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
         });
         Receiver { place, lobe }
     }

@@ -16,7 +16,7 @@ mod node;
 mod point;
 mod split;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};

@@ -12,6 +12,7 @@
 use crate::light_tree::{Kind, Node, WIDTH};
 use crate::math::Vec3;
 use crate::math::direction_box::{Lanes, greater, lesser};
+use std::f32::consts::{PI, TAU};
 
 /// 2⁻¹⁵, for rounding of cosines.
 const SLACK: f32 = 1.0 / (1 << 15) as f32;
@@ -27,6 +28,8 @@ pub struct Factors {
     pub arrival: Lanes,
     /// Mean cosine at the surface; positive where some light of the child may count.
     pub cosine: Lanes,
+    /// That a child is seen under, sr.
+    pub solid_angle: Lanes,
 }
 
 /// A point that is lit, as weights see it.
@@ -43,24 +46,25 @@ pub struct Place {
 impl Place {
     /// What arrives of the children of a node.
     pub fn factors(&self, kind: Kind, node: &Node) -> Factors {
-        let mut factors = Factors { arrival: [1.0; WIDTH], cosine: [0.0; WIDTH] };
+        let mut factors = Factors { arrival: [1.0; WIDTH], cosine: [0.0; WIDTH], solid_angle: [0.0; WIDTH] };
         for k in 0..WIDTH {
-            let (arrival, cosine) = match kind {
+            let (arrival, cosine, solid_angle) = match kind {
                 Kind::Omni => {
                     let seen = self.see(node, k);
-                    (1.0 / seen.distance2, seen.cosine)
+                    (1.0 / seen.distance2, seen.cosine, seen.solid_angle())
                 }
                 Kind::Oriented => self.oriented(node, k),
-                Kind::Directional => (1.0, self.directional(node, k)),
+                Kind::Directional => (1.0, self.directional(node, k), TAU * (1.0 - node.cos_angle[k])),
             };
-            (factors.arrival[k], factors.cosine[k]) = (arrival, cosine);
+            (factors.arrival[k], factors.cosine[k], factors.solid_angle[k]) = (arrival, cosine, solid_angle);
         }
         factors
     }
 
     #[inline(always)]
-    fn oriented(&self, node: &Node, k: usize) -> (f32, f32) {
-        let Seen { center, d2, r2, cosine, distance2 } = self.see(node, k);
+    fn oriented(&self, node: &Node, k: usize) -> (f32, f32, f32) {
+        let seen = self.see(node, k);
+        let Seen { center, d2, r2, cosine, distance2 } = seen;
         let axis: [f32; 3] = std::array::from_fn(|i| node.axis[i][k]);
         // From the light to the point.
         let along = -dot(axis, center) / greater(d2, f32::MIN_POSITIVE).sqrt();
@@ -68,7 +72,7 @@ impl Place {
         let cos = narrowed(cos, node.cos_angle[k]) + SLACK;
         let spot = if cos >= node.cos_spot[k] { 1.0 } else { 0.0 };
         let emission = greater(lesser(cos, 1.0) * node.cosine[k], spot);
-        (greater(emission, 0.0) / distance2, cosine)
+        (greater(emission, 0.0) / distance2, cosine, seen.solid_angle())
     }
 
     #[inline(always)]
@@ -113,6 +117,14 @@ struct Seen {
     cosine: f32,
     /// Squared, at least what makes sense for a box of its size.
     distance2: f32,
+}
+
+impl Seen {
+    /// Of the ball, about; all directions from within.
+    #[inline(always)]
+    fn solid_angle(&self) -> f32 {
+        PI * lesser(self.r2 / self.distance2, 4.0)
+    }
 }
 
 #[inline(always)]

@@ -77,6 +77,11 @@ impl Program {
         Integrand::new(&self.shader, &self.settings, Frame::Local)
     }
 
+    /// The same without the cosine.
+    pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
+        Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
+    }
+
     /// The shader's text.
     pub fn text(&self) -> &str {
         self.shader.text()

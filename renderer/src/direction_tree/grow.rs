@@ -1,0 +1,174 @@
+//! Growing a tree of directions for a shading point, from values and bounds of its BRDF.
+//!
+//! After Clarberg et al. 2010 §6.2, with two departures. Cells are not cut to a fixed depth but where it pays: the one next whose bounds leave the
+//! most open, until nothing much is open any more or the budget is spent. Bounds tell where a lobe is that no value has met yet, so that it is found
+//! however narrow it is. And the density is not that of upper bounds, which are poor probabilities where they are loose (Tokuyoshi et al. 2024):
+//! it is that of values, but for a part ([`BY_BOUNDS`]) which follows the upper bounds. That part keeps the support: a density is 0 only where the
+//! upper bound is. And it costs no more than itself, however loose bounds are.
+
+use super::cells::{Cell, LEVELS, width};
+use super::kernels::{Brdf, BrdfKernels, Known};
+use super::tree::{DirectionTree, Node};
+use crate::material::Bound;
+use crate::math::Vec3;
+use crate::math::direction_box::LANES;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::f32::consts::FRAC_1_PI;
+
+/// The part of directions that follows upper bounds.
+const BY_BOUNDS: f32 = 0.1;
+
+/// The least density at the horizon, where bounds are those of [what is above it](Brdf::look) alone; that of the cosine is 1.
+const AT_RIM: f32 = 1e-3;
+
+/// When a tree is good enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Most cells that are cut.
+    pub cuts: usize,
+    /// The share of the whole that bounds may leave open.
+    pub open: f32,
+}
+
+/// A cell that may be cut.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// What bounds leave open there.
+    error: f32,
+    /// The node and the lane.
+    at: (u32, u8),
+    cell: Cell,
+}
+
+impl Ord for Open {
+    fn cmp(&self, other: &Open) -> Ordering {
+        self.error.total_cmp(&other.error).then_with(|| other.at.cmp(&self.at))
+    }
+}
+
+impl PartialOrd for Open {
+    fn partial_cmp(&self, other: &Open) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Open {
+    fn eq(&self, other: &Open) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Open {}
+
+/// A cell that was cut.
+struct Family {
+    /// Its parts' share of the domain, each.
+    area: f32,
+    known: Known,
+    is_at_rim: [bool; LANES],
+    node: Node,
+}
+
+/// Grows trees for one point after another; buffers stay.
+pub struct Grower<'a> {
+    brdf: Brdf<'a>,
+    families: Vec<Family>,
+    open: BinaryHeap<Open>,
+}
+
+impl<'a> Grower<'a> {
+    /// For a shader with its textures.
+    pub fn new(kernels: &'a BrdfKernels, bound: &'a Bound) -> Grower<'a> {
+        Grower { brdf: Brdf::new(kernels, bound), families: Vec::new(), open: BinaryHeap::new() }
+    }
+
+    /// Makes the tree that of a point: `wo` is unit, and above the surface where the shader is for that alone; members are words.
+    pub fn grow(&mut self, wo: Vec3, members: impl Iterator<Item = u32>, budget: &Budget, tree: &mut DirectionTree) {
+        self.brdf.begin(wo, members);
+        self.families.clear();
+        self.open.clear();
+        let mut open = self.cut(Cell::DOMAIN);
+        let mut sum: f32 = self.values();
+        while self.families.len() < budget.cuts && open > budget.open * sum {
+            let Some(Open { error, at: (node, lane), cell }) = self.open.pop() else { break };
+            let index = self.families.len() as u32;
+            let parent = &mut self.families[node as usize];
+            parent.node.child[lane as usize] = index;
+            sum -= parent.area * parent.known.value[lane as usize];
+            open += self.cut(cell) - error;
+            sum += self.values();
+        }
+        self.weigh();
+        tree.set(self.brdf.sides(), self.families.iter().map(|family| family.node));
+    }
+
+    /// Cuts a cell; what its parts leave open.
+    fn cut(&mut self, cell: Cell) -> f32 {
+        let parts = cell.parts(self.brdf.sides());
+        let known = self.brdf.look(&parts);
+        let area = cell.child(0).area();
+        let at = self.families.len() as u32;
+        let most = self.most(area);
+        let mut sum = 0.0;
+        for lane in 0..LANES {
+            let (value, lower) = (known.value[lane], known.lower[lane]);
+            let range = known.upper[lane].min(most) - lower;
+            let error = if range > 0.0 { area * range * (range / (value + range)) } else { 0.0 };
+            if error > 0.0 && cell.level() + 1 < LEVELS {
+                self.open.push(Open { error, at: (at, lane as u8), cell: cell.child(lane) });
+                sum += error;
+            }
+        }
+        self.families.push(Family { area, known, is_at_rim: parts.is_at_rim, node: Node::LEAVES });
+        sum
+    }
+
+    /// The most that a BRDF that gains no energy can be, on average over so large a part of the domain.
+    fn most(&self, area: f32) -> f32 {
+        FRAC_1_PI / (width(self.brdf.sides()) * area)
+    }
+
+    /// The sum of values of the last family, by area.
+    fn values(&self) -> f32 {
+        self.families.last().map_or(0.0, |last| last.area * last.known.value.iter().sum::<f32>())
+    }
+
+    /// Gives all cells their masses, parents those of their parts together.
+    fn weigh(&mut self) {
+        let mut sums = [0.0; 2];
+        for family in &self.families {
+            let most = self.most(family.area);
+            for lane in (0..LANES).filter(|&lane| family.node.child[lane] == 0) {
+                sums[0] += family.area * family.known.value[lane];
+                sums[1] += family.area * family.known.upper[lane].min(most);
+            }
+        }
+        let [by_values, by_bounds] = match sums {
+            [_, 0.0] => [0.0; 2],
+            [0.0, bounds] => [0.0, 1.0 / bounds],
+            [values, bounds] => [(1.0 - BY_BOUNDS) / values, BY_BOUNDS / bounds],
+        };
+        let mut total = 0.0;
+        for index in (0..self.families.len()).rev() {
+            let most = self.most(self.families[index].area);
+            let mut mass = [0.0; LANES];
+            for (lane, mass) in mass.iter_mut().enumerate() {
+                let Family { area, known, is_at_rim, node } = &self.families[index];
+                *mass = match node.child[lane] {
+                    0 => {
+                        let density = by_values * known.value[lane] + by_bounds * known.upper[lane].min(most);
+                        area * if is_at_rim[lane] { density.max(AT_RIM) } else { density }
+                    }
+                    child => self.families[child as usize].node.mass.iter().sum(),
+                };
+            }
+            self.families[index].node.mass = mass;
+            total = mass.iter().sum();
+        }
+        let scale = 1.0 / total;
+        for family in &mut self.families {
+            family.node.mass = family.node.mass.map(|mass| mass * scale);
+        }
+    }
+}

@@ -5,7 +5,7 @@
 //! and derived by hand, and eight evaluations for comparison. Bounds are checked before they are timed. The fastest of many interleaved rounds
 //! counts.
 
-use lightbound::integrator::lightcuts::material_bound::{BoundsAt, MaterialBounds};
+use lightbound::integrator::material_bound::{BoundsAt, MaterialBounds};
 use lightbound::material::{Bound, Program, library};
 use lightbound::math::direction_box::{LANES, Lanes};
 use lightbound::math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec3};

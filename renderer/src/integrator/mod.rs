@@ -5,6 +5,7 @@ mod cut_counts;
 mod eye;
 mod fault;
 pub mod lightcuts;
+pub mod material_bound;
 mod path;
 mod shading;
 
@@ -53,7 +54,7 @@ pub struct LightTreeFigures {
 /// *Errors*: it cannot work for this scene.
 pub fn of(scene: &Scene) -> Result<Box<dyn Integrator>, SceneError> {
     match &scene.integrator.method {
-        Method::Path => Ok(Box::new(PathTracer { max_depth: scene.integrator.max_depth })),
+        Method::Path(_) => Ok(Box::new(PathTracer { max_depth: scene.integrator.max_depth })),
         Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, scene.integrator.max_depth, settings)?)),
     }
 }

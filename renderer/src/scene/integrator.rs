@@ -17,7 +17,7 @@ pub struct IntegratorSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// Path tracing.
-    Path,
+    Path(PathSettings),
     /// Direct light by cuts through trees of lights.
     Lightcuts(LightcutsSettings),
 }
@@ -26,10 +26,17 @@ impl Method {
     /// Which one it is.
     pub fn name(&self) -> MethodName {
         match self {
-            Method::Path => MethodName::Path,
+            Method::Path(_) => MethodName::Path,
             Method::Lightcuts(_) => MethodName::Lightcuts,
         }
     }
+}
+
+/// Settings of the path tracer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSettings {
+    /// How a light is chosen at a point.
+    pub light_sampling: LightSampling,
 }
 
 /// Settings of lightcuts.
@@ -103,6 +110,20 @@ words! {
         Path = "path",
         /// Direct light of many lights, by clusters with bounded errors
         Lightcuts = "lightcuts",
+    }
+}
+words! {
+    /// How the path tracer chooses a light at a point.
+    LightSampling {
+        /// All lights alike
+        Uniform = "uniform",
+        /// By their power
+        #[default]
+        Power = "power",
+        /// By a tree of lights: power, distance, and angles to lamps and surface (Conty Estévez & Kulla 2018)
+        Tree = "tree",
+        /// By the tree and compiled bounds of the material
+        MaterialTree = "material-tree",
     }
 }
 words! {

@@ -10,7 +10,9 @@ mod integrator;
 pub mod ply;
 pub mod shader_file;
 
-pub use integrator::{BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightcutsSettings, Method, MethodName};
+pub use integrator::{
+    BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+};
 
 use crate::accel::Accel;
 use crate::camera::Camera;

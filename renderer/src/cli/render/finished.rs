@@ -1,7 +1,7 @@
 //! A rendered picture, and all that is to be told about it.
 
 use super::work::Outcome;
-use super::{Args, Job, layers, lightcuts};
+use super::{Args, Job, layers, lightcuts, path};
 use crate::cli::console::{duration, rate};
 use crate::cli::output::Format;
 use crate::cli::part::{self, Attributes, Header};
@@ -37,9 +37,10 @@ pub fn settings(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> At
     let names = [("lightbound/materials", &scene.material_names), ("lightbound/objects", &scene.object_names)];
     settings.extend(names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))));
     let mut settings: Attributes = settings.into_iter().map(|(key, value)| (key.into(), value)).collect();
-    if let Method::Lightcuts(own) = &scene.integrator.method {
-        settings.extend(lightcuts::attributes(own));
-    }
+    settings.extend(match &scene.integrator.method {
+        Method::Path(own) => path::attributes(own),
+        Method::Lightcuts(own) => lightcuts::attributes(own),
+    });
     settings
 }
 

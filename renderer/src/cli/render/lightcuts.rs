@@ -94,7 +94,7 @@ impl LightcutsArgs {
         let first = |options: &[(&'static str, bool)]| options.iter().find(|(_, given)| *given).map(|(name, _)| *name);
         let (deterministic, stochastic) = (of_cuts(CutMode::Deterministic), of_cuts(CutMode::Stochastic));
         match method {
-            Method::Path => match first(&[&deterministic[..], &stochastic, &of_all].concat()) {
+            Method::Path(_) => match first(&[&deterministic[..], &stochastic, &of_all].concat()) {
                 Some(option) => Err(Error::Option {
                     message: format!("{option} is for the integrator lightcuts; this picture is rendered by path"),
                     help: format!("add --integrator {}, or leave {option} out", MethodName::Lightcuts.word()),
@@ -145,6 +145,7 @@ pub fn attributes(settings: &LightcutsSettings) -> Attributes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lightbound::scene::PathSettings;
 
     const STOCHASTIC: Method = Method::Lightcuts(LightcutsSettings {
         cut: Cut::Stochastic { size: 64 },
@@ -160,7 +161,8 @@ mod tests {
         let cut = Cut::Deterministic { error: 0.0, error_mode: ErrorMode::Total, max_cut: 1 };
         let deterministic = Method::Lightcuts(LightcutsSettings { cut, ..settings });
         let refused = |args: &LightcutsArgs| {
-            [Method::Path, deterministic, STOCHASTIC].map(|method| args.check(&method).err().map(|error| error.to_string()))
+            [Method::Path(PathSettings::default()), deterministic, STOCHASTIC]
+                .map(|method| args.check(&method).err().map(|error| error.to_string()))
         };
         let none = LightcutsArgs::default();
         assert_eq!(refused(&none), [None, None, None]);

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod finished;
 mod lightcuts;
+mod path;
 mod place;
 mod work;
 
@@ -25,6 +26,7 @@ use lightbound::scene::diagnostics::{Diagnostics, Source, Warning};
 use lightbound::scene::{Method, MethodName};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
+pub use path::PathArgs;
 use place::{Kept, Place, default_output};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,6 +42,7 @@ Examples:
   lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
   lightbound render scene.pbrt --time-limit 60 --stats stats.json
   lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
+  lightbound render manylights.pbrt --light-sampling material-tree
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
@@ -116,6 +119,9 @@ pub struct Args {
     pub target: Option<Target>,
 
     #[command(flatten)]
+    pub path: PathArgs,
+
+    #[command(flatten)]
     pub lightcuts: LightcutsArgs,
 
     #[command(flatten)]
@@ -189,6 +195,7 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         console::warn(warning);
     }
     let loaded = loaded?;
+    args.path.check(&loaded.scene.integrator.method)?;
     args.lightcuts.check(&loaded.scene.integrator.method)?;
     let place = match named {
         Some(named) => named,
@@ -308,6 +315,7 @@ impl Args {
             accel: self.accel,
             target: self.target.unwrap_or_else(Target::best),
             integrator: self.integrator,
+            path: self.path.overrides(),
             lightcuts: self.lightcuts.overrides(),
             spp: self.spp,
             seed: self.seed,

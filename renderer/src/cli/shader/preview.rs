@@ -5,7 +5,7 @@
 
 use super::{Assignment, Source, assignment, is_stdin, output, values};
 use crate::cli::numbers::whole;
-use crate::cli::render::{self, LightcutsArgs, MAX_SPP, MAX_THREADS, WorkArgs, render_source, stops};
+use crate::cli::render::{self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, render_source, stops};
 use crate::cli::{Error, Exit};
 use lightbound::accel::AccelKind;
 use lightbound::scene::diagnostics;
@@ -87,6 +87,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         stats: None,
         quiet: args.quiet,
         integrator: None,
+        path: PathArgs::default(),
         lightcuts: LightcutsArgs::default(),
         spp: Some(args.spp),
         seed: None,

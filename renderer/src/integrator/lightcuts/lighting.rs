@@ -1,9 +1,9 @@
 //! Light at one point: what clusters may send at most, and what single lights do send.
 
-use super::material_bound::BoundsAt;
 use crate::accel::Accel;
 use crate::geometry::Surface;
 use crate::integrator::CutCounts;
+use crate::integrator::material_bound::BoundsAt;
 use crate::light_tree::{Child, Kind, LightPoint, LightTree, Node, WIDTH};
 use crate::math::{Ray, Vec3, Viewpoint, vec3};
 use crate::sampling::{hash, luminance};

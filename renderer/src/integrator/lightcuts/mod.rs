@@ -7,12 +7,8 @@
 //! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
 //! are seen, directly or so, are as bright as they are.
 
-#[cfg(test)]
-mod bound_tests;
 mod cut;
-mod hand;
 mod lighting;
-pub mod material_bound;
 mod ranked;
 mod stochastic;
 #[cfg(test)]
@@ -20,8 +16,8 @@ mod testing;
 
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
-use self::material_bound::{BoundsAt, MaterialBounds};
 use self::stochastic::Drawing;
+use super::material_bound::{BoundsAt, MaterialBounds};
 use super::shading::{Scattered, Shading};
 use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{CutSample, Features, Tile};

@@ -1,8 +1,8 @@
 //! A floor under point lights, for tests of what happens at one place of it.
 
 use super::lighting::{Lighting, Point};
-use super::material_bound::{BoundsAt, MaterialBounds};
 use crate::geometry::Surface;
+use crate::integrator::material_bound::{BoundsAt, MaterialBounds};
 use crate::light::{AnyLight, Lights, PointLight};
 use crate::light_tree::{LightTree, PointOptions};
 use crate::material::Material;

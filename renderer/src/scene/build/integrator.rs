@@ -4,8 +4,17 @@ use super::{Builder, Overrides};
 use crate::scene::describe::Description;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::parse::Entity;
-use crate::scene::{BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightcutsSettings, Method, MethodName};
+use crate::scene::{
+    BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+};
 use clap::ValueEnum;
+
+/// What the command line says over the file's settings of the path tracer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathOverrides {
+    /// As [`PathSettings::light_sampling`].
+    pub light_sampling: Option<LightSampling>,
+}
 
 /// What the command line says over the file's settings of lightcuts, which it checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +60,10 @@ impl Builder<'_> {
             return Err(integrator.error(format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
         }
         let method = match overrides.integrator.unwrap_or(own) {
-            MethodName::Path => Method::Path,
+            MethodName::Path => {
+                let own = self.light_sampling(integrator)?;
+                Method::Path(PathSettings { light_sampling: overrides.path.light_sampling.unwrap_or(own) })
+            }
             MethodName::Lightcuts if own == MethodName::Lightcuts => {
                 let settings = lightcuts(integrator, &overrides.lightcuts)?;
                 self.warn_unused(integrator)?;
@@ -65,8 +77,6 @@ impl Builder<'_> {
             if p.bool("regularize")?.unwrap_or(false) {
                 self.warn(integrator, "\"regularize\" is not supported", "materials as they are, which stays unbiased")?;
             }
-            // Lights are picked by power whatever pbrt-v4's choice is: it changes noise, not the picture.
-            p.string("lightsampler")?;
             self.warn_unused(integrator)?;
         }
         if let Some(accelerator) = &d.accelerator {
@@ -75,6 +85,29 @@ impl Builder<'_> {
             accelerator.params.mark_all_used();
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32, method })
+    }
+
+    /// How an integrator of the file chooses lights: by our word for it, or else by what pbrt-v4's comes closest to. It changes noise, not
+    /// the picture.
+    fn light_sampling(&mut self, integrator: &Entity) -> Result<LightSampling, SceneError> {
+        let p = &integrator.params;
+        let ours = p.string("lightsampling")?.is_some().then(|| word(integrator, "lightsampling", LightSampling::WORDS));
+        let theirs = match p.string("lightsampler")? {
+            Some("uniform") => LightSampling::Uniform,
+            Some("bvh") => LightSampling::Tree,
+            Some("power") | None => LightSampling::Power,
+            Some("exhaustive") => {
+                let (message, instead) = ("\"lightsampler\" \"exhaustive\" is not supported", "\"lightsampling\" \"tree\"");
+                self.warn(integrator, message, instead)?;
+                LightSampling::Tree
+            }
+            Some(other) => {
+                let names = ["uniform", "power", "bvh", "exhaustive"];
+                let help = did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
+                return Err(integrator.error(format!("unknown \"lightsampler\": \"{other}\"")).help(help));
+            }
+        };
+        ours.unwrap_or(Ok(theirs))
     }
 }
 
@@ -130,12 +163,15 @@ mod tests {
     use crate::scene::diagnostics::{Diagnostics, Source};
     use std::path::Path;
 
-    /// Settings of a scene, and how many warnings there are.
     fn settings(text: &str, integrator: Option<MethodName>, lightcuts: LightcutsOverrides) -> (IntegratorSettings, usize) {
-        let overrides = Overrides { integrator, lightcuts, ..Overrides::default() };
+        settings_of(text, &Overrides { integrator, lightcuts, ..Overrides::default() })
+    }
+
+    /// Settings of a scene, and how many warnings there are.
+    fn settings_of(text: &str, overrides: &Overrides) -> (IntegratorSettings, usize) {
         let source = Source::memory(Path::new("a.pbrt"), format!("{text}\nWorldBegin\n"));
         let mut diagnostics = Diagnostics::new(false);
-        let loaded = load_source(&source, &[], &overrides, &mut diagnostics).unwrap();
+        let loaded = load_source(&source, &[], overrides, &mut diagnostics).unwrap();
         (loaded.scene.integrator, diagnostics.warnings().len())
     }
 
@@ -152,7 +188,7 @@ mod tests {
         let none = LightcutsOverrides::default();
         let method = |text: &str| settings(text, None, none);
         let expected = |max_depth, method| (IntegratorSettings { max_depth, method }, 0);
-        assert_eq!(method(""), expected(5, Method::Path));
+        assert_eq!(method(""), expected(5, Method::Path(PathSettings::default())));
         assert_eq!(method("Integrator \"lightcuts\""), expected(5, Method::Lightcuts(DEFAULT)));
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
         let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer maxcut\" 7 \
@@ -163,6 +199,31 @@ mod tests {
         let text = "Integrator \"lightcuts\" \"string mode\" \"stochastic\" \"integer cutsize\" 12 \"float error\" 0.5";
         assert_eq!(method(text), expected(5, Method::Lightcuts(stochastic)));
         assert_eq!(method("Integrator \"lightcuts\" \"float eror\" 0.5").1, 1);
+    }
+
+    #[test]
+    fn lights_are_chosen_as_files_and_the_command_line_say() {
+        let of = |text: &str, light_sampling| {
+            let path = PathOverrides { light_sampling };
+            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+                (IntegratorSettings { method: Method::Path(path), .. }, warnings) => (path.light_sampling, warnings),
+                (other, _) => panic!("{other:?}"),
+            }
+        };
+        for (text, expected) in [
+            ("Integrator \"path\"", (LightSampling::Power, 0)),
+            ("Integrator \"path\" \"string lightsampler\" \"bvh\"", (LightSampling::Tree, 0)),
+            ("Integrator \"volpath\" \"string lightsampler\" \"uniform\"", (LightSampling::Uniform, 1)),
+            ("Integrator \"path\" \"string lightsampler\" \"exhaustive\"", (LightSampling::Tree, 1)),
+            ("Integrator \"path\" \"string lightsampling\" \"material-tree\"", (LightSampling::MaterialTree, 0)),
+            (
+                "Integrator \"path\" \"string lightsampling\" \"uniform\" \"string lightsampler\" \"bvh\"",
+                (LightSampling::Uniform, 0),
+            ),
+        ] {
+            assert_eq!(of(text, None), expected, "{text}");
+            assert_eq!(of(text, Some(LightSampling::Power)), (LightSampling::Power, expected.1), "{text}");
+        }
     }
 
     #[test]
@@ -183,7 +244,7 @@ mod tests {
         assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
         // Another integrator than the file's takes the depth from it, and warns of nothing.
         let path = settings(text, Some(MethodName::Path), LightcutsOverrides::default());
-        assert_eq!(path, (IntegratorSettings { max_depth: 3, method: Method::Path }, 0));
+        assert_eq!(path, (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0));
         let (text, none) = ("Integrator \"path\" \"integer maxdepth\" 2", LightcutsOverrides::default());
         let lightcuts = settings(text, Some(MethodName::Lightcuts), none);
         assert_eq!(lightcuts, (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0));

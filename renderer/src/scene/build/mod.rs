@@ -22,7 +22,7 @@ use crate::light::Lights;
 use crate::math::{Transform, Vec3};
 use crate::spectrum::{self, Spectrum};
 use glam::DAffine3;
-pub use integrator::LightcutsOverrides;
+pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound_shader::{Shader, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Overrides {
     pub target: Target,
     /// Integrator instead of the file's.
     pub integrator: Option<MethodName>,
+    /// What is otherwise where the integrator is path.
+    pub path: PathOverrides,
     /// What is otherwise where the integrator is lightcuts.
     pub lightcuts: LightcutsOverrides,
     /// Samples per pixel instead of the file's.
@@ -56,6 +58,7 @@ impl Default for Overrides {
             accel: AccelKind::Auto,
             target: Target::best(),
             integrator: None,
+            path: PathOverrides::default(),
             lightcuts: LightcutsOverrides::default(),
             spp: None,
             seed: None,

@@ -11,7 +11,11 @@
 //! Nothing is taken for granted of the inputs but what holds for all that the renderer makes: directions are unit vectors to 2⁻²¹, `wo` is
 //! above a material with one side, and parameters are in their declared ranges.
 
-use super::hand::{Formula, Hand};
+mod hand;
+#[cfg(test)]
+mod tests;
+
+use self::hand::{Formula, Hand};
 use crate::geometry::Surface;
 use crate::integrator::ShadingCounts;
 use crate::material::{Bound, Instance, Program};

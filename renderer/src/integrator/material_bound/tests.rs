@@ -1,7 +1,7 @@
 //! What bounds of materials must obey: no light of a cluster is shaded brighter than the cluster's bound, with no tolerance, whatever
 //! the material of the library, its parameters, the frame and the cluster are, and modes stand to each other as they are meant to.
 
-use super::material_bound::{BoundError, BoundsAt, MaterialBounds};
+use super::{BoundError, BoundsAt, MaterialBounds};
 use crate::geometry::Surface;
 use crate::material::self_check::tests::any_value;
 use crate::material::{Bound, Instance, Program, Setting, library};

@@ -12,9 +12,9 @@ use lightbound::geometry::Hit;
 use lightbound::integrator::PathTracer;
 use lightbound::math::{Aabb, Ray};
 use lightbound::render::{RenderOptions, Rendering, render};
-use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
+use lightbound::scene::{PathSettings, Scene};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -64,7 +64,9 @@ impl Accel for Recorder {
 fn render_once(scene: &Scene) -> Rendering {
     let stop = AtomicBool::new(false);
     let options = RenderOptions { threads: 1, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
-    render(scene, &PathTracer { max_depth: scene.integrator.max_depth }, &options)
+    let settings = PathSettings::default();
+    let integrator = PathTracer::new(scene, scene.integrator.max_depth, &settings).expect("there is all it takes");
+    render(scene, &integrator, &options)
 }
 
 /// Seconds that `work` takes.

@@ -7,8 +7,8 @@ use common::{draw, overrides, pfm, render_text, scene_of};
 use lightbound::film::{Block, CutSample, Film, FilmOptions, Picture, Tile};
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Halt, Pause, RenderOptions, Work, render};
-use lightbound::scene::Scene;
 use lightbound::scene::build::Overrides;
+use lightbound::scene::{PathSettings, Scene};
 use lightbound_shader::Target;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -76,6 +76,10 @@ impl Integrator for Telling {
     }
 }
 
+fn path_tracer(scene: &Scene) -> PathTracer {
+    PathTracer::new(scene, 5, &PathSettings::default()).expect("there is all it takes")
+}
+
 struct TellingWorker<'a>(Box<dyn Worker + 'a>);
 
 impl Worker for TellingWorker<'_> {
@@ -95,7 +99,7 @@ impl Worker for TellingWorker<'_> {
 #[test]
 fn pauses_leave_no_trace() {
     let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
-    let (options, integrator) = (options(3, &stop), Telling(PathTracer { max_depth: 5 }));
+    let (options, integrator) = (options(3, &stop), Telling(path_tracer(&scene)));
     let whole = render(&scene, &integrator, &options);
     let mut work = Work::new(&scene, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
@@ -124,7 +128,7 @@ fn pauses_leave_no_trace() {
 #[test]
 fn ranges_of_samples_add_up() {
     let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
-    let (options, integrator) = (options(2, &stop), Telling(PathTracer { max_depth: 5 }));
+    let (options, integrator) = (options(2, &stop), Telling(path_tracer(&scene)));
     let mut film = Film::new(scene.film.window, options.film);
     for range in [4..6, 0..1, 1..4] {
         let mut work = Work::new(&scene, &integrator, range.clone(), &options);

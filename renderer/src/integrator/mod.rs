@@ -2,6 +2,7 @@
 
 mod counts;
 mod cut_counts;
+mod directions;
 mod eye;
 mod fault;
 pub mod lightcuts;
@@ -54,7 +55,7 @@ pub struct LightTreeFigures {
 /// *Errors*: it cannot work for this scene.
 pub fn of(scene: &Scene) -> Result<Box<dyn Integrator>, SceneError> {
     match &scene.integrator.method {
-        Method::Path(_) => Ok(Box::new(PathTracer { max_depth: scene.integrator.max_depth })),
+        Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, scene.integrator.max_depth, settings)?)),
         Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, scene.integrator.max_depth, settings)?)),
     }
 }

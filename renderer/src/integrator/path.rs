@@ -4,6 +4,7 @@
 //! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
 //! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
 
+use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
 use super::shading::{Scattered, Shading};
 use super::{Counts, Integrator, Worker, eye};
@@ -14,15 +15,28 @@ use crate::material::{Bound, GRAZING, Material, Specular};
 use crate::math::{Ray, Vec3, vec2};
 use crate::sampling::discrete::Pick;
 use crate::sampling::{PathKey, Sampler, power_heuristic};
-use crate::scene::Scene;
+use crate::scene::diagnostics::SceneError;
+use crate::scene::{PathSettings, Scene};
 use lightbound_shader::{Sides, Target};
 use std::ops::Range;
 
 /// The path tracer. Unbiased: nothing is clamped.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct PathTracer {
     /// Most scattering events on a path; 1 is direct light only.
-    pub max_depth: u32,
+    max_depth: u32,
+    directions: DirectionSampling,
+}
+
+impl PathTracer {
+    /// For a scene; `max_depth` is the most scattering events on a path, of which 1 is direct light only.
+    ///
+    /// *Errors*: no bounds can be compiled of a material, where they are needed.
+    pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
+        let directions = DirectionSampling::new(&scene.shaders, settings.bsdf_sampling)
+            .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
+        Ok(PathTracer { max_depth, directions })
+    }
 }
 
 /// A path between two scattering events, its ray apart.
@@ -142,7 +156,7 @@ struct Wave<'a> {
     starts: Vec<u32>,
     vertices: Vec<Vertex<'a>>,
     candidates: Vec<Candidate>,
-    shading: Shading,
+    shading: Shading<'a>,
     /// What camera rays see, with the sample's index.
     features: Vec<(u32, Features)>,
     faults: Faults,
@@ -168,15 +182,15 @@ impl Integrator for PathTracer {
     }
 
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
-        Box::new(Wave::new(scene, self.max_depth))
+        Box::new(Wave::new(scene, self))
     }
 }
 
 /// A path tracer with a fault, for tests that must find it.
 #[cfg(test)]
 pub struct FaultyPathTracer {
-    /// As [`PathTracer::max_depth`].
-    pub max_depth: u32,
+    /// The one that would be right.
+    pub tracer: PathTracer,
     /// What is wrong with it.
     pub fault: super::Fault,
 }
@@ -189,7 +203,7 @@ impl Integrator for FaultyPathTracer {
 
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
         let faults = Faults { fault: Some(self.fault) };
-        Box::new(Wave { faults, ..Wave::new(scene, self.max_depth) })
+        Box::new(Wave { faults, ..Wave::new(scene, &self.tracer) })
     }
 }
 
@@ -224,7 +238,7 @@ impl Worker for Wave<'_> {
 }
 
 impl<'a> Wave<'a> {
-    fn new(scene: &'a Scene, max_depth: u32) -> Wave<'a> {
+    fn new(scene: &'a Scene, tracer: &'a PathTracer) -> Wave<'a> {
         let shader = |material: usize| match &scene.materials[material] {
             Material::Surface { scattering: Some(instance), .. } => Some(instance.shader),
             _ => None,
@@ -241,7 +255,7 @@ impl<'a> Wave<'a> {
         Wave {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
-            max_depth,
+            max_depth: tracer.max_depth,
             samples: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
@@ -258,7 +272,7 @@ impl<'a> Wave<'a> {
             starts: Vec::new(),
             vertices: Vec::new(),
             candidates: Vec::new(),
-            shading: Shading::new(target),
+            shading: Shading::new(target, Some(Directions::new(&tracer.directions))),
             features: Vec::new(),
             faults: Faults::default(),
         }

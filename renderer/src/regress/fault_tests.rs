@@ -4,6 +4,7 @@ use super::outcome::{Outcome, Status};
 use super::run::{self, Work};
 use super::suite::{Case, Suite};
 use crate::integrator::{Fault, FaultyPathTracer, Integrator, PathTracer};
+use crate::scene::PathSettings;
 use crate::scene::diagnostics::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -17,9 +18,10 @@ fn outcome(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) ->
     let (loaded, warnings) = run::load(case, &Source::memory(&case.scene, text), Some(2)).unwrap();
     assert!(warnings.is_empty());
     let max_depth = loaded.scene.integrator.max_depth;
+    let tracer = PathTracer::new(&loaded.scene, max_depth, &PathSettings::default()).expect("there is all it takes");
     let integrator: &dyn Integrator = match fault {
-        Some(fault) => &FaultyPathTracer { max_depth, fault },
-        None => &PathTracer { max_depth },
+        Some(fault) => &FaultyPathTracer { tracer, fault },
+        None => &tracer,
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = Work { threads, stop: &AtomicBool::new(false), progress: &|_| () };

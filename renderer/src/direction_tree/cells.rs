@@ -111,7 +111,7 @@ impl Cell {
     /// Boxes of the directions of its parts: they hold each float vector that is drawn from a position in the part, and each that is unit to
     /// 2⁻²¹ and has its position there. With them, the directions of the middles.
     pub fn parts(&self, sides: Sides) -> Parts {
-        let mut parts = Parts { boxes: DirectionBoxes::WHOLE, middles: [[0.0; LANES]; 3], is_at_rim: [false; LANES] };
+        let mut parts = Parts { boxes: DirectionBoxes::WHOLE, middles: [[0.0; LANES]; 3] };
         let rectangles: [_; LANES] = std::array::from_fn(|lane| Quadrant::new(self.child(lane).rectangle(sides)));
         for (lane, quadrant) in rectangles.iter().enumerate() {
             let ends = quadrant.ends();
@@ -122,7 +122,6 @@ impl Cell {
             for (k, x) in middle.into_iter().enumerate() {
                 parts.middles[k][lane] = x;
             }
-            parts.is_at_rim[lane] = quadrant.most.max_element() == 1.0;
         }
         parts
     }
@@ -135,8 +134,6 @@ pub struct Parts {
     pub boxes: DirectionBoxes,
     /// A direction of each.
     pub middles: [Lanes; 3],
-    /// Whether they reach to the horizon.
-    pub is_at_rim: [bool; LANES],
 }
 
 /// A cell turned to the quadrant where a and b are positive.

@@ -19,8 +19,8 @@ use std::f32::consts::FRAC_1_PI;
 /// The part of directions that follows upper bounds.
 const BY_BOUNDS: f32 = 0.1;
 
-/// The least density at the horizon, where bounds are those of [what is above it](Brdf::look) alone; that of the cosine is 1.
-const AT_RIM: f32 = 1e-3;
+/// The least density where there may be anything, so that it does not underflow; that of the cosine is 1.
+const LEAST: f32 = 1e-9;
 
 /// When a tree is good enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,6 @@ struct Family {
     /// Its parts' share of the domain, each.
     area: f32,
     known: Known,
-    is_at_rim: [bool; LANES],
     node: Node,
 }
 
@@ -106,27 +105,24 @@ impl<'a> Grower<'a> {
     /// Cuts a cell; what its parts leave open.
     fn cut(&mut self, cell: Cell) -> f32 {
         let parts = cell.parts(self.brdf.sides());
-        let known = self.brdf.look(&parts);
+        let mut known = self.brdf.look(&parts);
         let area = cell.child(0).area();
+        // What gains no energy is not more than that on average.
+        let most = FRAC_1_PI / (width(self.brdf.sides()) * area);
         let at = self.families.len() as u32;
-        let most = self.most(area);
         let mut sum = 0.0;
         for lane in 0..LANES {
-            let (value, lower) = (known.value[lane], known.lower[lane]);
-            let range = known.upper[lane].min(most) - lower;
+            known.value[lane] = known.value[lane].min(most);
+            known.upper[lane] = known.upper[lane].min(most);
+            let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
             let error = if range > 0.0 { area * range * (range / (value + range)) } else { 0.0 };
             if error > 0.0 && cell.level() + 1 < LEVELS {
                 self.open.push(Open { error, at: (at, lane as u8), cell: cell.child(lane) });
                 sum += error;
             }
         }
-        self.families.push(Family { area, known, is_at_rim: parts.is_at_rim, node: Node::LEAVES });
+        self.families.push(Family { area, known, node: Node::LEAVES });
         sum
-    }
-
-    /// The most that a BRDF that gains no energy can be, on average over so large a part of the domain.
-    fn most(&self, area: f32) -> f32 {
-        FRAC_1_PI / (width(self.brdf.sides()) * area)
     }
 
     /// The sum of values of the last family, by area.
@@ -136,37 +132,28 @@ impl<'a> Grower<'a> {
 
     /// Gives all cells their masses, parents those of their parts together.
     fn weigh(&mut self) {
-        let mut sums = [0.0; 2];
+        let (mut values, mut bounds) = (0.0, 0.0);
         for family in &self.families {
-            let most = self.most(family.area);
             for lane in (0..LANES).filter(|&lane| family.node.child[lane] == 0) {
-                sums[0] += family.area * family.known.value[lane];
-                sums[1] += family.area * family.known.upper[lane].min(most);
+                values += family.area * family.known.value[lane];
+                bounds += family.area * family.known.upper[lane];
             }
         }
-        let [by_values, by_bounds] = match sums {
-            [_, 0.0] => [0.0; 2],
-            [0.0, bounds] => [0.0, 1.0 / bounds],
-            [values, bounds] => [(1.0 - BY_BOUNDS) / values, BY_BOUNDS / bounds],
+        // Sums that have no reciprocal say nothing.
+        let (values, bounds) = (1.0 / values.max(f32::MIN_POSITIVE), 1.0 / bounds.max(f32::MIN_POSITIVE));
+        let density = |value: f32, upper: f32| match upper > 0.0 {
+            true => ((1.0 - BY_BOUNDS) * (values * value) + BY_BOUNDS * (bounds * upper)).max(LEAST),
+            false => 0.0,
         };
-        let mut total = 0.0;
         for index in (0..self.families.len()).rev() {
-            let most = self.most(self.families[index].area);
-            let mut mass = [0.0; LANES];
-            for (lane, mass) in mass.iter_mut().enumerate() {
-                let Family { area, known, is_at_rim, node } = &self.families[index];
-                *mass = match node.child[lane] {
-                    0 => {
-                        let density = by_values * known.value[lane] + by_bounds * known.upper[lane].min(most);
-                        area * if is_at_rim[lane] { density.max(AT_RIM) } else { density }
-                    }
-                    child => self.families[child as usize].node.mass.iter().sum(),
-                };
-            }
+            let Family { area, known, node } = &self.families[index];
+            let mass = std::array::from_fn(|lane| match node.child[lane] {
+                0 => area * density(known.value[lane], known.upper[lane]),
+                child => self.families[child as usize].node.mass.iter().sum(),
+            });
             self.families[index].node.mass = mass;
-            total = mass.iter().sum();
         }
-        let scale = 1.0 / total;
+        let scale = 1.0 / self.families[0].node.mass.iter().sum::<f32>().max(f32::MIN_POSITIVE);
         for family in &mut self.families {
             family.node.mass = family.node.mass.map(|mass| mass * scale);
         }

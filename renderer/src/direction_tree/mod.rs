@@ -7,6 +7,8 @@
 mod cells;
 mod grow;
 mod kernels;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 pub use grow::{Budget, Grower};

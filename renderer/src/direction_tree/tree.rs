@@ -94,10 +94,18 @@ impl DirectionTree {
 
     /// Density of a unit direction per steradian.
     pub fn pdf(&self, wi: Vec3) -> f32 {
-        let Some(mut node) = self.nodes.first() else { return 0.0 };
-        if !self.sides.covers(wi.z) {
-            return 0.0;
+        match self.find(wi) {
+            Some((node, lane, level)) => self.density(self.nodes[node].mass[lane], level, wi),
+            None => 0.0,
         }
+    }
+
+    /// The node and the lane of the cell of a direction, and its level; `None` where no direction is drawn.
+    fn find(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
+        if self.nodes.is_empty() || !self.sides.covers(wi.z) {
+            return None;
+        }
+        let mut node = 0;
         let p = position(wi) * vec2(1.0 / width(self.sides), 1.0);
         let scale = (1u32 << DIGITS) as f32;
         let (mut x, mut y) = ((p.x * scale) as u32, (p.y * scale) as u32);
@@ -105,12 +113,43 @@ impl DirectionTree {
             let (columns, rows) = division(level);
             let (column, row) = (take_digits(&mut x, columns), take_digits(&mut y, rows));
             let lane = column * rows + row;
-            match node.child[lane] {
-                0 => return self.density(node.mass[lane], level + 1, wi),
-                child => node = &self.nodes[child as usize],
+            match self.nodes[node].child[lane] {
+                0 => return Some((node, lane, level + 1)),
+                child => node = child as usize,
             }
         }
         unreachable!("no cell below the last level is cut")
+    }
+}
+
+/// Draws and masses held against each other.
+#[cfg(test)]
+impl DirectionTree {
+    /// χ² of so many draws over all cells, in which densities are those of the cosine to a factor: its p-value.
+    pub fn chi_square(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> f64 {
+        use crate::math::direction_box::testing::uniform;
+        let mut counts = vec![[0.0; LANES]; self.nodes.len()];
+        for _ in 0..draws {
+            let (wi, pdf) = self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
+            assert!(pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
+            let (node, lane, _) = self.find(wi).expect("there is a cell");
+            counts[node][lane] += 1.0;
+        }
+        let leaves = self.nodes.iter().zip(&counts).flat_map(|(node, counts)| {
+            (0..LANES).filter(|&lane| node.child[lane] == 0).map(|lane| (counts[lane], node.mass[lane]))
+        });
+        let pairs: Vec<_> = leaves.map(|(count, mass)| (count, f64::from(mass) * draws as f64)).collect();
+        let total = pairs.iter().map(|(_, expected)| expected).sum::<f64>() / draws as f64;
+        assert!((total - 1.0).abs() < 1e-5, "masses add up to {total}");
+        crate::sampling::chi_square::pearson(pairs).2
+    }
+
+    /// The share of draws whose density is not that of their direction, which lie at edges of cells.
+    pub fn at_edges(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> f64 {
+        use crate::math::direction_box::testing::uniform;
+        let differs = |(wi, pdf): (Vec3, f32)| (self.pdf(wi) / pdf - 1.0).abs() > 1e-6;
+        let draw = |()| self.draw(vec2(uniform(random), uniform(random))).is_some_and(differs);
+        std::iter::repeat_n((), draws).map(draw).filter(|differs| *differs).count() as f64 / draws as f64
     }
 }
 
@@ -178,19 +217,13 @@ mod tests {
     #[test]
     fn what_is_drawn_has_the_density_of_its_direction() {
         let random = &mut Random::new(1);
-        let (mut all, mut same) = (0, 0);
         for round in 0..200 {
             let sides = [Sides::One, Sides::Both][round % 2];
             let tree = random_tree(random, sides, 1 << (round % 9));
-            for _ in 0..500 {
-                let (wi, pdf) = tree.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
-                assert!(pdf > 0.0 && sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
-                all += 1;
-                same += usize::from((tree.pdf(wi) / pdf - 1.0).abs() < 1e-6);
-            }
+            assert!(tree.at_edges(random, 500) < 0.01);
+            let p = tree.chi_square(random, 5000);
+            assert!(p > 0.01 / 200.0, "{p}");
         }
-        // Others are next to an edge, where rounding decides.
-        assert!(same > all - all / 400, "{same} of {all}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl DirectionSampling {
             let drawing = match (same, sampling) {
                 (Some((_, drawing)), _) => drawing.clone(),
                 (None, BsdfSampling::Cosine) => Drawing::Cosine(DirectionTree::cosine(program.sides)),
-                (None, BsdfSampling::Shader) if program.has_sampler => Drawing::Own,
+                (None, BsdfSampling::Shader) if bound.is_sampler_right => Drawing::Own,
                 (None, BsdfSampling::Shader | BsdfSampling::Bounds) => {
                     Drawing::Grown(Arc::new(BrdfKernels::compile(&arena, program)?))
                 }

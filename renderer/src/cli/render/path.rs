@@ -43,3 +43,19 @@ pub fn attributes(settings: &PathSettings) -> Attributes {
     let words = [("lightSampling", settings.light_sampling.word()), ("bsdfSampling", settings.bsdf_sampling.word())];
     words.into_iter().map(|(key, word)| (format!("lightbound/{key}"), Attribute::text(word))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_tell_all_that_pictures_depend_on() {
+        let own = PathSettings::default();
+        let others = [
+            PathSettings { light_sampling: LightSampling::Uniform, ..own },
+            PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..own },
+        ];
+        assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
+        assert_eq!(attributes(&own)[1], ("lightbound/bsdfSampling".into(), Attribute::text("shader")));
+    }
+}

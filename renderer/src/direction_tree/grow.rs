@@ -31,6 +31,11 @@ pub struct Budget {
     pub open: f32,
 }
 
+impl Budget {
+    /// For a tree of one point of a path, which serves one direction that is drawn and one light.
+    pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
+}
+
 /// A cell that may be cut.
 #[derive(Clone, Copy, Debug)]
 struct Open {

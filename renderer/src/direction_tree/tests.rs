@@ -9,8 +9,6 @@ use lightbound_shader::ir::random::Random;
 use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
 use std::sync::Arc;
 
-const BUDGET: Budget = Budget { cuts: 40, open: 0.1 };
-
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
 
@@ -61,7 +59,7 @@ impl Subject {
 
     fn tree(&self, wo: Vec3, members: &[u32]) -> DirectionTree {
         let mut tree = DirectionTree::cosine(self.bound.program.sides);
-        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &BUDGET, &mut tree);
+        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, &mut tree);
         tree
     }
 

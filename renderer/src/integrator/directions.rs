@@ -7,9 +7,6 @@ use crate::scene::BsdfSampling;
 use lightbound_shader::Arena;
 use std::sync::Arc;
 
-/// What a tree of one point may cost: it serves one direction that is drawn and one light.
-const BUDGET: Budget = Budget { cuts: 48, open: 0.1 };
-
 /// How directions are drawn for each of a scene's shaders.
 #[derive(Debug)]
 pub(super) struct DirectionSampling {
@@ -74,7 +71,7 @@ impl<'a> Directions<'a> {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
-            grower.grow(wo, members, &BUDGET, &mut self.trees[point]);
+            grower.grow(wo, members, &Budget::POINT, &mut self.trees[point]);
         }
     }
 

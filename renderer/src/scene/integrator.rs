@@ -37,6 +37,8 @@ impl Method {
 pub struct PathSettings {
     /// How a light is chosen at a point.
     pub light_sampling: LightSampling,
+    /// How a direction is drawn at a surface.
+    pub bsdf_sampling: BsdfSampling,
 }
 
 /// Settings of lightcuts.
@@ -129,6 +131,18 @@ words! {
         Tree = "tree",
         /// By the tree and compiled bounds of the material
         MaterialTree = "material-tree",
+    }
+}
+words! {
+    /// How the path tracer draws directions at a surface.
+    BsdfSampling {
+        /// By the shader's own `sample`, where it has one, else as by bounds
+        #[default]
+        Shader = "shader",
+        /// From compiled bounds of `brdf`, for all shaders (Clarberg et al. 2010 §6.2)
+        Bounds = "bounds",
+        /// By the cosine
+        Cosine = "cosine",
     }
 }
 words! {

@@ -43,6 +43,7 @@ Examples:
   lightbound render scene.pbrt --time-limit 60 --stats stats.json
   lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
   lightbound render manylights.pbrt --light-sampling material-tree
+  lightbound render scene.pbrt --bsdf-sampling bounds
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";

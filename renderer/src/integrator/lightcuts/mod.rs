@@ -122,7 +122,7 @@ struct Gathering<'a> {
     cut: Cut,
     drawing: Drawing,
     /// Draws directions for the albedo.
-    shading: Shading,
+    shading: Shading<'a>,
     /// What camera rays see, with the sample's index.
     features: Vec<(u32, Features)>,
     /// Points that were lit.
@@ -188,7 +188,7 @@ impl<'a> Gathering<'a> {
             lighting: Lighting::new(scene, &integrator.tree, material, integrator.checks),
             cut: Cut::default(),
             drawing: Drawing::default(),
-            shading: Shading::new(target),
+            shading: Shading::new(target, None),
             features: Vec::new(),
             points: 0,
         }

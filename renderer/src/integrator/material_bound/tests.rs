@@ -21,7 +21,7 @@ const EIGHTS: usize = 3;
 fn compiled(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> Bound {
     let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).expect("it compiles");
-    Bound { program: Arc::new(program), textures }
+    Bound::new(Arc::new(program), textures)
 }
 
 fn from_library(name: &str) -> Bound {

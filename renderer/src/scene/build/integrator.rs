@@ -5,7 +5,8 @@ use crate::scene::describe::Description;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::parse::Entity;
 use crate::scene::{
-    BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
+    PathSettings,
 };
 use clap::ValueEnum;
 
@@ -14,6 +15,8 @@ use clap::ValueEnum;
 pub struct PathOverrides {
     /// As [`PathSettings::light_sampling`].
     pub light_sampling: Option<LightSampling>,
+    /// As [`PathSettings::bsdf_sampling`].
+    pub bsdf_sampling: Option<BsdfSampling>,
 }
 
 /// What the command line says over the file's settings of lightcuts, which it checked.
@@ -67,8 +70,12 @@ impl Builder<'_> {
         }
         let method = match overrides.integrator.unwrap_or(own) {
             MethodName::Path => {
-                let own = self.light_sampling(integrator)?;
-                Method::Path(PathSettings { light_sampling: overrides.path.light_sampling.unwrap_or(own) })
+                let light_sampling = self.light_sampling(integrator)?;
+                let bsdf_sampling = word(integrator, "bsdfsampling", BsdfSampling::WORDS)?;
+                Method::Path(PathSettings {
+                    light_sampling: overrides.path.light_sampling.unwrap_or(light_sampling),
+                    bsdf_sampling: overrides.path.bsdf_sampling.unwrap_or(bsdf_sampling),
+                })
             }
             MethodName::Lightcuts if own == MethodName::Lightcuts => {
                 let settings = lightcuts(integrator, &overrides.lightcuts)?;
@@ -231,7 +238,7 @@ mod tests {
     #[test]
     fn lights_are_chosen_as_files_and_the_command_line_say() {
         let of = |text: &str, light_sampling| {
-            let path = PathOverrides { light_sampling };
+            let path = PathOverrides { light_sampling, ..PathOverrides::default() };
             match settings_of(text, &Overrides { path, ..Overrides::default() }) {
                 (IntegratorSettings { method: Method::Path(path), .. }, warnings) => (path.light_sampling, warnings),
                 (other, _) => panic!("{other:?}"),
@@ -251,6 +258,20 @@ mod tests {
             assert_eq!(of(text, None), expected, "{text}");
             assert_eq!(of(text, Some(LightSampling::Power)), (LightSampling::Power, expected.1), "{text}");
         }
+    }
+
+    #[test]
+    fn directions_are_drawn_as_files_and_the_command_line_say() {
+        let of = |text: &str, bsdf_sampling| {
+            let path = PathOverrides { bsdf_sampling, ..PathOverrides::default() };
+            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+                (IntegratorSettings { method: Method::Path(path), .. }, 0) => path.bsdf_sampling,
+                other => panic!("{other:?}"),
+            }
+        };
+        let file = "Integrator \"path\" \"string bsdfsampling\" \"cosine\"";
+        assert_eq!((of("", None), of(file, None)), (BsdfSampling::Shader, BsdfSampling::Cosine));
+        assert_eq!(of(file, Some(BsdfSampling::Bounds)), BsdfSampling::Bounds);
     }
 
     #[test]

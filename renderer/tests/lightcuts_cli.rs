@@ -90,7 +90,7 @@ fn wrong_settings_are_shown_where_they_stand() {
     for (parameter, place, message) in [
         ("\"float error\" -0.5", "scene.pbrt:2:3", "give 0 or a number above"),
         ("\"string mode\" \"stochastik\"", "scene.pbrt:2:3", "did you mean \"stochastic\"?"),
-        ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 to 16777216"),
+        ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 or more, up to 16777216"),
         ("\"integer maxdepth\" -1", "scene.pbrt:2:3", "give 0 or more"),
     ] {
         let scene = Place::new(&format!("Integrator \"lightcuts\"\n  {parameter}\nWorldBegin\n"));

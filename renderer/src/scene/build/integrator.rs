@@ -66,7 +66,7 @@ impl Builder<'_> {
         let own = MethodName::from_str(&integrator.name, false).unwrap_or_default();
         let max_depth = p.int("maxdepth")?.unwrap_or(5);
         if max_depth < 0 {
-            return Err(wrong(integrator, "maxdepth", format!("is {max_depth}")).help("give 0 or more"));
+            return Err(wrong(integrator, "maxdepth", format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
         }
         let method = match overrides.integrator.unwrap_or(own) {
             MethodName::Path => {
@@ -128,7 +128,7 @@ impl Builder<'_> {
             Some(other) => {
                 let names = ["uniform", "power", "bvh", "exhaustive"];
                 let help = did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
-                return Err(wrong(integrator, "lightsampler", format!("is \"{other}\"")).help(help));
+                return Err(wrong(integrator, "lightsampler", format!("unknown \"lightsampler\": \"{other}\"")).help(help));
             }
         };
         ours.unwrap_or(Ok(theirs))
@@ -136,9 +136,9 @@ impl Builder<'_> {
 }
 
 /// An error about the value of a parameter.
-fn wrong(entity: &Entity, name: &str, what: String) -> SceneError {
+fn wrong(entity: &Entity, name: &str, message: String) -> SceneError {
     let location = entity.params.find(name).map_or(&entity.location, |param| &param.location);
-    SceneError::at(location, format!("\"{name}\" of \"{}\" {what}", entity.name))
+    SceneError::at(location, message)
 }
 
 /// Most clusters that files can ask for.
@@ -149,11 +149,13 @@ fn lightcuts(entity: &Entity, overrides: &LightcutsOverrides) -> Result<Lightcut
     let p = &entity.params;
     let count = |name: &str, default: i32, most: u32| match p.int(name)?.unwrap_or(default) {
         n if (1..=most).contains(&(n as u32)) => Ok(n as u32),
-        n => Err(wrong(entity, name, format!("is {n}")).help(format!("give 1 to {most}"))),
+        n => Err(wrong(entity, name, format!("\"{name}\" is {n}")).help(format!("give 1 or more, up to {most}"))),
     };
     let error = p.float("error")?.unwrap_or(0.02);
     if !(error >= 0.0 && error.is_finite()) {
-        return Err(wrong(entity, "error", format!("is {error}")).help("give 0 or a number above, such as 0.02 for 2 %"));
+        return Err(
+            wrong(entity, "error", format!("\"error\" is {error}")).help("give 0 or a number above, such as 0.02 for 2 %")
+        );
     }
     let own = word(entity, "errormode", ErrorMode::WORDS)?;
     let error_mode = overrides.error_mode.unwrap_or(own);
@@ -186,7 +188,7 @@ fn word<T: ValueEnum + Default>(entity: &Entity, name: &str, words: &'static [&s
     T::from_str(text, false).map_err(|_| {
         let list = format!("the values are {}", words.join(", "));
         let help = did_you_mean(text, words.iter().copied(), &list);
-        wrong(entity, name, format!("is \"{text}\"")).help(help)
+        wrong(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name)).help(help)
     })
 }
 

@@ -418,7 +418,7 @@ impl<'a> Wave<'a> {
         if features {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
-        let mut wo = surface.frame.to_local(-ray.d);
+        let mut wo = surface.frame.local_direction(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;
@@ -487,7 +487,7 @@ impl<'a> Wave<'a> {
             }
             self.chooser.stand(&vertex.receiver, &self.scratch);
             let Some((light, pdf)) = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v)) else { continue };
-            let mut wi = vertex.surface.frame.to_local(light.wi);
+            let mut wi = vertex.surface.frame.local_direction(light.wi);
             wi.z *= vertex.side;
             // Most light that a one-sided shader does not reflect is known before it is asked.
             if bound.program.sides == Sides::Both || wi.z > 0.0 {

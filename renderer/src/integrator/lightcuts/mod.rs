@@ -227,7 +227,7 @@ impl<'a> Gathering<'a> {
         if features {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
-        let wo = Viewpoint::new(surface.p, &surface.frame, 1.0).local_direction(-ray.d);
+        let wo = surface.frame.local_direction(-ray.d);
         let goes_on = depth < self.integrator.max_depth;
         let is_seen = wo.z.abs() > GRAZING && (goes_on || features);
         if !is_seen {

@@ -61,7 +61,7 @@ impl Place {
             let (p, frame, mut out) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {
                 let low = 0.5f32.powi(random.below(30) as i32);
-                let flat = frame.to_local(out);
+                let flat = frame.local_direction(out);
                 let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else { continue };
                 out = frame.to_world(grazing);
             }

@@ -32,6 +32,13 @@ pub struct Factors {
     pub solid_angle: Lanes,
 }
 
+impl Factors {
+    #[inline(always)]
+    fn set(&mut self, k: usize, [arrival, cosine, solid_angle]: [f32; 3]) {
+        (self.arrival[k], self.cosine[k], self.solid_angle[k]) = (arrival, cosine, solid_angle);
+    }
+}
+
 /// A point that is lit, as weights see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
@@ -47,22 +54,23 @@ impl Place {
     /// What arrives of the children of a node.
     pub fn factors(&self, kind: Kind, node: &Node) -> Factors {
         let mut factors = Factors { arrival: [1.0; WIDTH], cosine: [0.0; WIDTH], solid_angle: [0.0; WIDTH] };
-        for k in 0..WIDTH {
-            let (arrival, cosine, solid_angle) = match kind {
-                Kind::Omni => {
-                    let seen = self.see(node, k);
-                    (1.0 / seen.distance2, seen.cosine, seen.solid_angle())
-                }
-                Kind::Oriented => self.oriented(node, k),
-                Kind::Directional => (1.0, self.directional(node, k), TAU * (1.0 - node.cos_angle[k])),
-            };
-            (factors.arrival[k], factors.cosine[k], factors.solid_angle[k]) = (arrival, cosine, solid_angle);
+        // A loop for each, of which the compiler makes vector instructions.
+        match kind {
+            Kind::Omni => (0..WIDTH).for_each(|k| factors.set(k, self.omni(node, k))),
+            Kind::Oriented => (0..WIDTH).for_each(|k| factors.set(k, self.oriented(node, k))),
+            Kind::Directional => (0..WIDTH).for_each(|k| factors.set(k, self.directional(node, k))),
         }
         factors
     }
 
     #[inline(always)]
-    fn oriented(&self, node: &Node, k: usize) -> (f32, f32, f32) {
+    fn omni(&self, node: &Node, k: usize) -> [f32; 3] {
+        let seen = self.see(node, k);
+        [1.0 / seen.distance2, seen.cosine, seen.solid_angle()]
+    }
+
+    #[inline(always)]
+    fn oriented(&self, node: &Node, k: usize) -> [f32; 3] {
         let seen = self.see(node, k);
         let Seen { center, d2, r2, cosine, distance2 } = seen;
         let axis: [f32; 3] = std::array::from_fn(|i| node.axis[i][k]);
@@ -72,16 +80,16 @@ impl Place {
         let cos = narrowed(cos, node.cos_angle[k]) + SLACK;
         let spot = if cos >= node.cos_spot[k] { 1.0 } else { 0.0 };
         let emission = greater(lesser(cos, 1.0) * node.cosine[k], spot);
-        (greater(emission, 0.0) / distance2, cosine, seen.solid_angle())
+        [greater(emission, 0.0) / distance2, cosine, seen.solid_angle()]
     }
 
     #[inline(always)]
-    fn directional(&self, node: &Node, k: usize) -> f32 {
+    fn directional(&self, node: &Node, k: usize) -> [f32; 3] {
         let axis: [f32; 3] = std::array::from_fn(|i| node.axis[i][k]);
         let (cos, cone) = (dot(axis, self.n.to_array()), node.cos_angle[k]);
         let high = narrowed(cos, cone);
         let low = -narrowed(-cos, cone);
-        self.cosine(low - SLACK, high + SLACK)
+        [1.0, self.cosine(low - SLACK, high + SLACK), TAU * (1.0 - cone)]
     }
 
     /// What both kinds of lights with a place have in common.

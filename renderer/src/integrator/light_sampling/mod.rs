@@ -18,14 +18,15 @@ pub use self::importance::Place;
 pub use self::material::Lobe;
 
 use self::forest::{Forest, Slot};
+use self::importance::known;
 use self::material::MaterialWeights;
-use super::LightTreeFigures;
+use super::{LightTreeFigures, ShadingCounts};
 use crate::geometry::Surface;
 use crate::light::{AnyLight, Light, LightSample, Lights};
 use crate::light_tree::{Child, Kind, WIDTH};
-use crate::math::direction_box::{Lanes, greater, lesser};
-use crate::math::{Ray, Vec2, Vec3, vec3};
-use crate::sampling::{AliasTable, luminance};
+use crate::math::direction_box::Lanes;
+use crate::math::{Ray, Vec2, Vec3};
+use crate::sampling::AliasTable;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{LightSampling, Scene};
 use std::time::Instant;
@@ -132,6 +133,11 @@ impl<'a> Chooser<'a> {
     /// As [`LightSampler::asks`].
     pub fn asks(&self, shader: u32) -> bool {
         self.sampler.asks(shader)
+    }
+
+    /// Work of shaders so far; counting starts again.
+    pub fn take_counts(&mut self) -> ShadingCounts {
+        self.material.as_mut().map_or_else(ShadingCounts::default, material::WeightsAt::take_counts)
     }
 
     /// Goes to a point; `members` are the words of its shader's members of `Material`, where it has a lobe.
@@ -276,12 +282,7 @@ impl<'a> Chooser<'a> {
         let at = self.at.as_ref().expect("it stands at a point");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
         let factors = at.place.factors(kind, node);
-        let mut blind = [0.0; WIDTH];
-        for k in 0..WIDTH {
-            let intensity = luminance(vec3(magnitude[0][k], magnitude[1][k], magnitude[2][k]));
-            let may = (factors.arrival[k] > 0.0) & (factors.cosine[k] > 0.0) & (intensity > 0.0);
-            blind[k] = if may { known(intensity * factors.arrival[k] * factors.cosine[k]) } else { 0.0 };
-        }
+        let mut blind = factors.weights(magnitude);
         let mut asked = [0.0; WIDTH];
         if let (Some(material), Some(lobe)) = (&mut self.material, &at.lobe) {
             let reflected = material.reflected(lobe, kind, node, magnitude, &factors);
@@ -309,12 +310,6 @@ const BELOW_ONE: f64 = 1.0 - FINE * FINE;
 
 /// Most roots: one of each kind.
 const ROOTS: usize = 3;
-
-/// A weight that is not 0: what underflows may be all that there is.
-#[inline(always)]
-fn known(weight: f32) -> f32 {
-    lesser(greater(weight, f32::MIN_POSITIVE), f32::MAX / 64.0)
-}
 
 /// Draws an index with a probability proportional to weights by `u`, which is as good as new behind it; `None` where all are 0.
 #[inline]

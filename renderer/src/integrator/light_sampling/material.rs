@@ -1,4 +1,12 @@
-//! What materials make of clusters: weights by compiled bounds of s over the directions to each, 8 clusters in a call.
+//! What materials make of clusters: what the lobe of a shader is expected to reflect of each, 8 clusters in a call.
+//!
+//! The mean of s over a cluster is that of s at four places in its box, plus a small share of an upper bound: of the compiled bounding shader's over
+//! the directions to the box. Places miss lobes that are between them, which the bound does not; the bound alone is a poor probability
+//! (Tokuyoshi et al. 2024), of clusters that are wider than the lobe above all. There, both are cut to what the solid angle can hold: since a
+//! material reflects no more light than it gets, the mean of s over Ω sr is at most 1/Ω. Where the bound is 0, nothing is
+//! expected. Narrow clusters, single lights among them, are known by s in their middle, and are not bounded.
+//!
+//! Of shaders whose BRDF does not depend on the direction to the light nothing is asked: the cosine says all.
 
 use super::importance::{Factors, dot, quad, root, splat};
 use crate::integrator::ShadingCounts;

@@ -75,7 +75,7 @@ fn row(name: &str, target: Target, wo: Vec3, boxes: &[DirectionBoxes], eights: &
         .iter()
         .flat_map(|p| p.default.iter().flatten().map(|&x| p.scalar.bits(x)).collect::<Vec<_>>())
         .collect();
-    let shaders = [Bound { program: Arc::new(program), textures: vec![] }];
+    let shaders = [Bound::new(Arc::new(program), vec![])];
     let compiled = MODES.map(|(_, mode)| MaterialBounds::compile(&shaders, mode).ok());
     let mut at = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundsAt::new));
     let p = vec3(0.5, -0.3, 0.2);

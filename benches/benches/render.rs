@@ -64,11 +64,9 @@ impl Accel for Recorder {
 fn render_once(scene: &Scene) -> Rendering {
     let stop = AtomicBool::new(false);
     let options = RenderOptions { threads: 1, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
-    render(
-        scene,
-        &PathTracer::new(scene, scene.integrator.max_depth, &PathSettings::default()).expect("lights are chosen by power"),
-        &options,
-    )
+    let settings = PathSettings::default();
+    let integrator = PathTracer::new(scene, scene.integrator.max_depth, &settings).expect("there is all it takes");
+    render(scene, &integrator, &options)
 }
 
 /// Seconds that `work` takes.

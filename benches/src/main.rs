@@ -19,6 +19,7 @@ mod lightcuts;
 mod materials;
 mod math;
 mod report;
+mod sampling;
 mod scalar;
 
 use clap::Parser;
@@ -37,6 +38,7 @@ enum Command {
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
+    Sampling(sampling::Args),
 }
 
 fn main() -> ExitCode {
@@ -50,5 +52,6 @@ fn main() -> ExitCode {
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
+        Command::Sampling(args) => sampling::run(&args),
     }
 }

@@ -9,6 +9,7 @@
 pub mod accel;
 pub mod camera;
 pub mod compare;
+pub mod direction_tree;
 pub mod film;
 pub mod filter;
 pub mod geometry;

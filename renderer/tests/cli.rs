@@ -119,7 +119,7 @@ fn help_and_version() {
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 24] = [
+    let cases: [(&[&str], &str); 26] = [
         (&["--integrator", "magic"], "path, lightcuts"),
         (&["--error", "-1"], "as in 0.02"),
         (&["--error-mode", "sum"], "cluster, total"),
@@ -128,6 +128,8 @@ fn wrong_options_name_what_is_right() {
         (&["--error", "0.1"], "add --integrator lightcuts"),
         (&["--check-bounds"], "add --integrator lightcuts"),
         (&["--integrator", "lightcuts", "--cut-size", "8"], "add --mode stochastic"),
+        (&["--bsdf-sampling", "best"], "shader, bounds, cosine"),
+        (&["--integrator", "lightcuts", "--bsdf-sampling", "bounds"], "add --integrator path"),
         (&["--accel", "kd"], "builtin"),
         (&["--target", "avx512"], "interpreter, sse, avx, avx2"),
         (&["--spp", "0"], "from 1 to 16777216"),

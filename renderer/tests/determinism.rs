@@ -77,7 +77,7 @@ impl Integrator for Telling {
 }
 
 fn path_tracer(scene: &Scene) -> PathTracer {
-    PathTracer::new(scene, 5, &PathSettings::default()).expect("lights are chosen by power")
+    PathTracer::new(scene, 5, &PathSettings::default()).expect("there is all it takes")
 }
 
 struct TellingWorker<'a>(Box<dyn Worker + 'a>);

@@ -64,7 +64,7 @@ fn sky() -> Vec<u8> {
 /// Pictures by some ways, of so many samples.
 fn pictures(ways: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
     let of = |way: &LightSampling| {
-        let path = PathOverrides { light_sampling: Some(*way) };
+        let path = PathOverrides { light_sampling: Some(*way), ..PathOverrides::default() };
         let overrides = Overrides { path, spp: Some(spp), seed: Some(*way as u32), ..overrides() };
         draw(&scene_of(text, &[("sky.pfm", sky())], &overrides), 2)
     };
@@ -158,7 +158,7 @@ fn strange_lights_do_no_harm() {
 #[test]
 fn threads_leave_no_trace() {
     for way in WAYS {
-        let path = PathOverrides { light_sampling: Some(way) };
+        let path = PathOverrides { light_sampling: Some(way), ..PathOverrides::default() };
         let overrides = Overrides { path, spp: Some(2), ..overrides() };
         let scene = scene_of(&scene(ALL_KINDS, 3, 40), &[("sky.pfm", sky())], &overrides);
         let [one, many] = [1, 3].map(|threads| draw(&scene, threads));

@@ -112,7 +112,7 @@ fn check_looks_at_values_and_samplers() {
     let required = check(&shader("m.kd", cosine).replace("default: 0.5", "Albedo.")).stderr("");
     required.stdout(contains("sampler    not checked: `kd` has no default\n"));
     check("struct Material { a: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a); }")
-        .stdout(contains("sampler    cosine\n"));
+        .stdout(contains("sampler    derived from bounds\n"));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn with_shader(mut scene: Scene, text: &str) -> Scene {
         (parameter, Setting::Constant(values))
     });
     let instance = Instance::new(scene.shaders.len() as u32, settings);
-    scene.shaders.push(Bound { program: Arc::new(program), textures: Vec::new() });
+    scene.shaders.push(Bound::new(Arc::new(program), vec![]));
     *scene.materials.last_mut().unwrap() = Material::scattering(instance);
     scene
 }

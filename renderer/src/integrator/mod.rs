@@ -2,6 +2,7 @@
 
 mod counts;
 mod cut_counts;
+mod directions;
 mod eye;
 mod fault;
 mod light_sampling;

@@ -4,6 +4,7 @@
 //! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
 //! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
 
+use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
 use super::light_sampling::{Chooser, LightSampler, Lobe, Place, Receiver};
 use super::shading::{Scattered, Shading};
@@ -25,14 +26,18 @@ pub struct PathTracer {
     /// Most scattering events on a path; 1 is direct light only.
     max_depth: u32,
     lights: LightSampler,
+    directions: DirectionSampling,
 }
 
 impl PathTracer {
     /// For a scene; `max_depth` is the most scattering events on a path, of which 1 is direct light only.
     ///
-    /// *Errors*: no bounds can be compiled of a material, where lights are chosen by them.
+    /// *Errors*: no bounds can be compiled of a material, where they are needed.
     pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
-        Ok(PathTracer { max_depth, lights: LightSampler::new(scene, settings.light_sampling)? })
+        let lights = LightSampler::new(scene, settings.light_sampling)?;
+        let directions = DirectionSampling::new(&scene.shaders, settings.bsdf_sampling)
+            .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
+        Ok(PathTracer { max_depth, lights, directions })
     }
 }
 
@@ -175,7 +180,7 @@ struct Wave<'a> {
     starts: Vec<u32>,
     vertices: Vec<Vertex<'a>>,
     candidates: Vec<Candidate>,
-    shading: Shading,
+    shading: Shading<'a>,
     /// What camera rays see, with the sample's index.
     features: Vec<(u32, Features)>,
     faults: Faults,
@@ -212,7 +217,7 @@ impl Integrator for PathTracer {
 /// A path tracer with a fault, for tests that must find it.
 #[cfg(test)]
 pub struct FaultyPathTracer {
-    /// What it is otherwise.
+    /// The one that would be right.
     pub tracer: PathTracer,
     /// What is wrong with it.
     pub fault: super::Fault,
@@ -262,7 +267,7 @@ impl Worker for Wave<'_> {
 }
 
 impl<'a> Wave<'a> {
-    fn new(scene: &'a Scene, PathTracer { max_depth, lights }: &'a PathTracer) -> Wave<'a> {
+    fn new(scene: &'a Scene, tracer: &'a PathTracer) -> Wave<'a> {
         let shader = |material: usize| match &scene.materials[material] {
             Material::Surface { scattering: Some(instance), .. } => Some(instance.shader),
             _ => None,
@@ -279,7 +284,7 @@ impl<'a> Wave<'a> {
         Wave {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
-            max_depth: *max_depth,
+            max_depth: tracer.max_depth,
             samples: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
@@ -290,8 +295,8 @@ impl<'a> Wave<'a> {
             members: Vec::new(),
             next_members: Vec::new(),
             scratch: Vec::new(),
-            chooser: Chooser::new(lights, &scene.lights),
-            remembers: lights.depends_on_point() && scene.lights.can_be_hit(),
+            chooser: Chooser::new(&tracer.lights, &scene.lights),
+            remembers: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),
@@ -303,7 +308,7 @@ impl<'a> Wave<'a> {
             starts: Vec::new(),
             vertices: Vec::new(),
             candidates: Vec::new(),
-            shading: Shading::new(target),
+            shading: Shading::new(target, Some(Directions::new(&tracer.directions))),
             features: Vec::new(),
             faults: Faults::default(),
         }
@@ -414,7 +419,7 @@ impl<'a> Wave<'a> {
         if features {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
-        let mut wo = surface.frame.to_local(-ray.d);
+        let mut wo = surface.frame.local_direction(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;
@@ -483,7 +488,7 @@ impl<'a> Wave<'a> {
             }
             self.chooser.stand(&vertex.receiver, &self.scratch);
             let Some((light, pdf)) = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v)) else { continue };
-            let mut wi = vertex.surface.frame.to_local(light.wi);
+            let mut wi = vertex.surface.frame.local_direction(light.wi);
             wi.z *= vertex.side;
             // Most light that a one-sided shader does not reflect is known before it is asked.
             if bound.program.sides == Sides::Both || wi.z > 0.0 {

@@ -3,9 +3,11 @@
 //! The members of `Material` are found once for each point, and go into the batches of both functions.
 
 use super::ShadingCounts;
+use super::directions::Directions;
+use crate::direction_tree::DirectionTree;
 use crate::geometry::Surface;
 use crate::material::{Bound, Instance, Program};
-use crate::math::{Vec2, Vec3, vec3};
+use crate::math::{Vec2, Vec3, vec2, vec3};
 use lightbound_shader::{Batch, Kernel, Target, Texture};
 
 /// Light from one direction: what a shader says of it.
@@ -13,7 +15,7 @@ use lightbound_shader::{Batch, Kernel, Target, Texture};
 pub(super) struct Scattered {
     /// Reflected over incident radiance, times the cosine, 1/sr.
     pub s: Vec3,
-    /// Density with which the shader's sampler draws the direction, 1/sr.
+    /// Density with which the direction is drawn at the point, 1/sr.
     pub pdf: f32,
 }
 
@@ -21,7 +23,7 @@ pub(super) struct Scattered {
 ///
 /// First come the points ([`Shading::push`]), then their members of `Material` ([`Shading::set_up`]) and the light that arrives there
 /// ([`Shading::push_light`]), then both functions run.
-pub(super) struct Shading {
+pub(super) struct Shading<'a> {
     setup: Batch,
     scatter: Batch,
     evaluate: Batch,
@@ -30,6 +32,12 @@ pub(super) struct Shading {
     /// The point of each row of `evaluate`.
     lights: Vec<usize>,
     counts: ShadingCounts,
+    /// How directions are drawn; without it the shader's code does.
+    directions: Option<Directions<'a>>,
+    /// The shader of the points, as instances count them.
+    shader: u32,
+    /// Densities of directions that were drawn, if not by the shader's code.
+    drawn: Vec<f32>,
 }
 
 /// Words of a direction.
@@ -38,8 +46,8 @@ const XYZ: usize = 3;
 const SCATTER_MEMBERS: usize = 2 + XYZ;
 const EVALUATE_MEMBERS: usize = 2 * XYZ;
 
-impl Shading {
-    pub fn new(target: Target) -> Shading {
+impl<'a> Shading<'a> {
+    pub fn new(target: Target, directions: Option<Directions<'a>>) -> Shading<'a> {
         let batch = || Batch::new(target, 0, 0);
         Shading {
             setup: batch(),
@@ -49,6 +57,9 @@ impl Shading {
             points: 0,
             lights: Vec::new(),
             counts: ShadingCounts::default(),
+            directions,
+            shader: 0,
+            drawn: Vec::new(),
         }
     }
 
@@ -79,6 +90,7 @@ impl Shading {
     ) {
         let row = self.points;
         self.points += 1;
+        self.shader = instance.shader;
         self.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
         let (batch, first) = match program.setup {
             Some(_) => {
@@ -103,13 +115,24 @@ impl Shading {
         (0..program.members).map(move |member| self.scatter.bits(point, SCATTER_MEMBERS + member))
     }
 
-    /// Computes the members of `Material` of all points, where they are computed: once all of them are there.
+    /// Computes the members of `Material` of all points, where they are computed, and grows trees of directions, where these are drawn from
+    /// trees: once all points are there.
     pub fn set_up(&mut self, bound: &Bound) {
-        let Some(kernel) = &bound.program.setup else { return };
-        self.setup.truncate(self.points);
-        run(kernel, bound, &self.setup, &mut self.results, &mut self.counts);
-        for row in 0..self.points {
-            self.scatter.copy_row(row, SCATTER_MEMBERS, &self.results, row, 0, bound.program.members);
+        let members = bound.program.members;
+        if let Some(kernel) = &bound.program.setup {
+            self.setup.truncate(self.points);
+            run(kernel, bound, &self.setup, &mut self.results, &mut self.counts);
+            for row in 0..self.points {
+                self.scatter.copy_row(row, SCATTER_MEMBERS, &self.results, row, 0, members);
+            }
+        }
+        if let Some(directions) = &mut self.directions {
+            let scatter = &self.scatter;
+            let point = |row| {
+                let [x, y, z] = scatter.floats(row, SCATTER_MEMBERS - XYZ);
+                (vec3(x, y, z), (0..members).map(move |member| scatter.bits(row, SCATTER_MEMBERS + member)))
+            };
+            directions.begin(self.shader, (0..self.points).map(point));
         }
     }
 
@@ -125,17 +148,52 @@ impl Shading {
     /// Result for the light of this number.
     pub fn evaluated(&self, light: usize) -> Scattered {
         let [r, g, b, pdf] = self.results.floats(light, 0);
+        let pdf = match self.tree(self.lights[light]) {
+            Some(tree) => tree.pdf(Vec3::from_array(self.evaluate.floats(light, 0))),
+            None => pdf,
+        };
         Scattered { s: vec3(r, g, b), pdf }
     }
 
-    /// Draws a direction at each point, after [`Shading::evaluate`]; then [`Shading::scattered`] has the results.
+    /// What directions are drawn from at a point, if not by the shader's code.
+    fn tree(&self, point: usize) -> Option<&DirectionTree> {
+        self.directions.as_ref()?.tree(point)
+    }
+
+    /// Draws a direction at each point, after [`Shading::set_up`]; then [`Shading::scattered`] has the results.
     pub fn scatter(&mut self, bound: &Bound) {
+        self.drawn.clear();
+        if self.points > 0 && self.tree(0).is_some() {
+            self.scatter_by_trees(bound);
+            return;
+        }
         self.scatter.truncate(self.points);
         run(&bound.program.scatter, bound, &self.scatter, &mut self.results, &mut self.counts);
     }
 
+    /// The same where trees draw the directions, which then are evaluated.
+    fn scatter_by_trees(&mut self, bound: &Bound) {
+        let members = bound.program.members;
+        self.evaluate.reshape(EVALUATE_MEMBERS + members, self.points);
+        for point in 0..self.points {
+            let [u, v, x, y, z] = self.scatter.floats(point, 0);
+            let wo = vec3(x, y, z);
+            // Where nothing is scattered, some direction is evaluated, and counts for nothing.
+            let (wi, pdf) = self.tree(point).and_then(|tree| tree.draw(vec2(u, v))).unwrap_or((wo, 0.0));
+            self.drawn.push(pdf);
+            self.evaluate.set_row(point, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
+            self.evaluate.copy_row(point, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, members);
+        }
+        self.evaluate.truncate(self.points);
+        run(&bound.program.evaluate, bound, &self.evaluate, &mut self.results, &mut self.counts);
+    }
+
     /// Direction and result at the point of this number.
     pub fn scattered(&self, point: usize) -> (Vec3, Scattered) {
+        if let Some(&pdf) = self.drawn.get(point) {
+            let [r, g, b] = self.results.floats(point, 0);
+            return (Vec3::from_array(self.evaluate.floats(point, 0)), Scattered { s: vec3(r, g, b), pdf });
+        }
         let [x, y, z, r, g, b, pdf] = self.results.floats(point, 0);
         (vec3(x, y, z), Scattered { s: vec3(r, g, b), pdf })
     }

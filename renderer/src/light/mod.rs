@@ -152,6 +152,11 @@ impl Lights {
         &self.lights
     }
 
+    /// Whether nothing shines.
+    pub fn are_dark(&self) -> bool {
+        !self.powers.iter().any(|&power| power > 0.0)
+    }
+
     /// The light of an index, if it is a surface.
     pub fn area(&self, index: u32) -> Option<&AreaLight> {
         match &self.lights[index as usize] {
@@ -211,5 +216,8 @@ mod tests {
         let huge = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(f32::MAX)));
         let lights = Lights::new(vec![odd, huge], bounds());
         assert!(lights.powers().iter().all(|&power| power > 0.0 && power.is_finite()));
+        assert!(!lights.are_dark());
+        let black = AnyLight::Environment(Environment::constant(Vec3::ZERO));
+        assert!(Lights::new(vec![black], Aabb::EMPTY).are_dark() && Lights::default().are_dark());
     }
 }

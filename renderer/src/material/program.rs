@@ -89,6 +89,11 @@ impl Program {
         Ok((0..function.inputs.len()).filter(is_light).any(|input| depends(&function, &brdf, input)))
     }
 
+    /// The same without the cosine.
+    pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
+        Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
+    }
+
     /// The shader's text.
     pub fn text(&self) -> &str {
         self.shader.text()
@@ -107,4 +112,13 @@ pub struct Bound {
     pub program: Arc<Program>,
     /// One for each of the shader's textures.
     pub textures: Vec<Arc<Texture>>,
+    /// Whether the shader has a sampler in which no fault was found.
+    pub is_sampler_right: bool,
+}
+
+impl Bound {
+    /// A program whose sampler, if it has one, is taken to be right.
+    pub fn new(program: Arc<Program>, textures: Vec<Arc<Texture>>) -> Bound {
+        Bound { is_sampler_right: program.has_sampler, program, textures }
+    }
 }

@@ -476,7 +476,7 @@ pub(crate) mod tests {
     fn checked(name: &str, text: &str, value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
         let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
-        check_with(&Bound { program: Arc::new(program), textures: vec![] }, value)
+        check_with(&Bound::new(Arc::new(program), vec![]), value)
     }
 
     fn check_with(bound: &Bound, value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
@@ -493,7 +493,7 @@ pub(crate) mod tests {
             format!("{head}struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
         let shader = Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{body}: {error}"));
         let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
-        let bound = Bound { program: Arc::new(program), textures: vec![] };
+        let bound = Bound::new(Arc::new(program), vec![]);
         values(&bound, &instance(&bound, |_| vec![0.5]))
     }
 
@@ -613,7 +613,7 @@ pub(crate) mod tests {
         for entry in library::LIBRARY {
             let shader = Shader::parse(entry.name, entry.text).unwrap();
             let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
-            let bound = Bound { program: Arc::new(program), textures: vec![] };
+            let bound = Bound::new(Arc::new(program), vec![]);
             for seed in 0..ROUNDS {
                 let mut set = Vec::new();
                 let mut number = 0;

@@ -18,7 +18,7 @@ fn outcome(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) ->
     let (loaded, warnings) = run::load(case, &Source::memory(&case.scene, text), Some(2)).unwrap();
     assert!(warnings.is_empty());
     let max_depth = loaded.scene.integrator.max_depth;
-    let tracer = PathTracer::new(&loaded.scene, max_depth, &PathSettings::default()).expect("lights are chosen by power");
+    let tracer = PathTracer::new(&loaded.scene, max_depth, &PathSettings::default()).expect("there is all it takes");
     let integrator: &dyn Integrator = match fault {
         Some(fault) => &FaultyPathTracer { tracer, fault },
         None => &tracer,

@@ -37,6 +37,8 @@ impl Method {
 pub struct PathSettings {
     /// How a light is chosen at a point.
     pub light_sampling: LightSampling,
+    /// How a direction is drawn at a surface.
+    pub bsdf_sampling: BsdfSampling,
 }
 
 /// Settings of lightcuts.
@@ -52,6 +54,11 @@ pub struct LightcutsSettings {
     pub area_points: u32,
     /// About how many directions stand for all environments together; each has one at least.
     pub sky_points: u32,
+}
+
+impl LightcutsSettings {
+    /// As many points or directions as can be asked for: some gigabytes of trees.
+    pub const MAX_POINTS: u32 = 1 << 24;
 }
 
 /// Where a cut ends.
@@ -127,6 +134,18 @@ words! {
     }
 }
 words! {
+    /// How the path tracer draws directions at a surface.
+    BsdfSampling {
+        /// By the shader's own `sample`, where it has one, else as by bounds
+        #[default]
+        Shader = "shader",
+        /// From compiled bounds of `brdf`, for all shaders (Clarberg et al. 2010 §6.2)
+        Bounds = "bounds",
+        /// By the cosine
+        Cosine = "cosine",
+    }
+}
+words! {
     /// What an error bound is of.
     ErrorMode {
         /// The error of each cluster (Walter et al. 2005)
@@ -139,7 +158,7 @@ words! {
 words! {
     /// How representatives of clusters are chosen.
     CutMode {
-        /// Once for all, by their intensity; cuts end where the error is below the limit
+        /// Once for all, near the centroid; cuts end where the error is below the limit
         #[default]
         Deterministic = "deterministic",
         /// Anew for each sample; cuts have a fixed size, and the picture is unbiased (Yuksel 2019)
@@ -156,7 +175,7 @@ words! {
         /// The same, with what relations between values tell: tighter bounds
         #[default]
         Related = "related",
-        /// Written by hand, for the materials that have one: diffuse, Phong and Ward
+        /// Written by hand, for the shaders that have one: diffuse, phong, isoward and ward
         Hand = "hand",
     }
 }

@@ -11,7 +11,8 @@ pub mod ply;
 pub mod shader_file;
 
 pub use integrator::{
-    BoundMode, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
+    PathSettings,
 };
 
 use crate::accel::Accel;

@@ -43,7 +43,7 @@ mod split;
 
 use crate::analysis::{Bounds, Floats, Pieces};
 use crate::frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface};
-use crate::ir::rewrite::append;
+use crate::ir::rewrite::{append, clean};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, CompileError, Kernel};
@@ -101,7 +101,16 @@ pub struct Integrand {
 impl Integrand {
     /// The integrand of a shader.
     pub fn new(shader: &Shader, settings: &Settings, frame: Frame) -> Result<Integrand, ShaderError> {
-        let local = passes::optimize(&shader.function(Entry::Shaded, settings)?);
+        Integrand::of(shader, settings, frame, Entry::Shaded)
+    }
+
+    /// The BRDF alone, in the place of s: for those who measure directions by their cosines.
+    pub fn without_cosine(shader: &Shader, settings: &Settings, frame: Frame) -> Result<Integrand, ShaderError> {
+        Integrand::of(shader, settings, frame, Entry::Brdf)
+    }
+
+    fn of(shader: &Shader, settings: &Settings, frame: Frame, entry: Entry) -> Result<Integrand, ShaderError> {
+        let local = passes::optimize(&shader.function(entry, settings)?);
         let point = match frame {
             Frame::Local => local,
             Frame::World => passes::optimize(&in_world(&local)),
@@ -117,6 +126,14 @@ impl Integrand {
     pub fn with_luminance(self) -> Integrand {
         let point = lift::with_luminance(&self.point, [0, 1, 2]);
         Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
+    }
+
+    /// The point shader of the outputs that are bounded, to the bit, and of no others.
+    pub fn bounded(&self) -> Function {
+        let mut function = self.point.clone();
+        function.outputs = self.outputs.iter().map(|&output| self.point.outputs[output].clone()).collect();
+        function.body.yields = self.outputs.iter().map(|&output| self.point.body.yields[output]).collect();
+        clean(&function, Builder::new(&self.point.name, Rules::Exact))
     }
 
     /// A description of all inputs.
@@ -374,6 +391,14 @@ impl Limits {
         self.batch.read_port(hi.expect("upper bounds were asked for"), bytemuck::cast_slice_mut(to));
     }
 
+    /// The lower bounds of an output for all boxes, likewise.
+    ///
+    /// *Panics* if there is not one place for each box.
+    pub fn lower(&self, output: usize, to: &mut [f32]) {
+        let [lo, _] = self.ports[output];
+        self.batch.read_port(lo.expect("lower bounds were asked for"), bytemuck::cast_slice_mut(to));
+    }
+
     /// Whether an output that is a truth value may be true: so its upper bound says, which must have been asked for.
     pub fn may_be_true(&self, row: usize, output: usize) -> bool {
         let [_, hi] = self.ports[output];
@@ -407,6 +432,25 @@ mod tests {
             let found = limits([Sides::Lower, Sides::Both, Sides::Upper], &Options { nan, ..Options::default() });
             assert_eq!(found, [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]], "{nan:?}");
         }
+    }
+
+    #[test]
+    fn what_is_bounded_is_evaluated_to_the_bit() {
+        let source = "struct Material { k: vec3f }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * (wi.x + 0.25); }";
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let settings = Settings::default();
+        let [with, without] = [Integrand::new, Integrand::without_cosine]
+            .map(|of| of(&shader, &settings, Frame::Local).expect("it compiles").with_luminance());
+        let words = [0.5, 0.1, 0.75, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(f32::to_bits);
+        let run = |function: &Function| crate::interpreter::run(function, &[], &words, 100).expect("there is no loop");
+        for integrand in [&with, &without] {
+            let bounded = integrand.bounded();
+            assert_eq!(bounded.outputs.len(), 1);
+            assert_eq!(run(&bounded), [run(&integrand.point)[integrand.outputs[0]]]);
+        }
+        let [s, brdf] = [&with, &without].map(|integrand| f32::from_bits(run(&integrand.bounded())[0]));
+        assert!((s - 0.75 * brdf).abs() < 1e-6 * brdf && brdf > 1.3, "{s} {brdf}");
     }
 
     /// Runs a related kernel on a box of `wi` for which it was made, and on another one.

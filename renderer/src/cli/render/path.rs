@@ -4,7 +4,7 @@ use crate::cli::Error;
 use crate::cli::part::Attributes;
 use lightbound::image::write::Attribute;
 use lightbound::scene::build::PathOverrides;
-use lightbound::scene::{LightSampling, Method, MethodName, PathSettings};
+use lightbound::scene::{BsdfSampling, LightSampling, Method, MethodName, PathSettings};
 
 /// Options of it; each goes before what the scene says.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -13,27 +13,49 @@ pub struct PathArgs {
     /// How a light is chosen at a point; it changes noise, not the picture [default: the scene's, or power]
     #[arg(long, value_enum)]
     light_sampling: Option<LightSampling>,
+
+    /// How a direction is drawn at a surface; it changes noise, not the picture [default: the scene's, or shader]
+    #[arg(long, value_enum)]
+    bsdf_sampling: Option<BsdfSampling>,
 }
 
 impl PathArgs {
     /// What goes before the scene's settings.
     pub fn overrides(&self) -> PathOverrides {
-        PathOverrides { light_sampling: self.light_sampling }
+        PathOverrides { light_sampling: self.light_sampling, bsdf_sampling: self.bsdf_sampling }
     }
 
     /// Refuses options that do nothing for an integrator.
     pub fn check(&self, method: &Method) -> Result<(), Error> {
-        match method {
-            Method::Lightcuts(_) if self.light_sampling.is_some() => Err(Error::Option {
-                message: "--light-sampling is for the integrator path; this picture is rendered by lightcuts".into(),
-                help: format!("add --integrator {}, or leave --light-sampling out", MethodName::Path.word()),
+        let options = [("--light-sampling", self.light_sampling.is_some()), ("--bsdf-sampling", self.bsdf_sampling.is_some())];
+        match (method, options.into_iter().find(|(_, given)| *given)) {
+            (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
+                message: format!("{option} is for the integrator path; this picture is rendered by lightcuts"),
+                help: format!("add --integrator {}, or leave {option} out", MethodName::Path.word()),
             }),
-            Method::Lightcuts(_) | Method::Path(_) => Ok(()),
+            (Method::Lightcuts(_), None) | (Method::Path(_), _) => Ok(()),
         }
     }
 }
 
 /// The settings on which the bits of a picture depend.
 pub fn attributes(settings: &PathSettings) -> Attributes {
-    [("lightbound/lightSampling".to_owned(), Attribute::text(settings.light_sampling.word()))].into()
+    let words = [("lightSampling", settings.light_sampling.word()), ("bsdfSampling", settings.bsdf_sampling.word())];
+    words.into_iter().map(|(key, word)| (format!("lightbound/{key}"), Attribute::text(word))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_tell_all_that_pictures_depend_on() {
+        let own = PathSettings::default();
+        let others = [
+            PathSettings { light_sampling: LightSampling::Uniform, ..own },
+            PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..own },
+        ];
+        assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
+        assert_eq!(attributes(&own)[1], ("lightbound/bsdfSampling".into(), Attribute::text("shader")));
+    }
 }

@@ -87,7 +87,7 @@ struct Checks {
 
 impl Checks {
     fn run(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
-        let mut checks = Checks { values: String::new(), sampler: "cosine".into(), warnings: vec![] };
+        let mut checks = Checks { values: String::new(), sampler: "derived from bounds".into(), warnings: vec![] };
         if let Some(obstacle) = obstacle(shader) {
             checks.values = format!("not checked: {obstacle}");
             if shader.has_sampler() {
@@ -98,7 +98,7 @@ impl Checks {
         let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
         let default = |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
         let instance = Instance::new(0, shader.settable().iter().map(|p| (p, default(p))));
-        let bound = Bound { program, textures: vec![] };
+        let bound = Bound::new(program, vec![]);
         checks.values = match self_check::values(&bound, &instance) {
             Ok(greatest) if greatest <= 0.0 => {
                 checks.warnings.push("s is 0 wherever it was looked at: the material is black".into());

@@ -12,7 +12,7 @@
 //!
 //! Four clusters are done at a time, in vectors of the machine.
 
-use crate::light_tree::{Kind, Lanes as Colours, Node, WIDTH};
+use crate::light_tree::{Colours, Kind, Node, WIDTH};
 use crate::math::Vec3;
 use crate::math::direction_box::Lanes;
 use glam::{BVec4A, Vec4};

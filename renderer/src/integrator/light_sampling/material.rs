@@ -11,7 +11,7 @@
 use super::importance::{Factors, dot, quad, root, splat};
 use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundError, BoundsAt, MaterialBounds};
-use crate::light_tree::{Kind, Lanes as Colours, Node, WIDTH};
+use crate::light_tree::{Colours, Kind, Node, WIDTH};
 use crate::material::Bound;
 use crate::math::direction_box::Lanes;
 use crate::math::{Vec3, Viewpoint};

@@ -21,7 +21,7 @@ const EIGHTS: usize = 3;
 fn compiled(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> Bound {
     let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).expect("it compiles");
-    Bound { program: Arc::new(program), textures }
+    Bound::new(Arc::new(program), textures)
 }
 
 fn from_library(name: &str) -> Bound {
@@ -61,7 +61,7 @@ impl Place {
             let (p, frame, mut out) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {
                 let low = 0.5f32.powi(random.below(30) as i32);
-                let flat = frame.to_local(out);
+                let flat = frame.local_direction(out);
                 let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else { continue };
                 out = frame.to_world(grazing);
             }

@@ -27,13 +27,11 @@ pub struct PointOptions {
     pub extents: bool,
     /// Whether each surface is one leaf, or two if it is flat and shines to both sides, whatever `area_points` says.
     pub whole_surfaces: bool,
-    /// Seed of the choice of representatives.
-    pub seed: u32,
 }
 
 impl Default for PointOptions {
     fn default() -> PointOptions {
-        PointOptions { area_points: 1024, sky_points: 1024, extents: false, whole_surfaces: false, seed: 0 }
+        PointOptions { area_points: 1024, sky_points: 1024, extents: false, whole_surfaces: false }
     }
 }
 
@@ -185,8 +183,7 @@ mod tests {
     use glam::{DAffine3, DQuat, dvec3};
     use std::sync::Arc;
 
-    const EXTENTS: PointOptions =
-        PointOptions { area_points: 12, sky_points: 24, extents: true, whole_surfaces: false, seed: 0 };
+    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true, whole_surfaces: false };
 
     fn only(light: AnyLight) -> Lights {
         Lights::new(vec![light], super::super::testing::cube())

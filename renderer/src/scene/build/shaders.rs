@@ -160,9 +160,16 @@ impl Shaders {
             }
         };
         let shader = self.bound.len() as u32;
-        self.bound.push(Bound { program, textures });
+        let mut bound = Bound::new(program, textures);
+        bound.is_sampler_right &= self.uses(&bound.program).all(|other| other.is_sampler_right);
+        self.bound.push(bound);
         self.bindings.insert(key, shader);
         Ok(Binding { shader, is_unknown })
+    }
+
+    /// All uses of a program so far.
+    fn uses(&mut self, program: &Arc<Program>) -> impl Iterator<Item = &mut Bound> {
+        self.bound.iter_mut().filter(move |bound| Arc::ptr_eq(&bound.program, program))
     }
 }
 
@@ -179,15 +186,17 @@ impl Builder<'_> {
         if !is_unknown {
             return Ok(instance);
         }
-        let name = &bound.program.name;
+        let program = bound.program.clone();
+        let name = &program.name;
         let values = self_check::values(bound, &instance).err().map(|found| format!("shader {name}: {found}"));
         let sampler = bound.program.has_sampler.then(|| self_check::sampler(bound, &instance).err()).flatten();
         let sampler = sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
         if let Some(message) = values {
-            self.warn(entity, message, "values as they are; surfaces of it may be too dark or too bright, or lose samples")?;
+            self.warn(entity, message, "values as they are, but lightcuts may leave out those below 0; surfaces of it may be too dark or too bright, or lose samples")?;
         }
         if let Some(message) = sampler {
-            self.warn(entity, message, "both as they are; surfaces of it may be too dark or too bright")?;
+            self.shaders.uses(&program).for_each(|bound| bound.is_sampler_right = false);
+            self.warn(entity, message, "directions drawn from bounds of `brdf`")?;
         }
         Ok(instance)
     }

@@ -1,0 +1,232 @@
+//! Importance sampling of directions: variance under a varying environment map, and cost, of samplers that are derived from bounds, beside those
+//! written by hand and the cosine.
+//!
+//! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are of one independent sample of its luminance, as means over
+//! frames of the surface; angles are summed up by geometric means. Times are those of a sample with all that belongs to it: the tree of
+//! the point, the draw, the density, and s.
+
+mod cases;
+
+use crate::materials;
+use crate::report::{geometric_mean, print_head, print_machine, print_row};
+use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
+use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower};
+use lightbound::light::Environment;
+use lightbound::material::{Bound, Program};
+use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
+use lightbound::sampling::{hash, luminance, unit_float};
+use lightbound::scene::build::{Overrides, load};
+use lightbound::scene::diagnostics::Diagnostics;
+use lightbound_shader::{Arena, Batch, Settings, Target};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Variance and cost of derived samplers, beside those written by hand
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Materials of the library [default: all six]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    materials: Vec<String>,
+
+    /// Samples of each frame, angle and sampler
+    #[arg(long, default_value_t = 20_000)]
+    samples: u32,
+
+    /// Cells that are cut for a tree, at most
+    #[arg(long, default_value_t = Budget::POINT.cuts)]
+    cuts: usize,
+
+    /// Share of the whole that bounds may leave open
+    #[arg(long, default_value_t = Budget::POINT.open)]
+    open: f32,
+
+    /// Print a row for each angle
+    #[arg(long)]
+    angles: bool,
+}
+
+/// Points that are shaded together.
+const CHUNK: usize = 128;
+
+/// A material, ready to be sampled.
+struct Subject {
+    bound: Bound,
+    kernels: BrdfKernels,
+    members: Vec<u32>,
+}
+
+impl Subject {
+    fn new(material: &Material) -> Subject {
+        let (name, text) = materials::ALL.into_iter().find(|(name, _)| *name == material.shader).expect("it is one of the six");
+        let shader = materials::parse(name, text);
+        let arena = Arena::new();
+        let program = Program::compile(&arena, &shader, &Settings::default(), Target::best()).expect("it compiles");
+        let words = |p: &lightbound_shader::Parameter| {
+            let set = material.set.iter().find(|(name, _)| *name == p.name).map(|(_, values)| values.to_vec());
+            let values = set.or_else(|| p.default.clone()).expect("the library has defaults");
+            values.into_iter().map(|x| p.scalar.bits(x)).collect::<Vec<_>>()
+        };
+        let members = program.settable.iter().flat_map(words).collect();
+        let kernels = BrdfKernels::compile(&arena, &program).expect("it compiles");
+        Subject { bound: Bound::new(Arc::new(program), vec![]), kernels, members }
+    }
+}
+
+/// A direction with s and the density.
+type Sample = (Vec3, Vec3, f32);
+
+/// What is measured of a sampler from one angle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    variance: f64,
+    mean: f64,
+    /// Nanoseconds of a sample.
+    time: f64,
+}
+
+/// Numbers in [0, 1)².
+fn numbers(seed: u32, count: u32) -> impl Iterator<Item = Vec2> {
+    (0..count).map(move |i| vec2(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1))))
+}
+
+/// Inputs and outputs of a function for a chunk.
+fn batches(subject: &Subject, kernel: &lightbound_shader::Kernel, first: usize) -> (Batch, Batch) {
+    let mut inputs = Batch::new(kernel.target(), first + subject.members.len(), CHUNK);
+    (0..CHUNK).for_each(|row| inputs.set_row(row, first, &subject.members));
+    (inputs, Batch::new(kernel.target(), kernel.outputs().len(), CHUNK))
+}
+
+/// Samples by the shader's own functions.
+fn by_hand(subject: &Subject, wo: Vec3, numbers: &[Vec2]) -> Vec<Sample> {
+    let kernel = &subject.bound.program.scatter;
+    let (mut inputs, mut outputs) = batches(subject, kernel, 5);
+    let mut samples = Vec::with_capacity(numbers.len());
+    for numbers in numbers.chunks_exact(CHUNK) {
+        for (row, u) in numbers.iter().enumerate() {
+            inputs.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
+        }
+        kernel.run(&[], &inputs, &mut outputs);
+        samples.extend((0..CHUNK).map(|row| {
+            let [x, y, z, r, g, b, pdf] = outputs.floats(row, 0);
+            (vec3(x, y, z), vec3(r, g, b), pdf)
+        }));
+    }
+    samples
+}
+
+/// Samples by trees, of which `grow` makes the one of a point.
+fn by_trees(
+    subject: &Subject,
+    wo: Vec3,
+    numbers: &[Vec2],
+    tree: &mut DirectionTree,
+    mut grow: impl FnMut(&mut DirectionTree),
+) -> Vec<Sample> {
+    let kernel = &subject.bound.program.evaluate;
+    let (mut inputs, mut outputs) = batches(subject, kernel, 6);
+    let mut samples = Vec::with_capacity(numbers.len());
+    for numbers in numbers.chunks_exact(CHUNK) {
+        let mut drawn = [(wo, 0.0); CHUNK];
+        for (row, (drawn, u)) in drawn.iter_mut().zip(numbers).enumerate() {
+            grow(tree);
+            *drawn = tree.draw(*u).unwrap_or((wo, 0.0));
+            let wi = drawn.0;
+            inputs.set_row(row, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
+        }
+        kernel.run(&[], &inputs, &mut outputs);
+        samples.extend(drawn.iter().enumerate().map(|(row, &(wi, pdf))| {
+            let [r, g, b] = outputs.floats(row, 0);
+            (wi, vec3(r, g, b), pdf)
+        }));
+    }
+    samples
+}
+
+/// Mean and variance of s·L/pdf, and the time that `draw` takes.
+fn measure(
+    frames: &[Frame],
+    light: &impl Fn(Vec3) -> Vec3,
+    args: &Args,
+    mut draw: impl FnMut(&[Vec2]) -> Vec<Sample>,
+) -> Figures {
+    let mut figures = Figures::default();
+    for (k, frame) in (0..).zip(frames) {
+        let numbers: Vec<_> = numbers(k, args.samples).collect();
+        let start = Instant::now();
+        let samples = draw(&numbers);
+        figures.time += start.elapsed().as_secs_f64() * 1e9 / samples.len() as f64;
+        let weight = |&(wi, s, pdf): &Sample| match pdf > 0.0 {
+            true => f64::from(luminance(s * light(frame.to_world(wi)) / pdf)),
+            false => 0.0,
+        };
+        let (sum, squares) = samples.iter().map(weight).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
+        let mean = sum / samples.len() as f64;
+        figures.mean += mean;
+        figures.variance += squares / samples.len() as f64 - mean * mean;
+    }
+    let n = frames.len() as f64;
+    Figures { variance: figures.variance / n, mean: figures.mean / n, time: figures.time / n }
+}
+
+/// Figures of one material from one angle: by hand, by bounds, by the cosine; and how many cells are cut.
+fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) -> Vec3, args: &Args) -> ([Figures; 3], usize) {
+    let (sin, cos) = angle.to_radians().sin_cos();
+    let wo = vec3(sin * AZIMUTH.cos(), sin * AZIMUTH.sin(), cos);
+    let sides = subject.bound.program.sides;
+    let mut grower = Grower::new(&subject.kernels, &subject.bound);
+    let budget = Budget { cuts: args.cuts, open: args.open };
+    let mut grow = |tree: &mut DirectionTree| grower.grow(wo, subject.members.iter().copied(), &budget, tree);
+    let mut tree = DirectionTree::cosine(sides);
+    grow(&mut tree);
+    let nodes = tree.nodes();
+    let hand = measure(frames, light, args, |numbers| by_hand(subject, wo, numbers));
+    let bounds = measure(frames, light, args, |numbers| by_trees(subject, wo, numbers, &mut tree, &mut grow));
+    let mut cosine = DirectionTree::cosine(sides);
+    let cosine = measure(frames, light, args, |numbers| by_trees(subject, wo, numbers, &mut cosine, |_| ()));
+    ([hand, bounds, cosine], nodes)
+}
+
+/// Runs it.
+pub fn run(args: &Args) -> ExitCode {
+    print_machine();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(cases::SCENE);
+    let loaded = load(&path, &Overrides::default(), &mut Diagnostics::new(false)).unwrap_or_else(|error| panic!("{error:?}"));
+    let environment: &Environment = loaded.scene.lights.environments().next().expect("the scene has a sky").1;
+    let frames: Vec<Frame> = cases::frames()
+        .into_iter()
+        .map(|(n, turn)| Frame::from_normal_tangent(n, Frame::from_normal(n).to_world(vec3(turn.cos(), turn.sin(), 0.0))))
+        .collect();
+    let mean = numbers(1, 100_000).map(|u| luminance(environment.place(u).radiance)).sum::<f32>() / 1e5;
+    let light = |wi: Vec3| {
+        let radiance = environment.radiance(wi);
+        radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0)
+    };
+    let titles =
+        ["material", "hand", "bounds", "cosine", "bounds/hand", "cosine/bounds", "cuts", "ns hand", "ns bounds", "ns cosine"];
+    print_head(&titles.map(str::to_owned));
+    for material in MATERIALS.iter().filter(|m| args.materials.is_empty() || args.materials.iter().any(|name| name == m.shader))
+    {
+        let subject = Subject::new(material);
+        let rows: Vec<_> = ANGLES.iter().map(|&angle| (angle, row(&subject, angle, &frames, &light, args))).collect();
+        let print = |name: String, rows: &[&([Figures; 3], usize)]| {
+            let mean = |of: &dyn Fn(&[Figures; 3]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
+            let cuts = rows.iter().map(|row| row.1).sum::<usize>() as f64 / rows.len() as f64;
+            let mut cells = vec![name];
+            cells.extend([0, 1, 2].map(|k| format!("{:.3e}", mean(&|f| f[k].variance / f[k].mean.powi(2)))));
+            cells.push(format!("{:.3}", mean(&|f| f[1].variance / f[0].variance)));
+            cells.push(format!("{:.2}", mean(&|f| f[2].variance / f[1].variance)));
+            cells.push(format!("{cuts:.0}"));
+            cells.extend([0, 1, 2].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
+            print_row(cells);
+        };
+        if args.angles {
+            for (angle, row) in &rows {
+                print(format!("{}, {angle}°", cases::name(material)), &[row]);
+            }
+        }
+        print(cases::name(material), &rows.iter().map(|(_, row)| row).collect::<Vec<_>>());
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,16 @@
+//! Importance sampling of directions from bounds: whoever writes `brdf` gets a sampler, with the density that belongs to it.
+//!
+//! The hemisphere, or the sphere for shaders of both sides, is a hierarchy of cells whose area is the cosine's measure. For a shading point, a
+//! tree of them is [grown](Grower), by compiled [code](BrdfKernels) for values and bounds of the BRDF from both sides (Clarberg et al. 2010
+//! §6.2); directions are drawn from it, and the density of any direction is looked up in it.
+
+mod cells;
+mod grow;
+mod kernels;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use grow::{Budget, Grower};
+pub use kernels::BrdfKernels;
+pub use tree::DirectionTree;

@@ -1,0 +1,177 @@
+//! What trees of directions must obey, for all materials of the library, with any parameters and from anywhere.
+
+use super::{BrdfKernels, Budget, DirectionTree, Grower};
+use crate::material::self_check::tests::any_value;
+use crate::material::{Bound, Program, library};
+use crate::math::direction_box::testing::{uniform, unit};
+use crate::math::{Vec2, Vec3, vec2, vec3};
+use lightbound_shader::ir::random::Random;
+use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
+use std::sync::Arc;
+
+/// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.
+const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
+
+fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
+    let ((s, c), (sin, cos)) = (theta.to_radians().sin_cos(), phi.to_radians().sin_cos());
+    vec3(s * cos, s * sin, c)
+}
+
+/// A shader of the library, ready for trees.
+struct Subject {
+    bound: Bound,
+    kernels: BrdfKernels,
+}
+
+impl Subject {
+    fn new(name: &str, text: &str) -> Subject {
+        let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).expect("it compiles");
+        let kernels = BrdfKernels::compile(&Arena::new(), &program).expect("it compiles");
+        Subject { bound: Bound::new(Arc::new(program), vec![]), kernels }
+    }
+
+    fn library() -> Vec<Subject> {
+        library::LIBRARY.iter().map(|entry| Subject::new(entry.name, entry.text)).collect()
+    }
+
+    fn name(&self) -> &str {
+        &self.bound.program.name
+    }
+
+    /// Words of the members, of which `value` gives each.
+    fn members(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
+        let words = |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
+        self.bound.program.settable.iter().flat_map(words).collect()
+    }
+
+    fn defaults(&self) -> Vec<u32> {
+        self.members(|p, k| p.default.as_ref().expect("the library has defaults")[k])
+    }
+
+    fn any(&self, seed: u32) -> Vec<u32> {
+        let mut number = 0;
+        self.members(|p, _| {
+            number += 1;
+            any_value(p, seed * 64 + number)
+        })
+    }
+
+    fn tree(&self, wo: Vec3, members: &[u32]) -> DirectionTree {
+        let mut tree = DirectionTree::cosine(self.bound.program.sides);
+        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, &mut tree);
+        tree
+    }
+
+    /// Luminance of s for light directions.
+    fn s(&self, wi: &[Vec3], wo: Vec3, members: &[u32]) -> Vec<f32> {
+        let kernel = &self.bound.program.evaluate;
+        let mut inputs = Batch::new(kernel.target(), 6 + members.len(), wi.len());
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), wi.len());
+        for (row, wi) in wi.iter().enumerate() {
+            let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
+            inputs.set_row(row, 0, &directions);
+            inputs.set_row(row, 6, members);
+        }
+        inputs.truncate(wi.len());
+        kernel.run(&[], &inputs, &mut outputs);
+        let luminance = |row| {
+            let [r, g, b] = outputs.floats(row, 0);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        (0..wi.len()).map(luminance).collect()
+    }
+}
+
+fn number(random: &mut Random) -> Vec2 {
+    vec2(uniform(random), uniform(random))
+}
+
+/// Any direction from which the shader can be seen.
+fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
+    let w = unit(random);
+    let low = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
+    let w = vec3(w.x, w.y, w.z * low).normalize();
+    match sides {
+        Sides::One => vec3(w.x, w.y, w.z.abs().max(1e-6)),
+        Sides::Both => vec3(w.x, w.y, w.z.abs().max(1e-6).copysign(w.z)),
+    }
+}
+
+#[test]
+fn directions_follow_the_density() {
+    let random = &mut Random::new(3);
+    let (draws, settings) = if cfg!(debug_assertions) { (20_000, 2) } else { (1_000_000, 8) };
+    let library = Subject::library();
+    let tests = library.len() * ANGLES.len() * settings as usize;
+    for subject in &library {
+        for (angles, setting) in ANGLES.iter().flat_map(|angles| (0..settings).map(move |setting| (angles, setting))) {
+            let members = if setting == 0 { subject.defaults() } else { subject.any(setting) };
+            let tree = subject.tree(from_angles(*angles), &members);
+            if tree.nodes() == 0 {
+                continue;
+            }
+            let p = tree.chi_square(random, draws);
+            assert!(p > 0.01 / tests as f64, "{} {angles:?} {members:x?}: p = {p}", subject.name());
+            assert!(tree.at_edges(random, draws) < 0.01);
+        }
+    }
+}
+
+#[test]
+fn what_is_scattered_can_be_drawn() {
+    let random = &mut Random::new(1);
+    let points = if cfg!(debug_assertions) { 20 } else { 1000 };
+    for subject in Subject::library() {
+        let mut bright = 0;
+        for seed in 0..points {
+            let wo = any_wo(random, subject.bound.program.sides);
+            let members = subject.any(seed);
+            let tree = subject.tree(wo, &members);
+            // Anywhere, along the surface, and about the mirror direction, or the opposite one.
+            let directions: Vec<Vec3> = (0..400)
+                .filter_map(|k| match k % 4 {
+                    0 => Some(unit(random)),
+                    1 => (unit(random) * vec3(1.0, 1.0, 0.02)).try_normalize(),
+                    2 => Some((vec3(-wo.x, -wo.y, wo.z) + 0.02 * unit(random)).normalize()),
+                    _ => Some((-wo + 0.1 * unit(random)).normalize()),
+                })
+                .filter(|wi| subject.bound.program.sides.covers(wi.z) && wi.z != 0.0)
+                .collect();
+            for (s, wi) in subject.s(&directions, wo, &members).into_iter().zip(&directions) {
+                assert!(s.is_nan() || s <= 0.0 || tree.pdf(*wi) > 0.0, "{} {members:x?} {wo}: {s} at {wi}", subject.name());
+                bright += u32::from(s > 0.0);
+            }
+        }
+        assert!(bright > 20 * points, "{} {bright}", subject.name());
+    }
+}
+
+#[test]
+fn means_are_those_of_the_cosine() {
+    let random = &mut Random::new(2);
+    for subject in Subject::library() {
+        for angles in [(30.0, 70.0), (70.0, 200.0)] {
+            let (wo, members) = (from_angles(angles), subject.defaults());
+            let estimate = |tree: &DirectionTree, random: &mut Random| {
+                let drawn: Vec<_> = (0..40_000).filter_map(|_| tree.draw(number(random))).collect();
+                let directions: Vec<Vec3> = drawn.iter().map(|(wi, _)| *wi).collect();
+                let s = subject.s(&directions, wo, &members);
+                let n = drawn.len() as f64;
+                let weights = std::iter::zip(s, &drawn).map(|(s, (_, pdf))| f64::from(s / pdf));
+                let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));
+                (sum / n, (squares / n - (sum / n).powi(2)).max(0.0) / n)
+            };
+            let (mean, variance) = estimate(&subject.tree(wo, &members), random);
+            let (cosine, variance_of_cosine) = estimate(&DirectionTree::cosine(subject.bound.program.sides), random);
+            let sigma = (variance + variance_of_cosine).sqrt();
+            let name = subject.name();
+            assert!((mean - cosine).abs() < 4.5 * sigma + 1e-6, "{name} {angles:?}: {mean} and {cosine} ± {sigma}");
+            println!(
+                "{name} {angles:?}: {mean:.4}, variance × {:.4}, {}",
+                variance / variance_of_cosine,
+                subject.tree(wo, &members).nodes()
+            );
+        }
+    }
+}

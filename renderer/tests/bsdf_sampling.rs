@@ -1,0 +1,86 @@
+//! How directions are drawn changes noise, and never the picture: by the shader's sampler, by bounds and by the cosine.
+
+mod common;
+
+use common::{Estimate, assert_all, draw, one_ray, overrides, pfm, scene_of};
+use lightbound::math::vec3;
+use lightbound::scene::BsdfSampling;
+use lightbound::scene::build::{Overrides, PathOverrides};
+
+const MODES: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
+
+fn by(bsdf_sampling: BsdfSampling) -> Overrides {
+    let path = PathOverrides { bsdf_sampling: Some(bsdf_sampling), ..PathOverrides::default() };
+    Overrides { path, ..overrides() }
+}
+
+/// No sampler, light to both sides, parameters that vary over the surface, and a texture in the function itself.
+const WEAVE: &str = "//! sides: both
+struct Material {
+    /// range: [0, 1], default: 0.6
+    kd: vec3f,
+    /// range: [1, 200], default: 30
+    exponent: f32,
+}
+var grain: texture_2d<f32>;
+var smoothly: sampler;
+fn material(p: SurfacePoint, m: Material) -> Material {
+    return Material(m.kd * (0.5 + 0.5 * sin(9.0 * p.uv.x)), m.exponent * (1.0 + p.uv.y));
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let through = wi.z * wo.z < 0.0;
+    let peak = max(dot(wi, vec3f(-wo.xy, select(wo.z, -wo.z, through))), 0.0);
+    let lobe = 0.2 * m.exponent * pow(peak, m.exponent);
+    return (0.3 * m.kd + select(1.0, 0.5, through) * lobe * textureSample(grain, smoothly, wi.xy).rgb) / 3.14159265;
+}
+";
+
+/// A surface under a map with a bright patch, a lamp beside it and a wall, which send light to each other.
+fn scene(material: &str, from: [f32; 3]) -> String {
+    let world = format!(
+        "LightSource \"infinite\" \"string filename\" \"sky.pfm\"
+         AttributeBegin\nMaterial \"diffuse\" \"rgb reflectance\" [0 0 0]
+         AreaLightSource \"diffuse\" \"rgb L\" [6 5 4] \"bool twosided\" true
+         Shape \"bilinearmesh\" \"point3 P\" [1 -0.5 0.6  1 0.5 0.6  1 -0.5 1.6  1 0.5 1.6]\nAttributeEnd
+         Texture \"spots\" \"float\" \"checkerboard\" \"float uscale\" 8 \"float vscale\" 8 \"float tex1\" 0.1 \"float tex2\" 0.4
+         {material}
+         Shape \"bilinearmesh\" \"point3 P\" [-2 -2 0  2 -2 0  -2 2 0  2 2 0]
+         Material \"diffuse\" \"rgb reflectance\" [0.2 0.6 0.3]
+         Shape \"bilinearmesh\" \"point3 P\" [-2 2 -2  2 2 -2  -2 2 2  2 2 2]"
+    );
+    one_ray(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, 16, &world)
+}
+
+/// Whether two estimates of one value agree to 4 standard errors, which are at most such a part of it.
+fn agree(a: &Estimate, b: &Estimate, most: f64) -> Result<(), String> {
+    let channel = |c: usize| {
+        let (difference, error) = ((a.mean[c] - b.mean[c]).abs(), a.error[c].hypot(b.error[c]));
+        difference <= 4.0 * error + 1e-4 * b.mean[c] && error <= most * b.mean[c]
+    };
+    if (0..3).all(channel) { Ok(()) } else { Err(format!("{a:?} and {b:?}")) }
+}
+
+#[test]
+fn modes_show_the_same() {
+    let sky = pfm(16, |x, y| if (x, y) == (5, 9) { [40.0, 60.0, 80.0] } else { [0.5, 0.1 * (x as f32), 0.05 * (y as f32)] });
+    let grain = pfm(8, |x, y| [0.5 + 0.5 * ((x + y) % 2) as f32; 3]);
+    let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
+    let (above, low, below) = ([-1.0, -2.0, 2.0], [-2.0, 0.4, 0.3], [-1.0, -1.0, -1.5]);
+    let shader = |settings: &str| format!("Material \"shader\" \"string filename\" {settings}");
+    let cases = [
+        (shader("\"phong.wgsl\" \"float exponent\" 60"), above),
+        (shader("\"ward.wgsl\" \"texture alpha_x\" \"spots\" \"float alpha_y\" 0.2"), low),
+        (shader("\"fractal.wgsl\" \"vector2 uv\" [0.3 0.6]"), low),
+        (shader("\"weave.wgsl\" \"string grain\" \"grain.pfm\""), above),
+        ("Material \"dielectric\" \"float roughness\" 0.3".into(), below),
+        ("Material \"coateddiffuse\" \"float roughness\" 0.2".into(), above),
+    ];
+    let mut results = Vec::new();
+    for (material, from) in &cases {
+        let text = scene(material, *from);
+        let [shader, bounds, cosine] = MODES.map(|mode| Estimate::of_picture(&draw(&scene_of(&text, &files, &by(mode)), 2)));
+        results.push((format!("{material}, bounds"), agree(&bounds, &shader, 0.05)));
+        results.push((format!("{material}, cosine"), agree(&cosine, &shader, 0.2)));
+    }
+    assert_all(results);
+}

@@ -62,8 +62,8 @@ impl Factors {
         let mut weights = [0.0; WIDTH];
         for first in [0, 4] {
             let of = |lanes: &Lanes| quad(lanes, first);
-            let [r, g, b] = [0, 1, 2].map(|channel| of(&magnitude[channel]));
-            let (intensity, arrival, cosine) = (0.2126 * r + 0.7152 * g + 0.0722 * b, of(&self.arrival), of(&self.cosine));
+            let intensity = in_colours(|channel| of(&magnitude[channel]));
+            let (arrival, cosine) = (of(&self.arrival), of(&self.cosine));
             let may = intensity.cmpgt(Vec4::ZERO) & arrival.cmpgt(Vec4::ZERO) & cosine.cmpgt(Vec4::ZERO);
             let weight = (intensity * arrival * cosine).max(Vec4::splat(LEAST)).min(Vec4::splat(MOST));
             Vec4::select(may, weight, Vec4::ZERO).write_to_slice(&mut weights[first..]);
@@ -165,6 +165,12 @@ impl Seen {
     fn solid_angle(&self) -> Vec4 {
         PI * (self.r2 * self.closeness).min(Vec4::splat(4.0))
     }
+}
+
+/// Luminances of colours, given channel by channel; as [`crate::sampling::luminance`].
+#[inline(always)]
+pub fn in_colours(of: impl Fn(usize) -> Vec4) -> Vec4 {
+    0.2126 * of(0) + 0.7152 * of(1) + 0.0722 * of(2)
 }
 
 /// Four of the lanes.

@@ -8,7 +8,7 @@
 //!
 //! Of shaders whose BRDF does not depend on the direction to the light nothing is asked: the cosine says all.
 
-use super::importance::{Factors, dot, quad, root, splat};
+use super::importance::{Factors, dot, in_colours, quad, root, splat};
 use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundError, BoundsAt, MaterialBounds};
 use crate::light_tree::{Colours, Kind, Node, WIDTH};
@@ -167,10 +167,4 @@ fn each_four(of: impl Fn(usize) -> Vec4) -> Lanes {
     let mut lanes = [0.0; WIDTH];
     [0, 4].into_iter().for_each(|first| of(first).write_to_slice(&mut lanes[first..]));
     lanes
-}
-
-/// Luminance of colours.
-#[inline(always)]
-fn in_colours(of: impl Fn(usize) -> Vec4) -> Vec4 {
-    0.2126 * of(0) + 0.7152 * of(1) + 0.0722 * of(2)
 }

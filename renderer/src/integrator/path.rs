@@ -253,6 +253,7 @@ impl Worker for Wave<'_> {
             self.advance();
         }
         counts.shading += self.shading.take_counts();
+        counts.shading += self.chooser.take_counts();
         let mut sums = tile.lock();
         for (index, seen) in self.features.drain(..) {
             let s = &self.samples[index as usize];

@@ -104,10 +104,14 @@ impl Viewpoint {
         Viewpoint { p: p.to_array(), axes, skew: if is_frame { skew } else { f32::INFINITY } }
     }
 
-    /// The vector from the point to a position in the world.
-    #[inline]
-    pub fn to(&self, q: Vec3) -> Vec3 {
-        q - Vec3::from_array(self.p)
+    /// The point.
+    pub fn position(&self) -> Vec3 {
+        Vec3::from_array(self.p)
+    }
+
+    /// The axes of the frame.
+    pub fn axes(&self) -> [Vec3; 3] {
+        self.axes.map(Vec3::from_array)
     }
 
     /// [`Frame::local_direction`] in the frame that may be turned over.

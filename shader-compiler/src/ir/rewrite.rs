@@ -436,6 +436,20 @@ mod tests {
     }
 
     #[test]
+    fn outputs_depend_on_what_they_are_made_of_and_what_decides_about_it() {
+        let text = "fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {
+            %x = add a, a
+            %w = if c { yield b } else { yield %x }
+            return %x, %w
+        }";
+        let function = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let of = |outputs: &[usize]| [0, 1, 2, 3].map(|input| depends(&function, outputs, input));
+        assert_eq!(of(&[0]), [true, false, false, false]);
+        assert_eq!(of(&[1]), [true, true, true, false]);
+        assert_eq!(of(&[0, 1]), of(&[1]));
+    }
+
+    #[test]
     fn dead_code_goes() {
         becomes(
             "%x = add a, b

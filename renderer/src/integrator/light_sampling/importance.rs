@@ -1,24 +1,37 @@
 //! How much light clusters are expected to send to a point, 8 at a time: the weights by which a light tree is descended.
 //!
 //! After Conty Estévez & Kulla 2018: intensity, distance, the cosine at the lights and the cosine at the surface. Where they take the
-//! greatest cosine at the surface that the ball around a cluster allows, we take the mean over the cluster's box, as if its lights were
-//! spread evenly along the normal: less is drawn of clusters across the horizon, where most lights are below or low.
+//! greatest cosines that a cluster allows, we take means: at the surface as if lights were spread evenly along the normal, over the cluster's
+//! box; at the lights as if cosines were spread evenly between the least and the greatest. So less is drawn of clusters across the horizon, and
+//! of those that shine to all sides. It halves the variance.
 //!
 //! **Support.** A weight is 0 only where no light of the cluster can send anything: where the whole box is below the horizon of a material
 //! with one side, or where the lights' own cones end before the point ([`Node::geometric_bounds`] proves the same for trees of points). With
 //! u = 2⁻²⁴, the height of the box's top above the horizon is wrong by less than 8u of its distance; the cosine at the lights, of three
 //! sums of angles by cosines, by less than 64u. [`SLACK`] exceeds both.
+//!
+//! Four clusters are done at a time, in vectors of the machine.
 
-use crate::light_tree::{Kind, Node, WIDTH};
+use crate::light_tree::{Colours, Kind, Node, WIDTH};
 use crate::math::Vec3;
-use crate::math::direction_box::{Lanes, greater, lesser};
+use crate::math::direction_box::Lanes;
+use glam::{BVec4A, Vec4};
 use std::f32::consts::{PI, TAU};
 
 /// 2⁻¹⁵, for rounding of cosines.
 const SLACK: f32 = 1.0 / (1 << 15) as f32;
 
 /// Squared distances count as at least so much of the box's squared half diagonal.
-const NEAR: f32 = 0.5;
+const NEAR: f32 = 0.25;
+
+/// Weights below and above count as that much: what underflows may be all that there is.
+const LEAST: f32 = f32::MIN_POSITIVE;
+const MOST: f32 = f32::MAX / 64.0;
+
+/// A weight that is not 0.
+pub fn known(weight: f32) -> f32 {
+    if weight > LEAST { weight.min(MOST) } else { LEAST }
+}
 
 /// What arrives of the children of a node, about.
 #[derive(Clone, Copy, Debug)]
@@ -43,112 +56,158 @@ pub struct Place {
     pub both_sides: bool,
 }
 
+impl Factors {
+    /// For each child of the given colours of light, arrival, cosine and luminance in one: positive where all are, and finite.
+    pub fn weights(&self, magnitude: &Colours) -> Lanes {
+        let mut weights = [0.0; WIDTH];
+        for first in [0, 4] {
+            let of = |lanes: &Lanes| quad(lanes, first);
+            let intensity = in_colours(|channel| of(&magnitude[channel]));
+            let (arrival, cosine) = (of(&self.arrival), of(&self.cosine));
+            let may = intensity.cmpgt(Vec4::ZERO) & arrival.cmpgt(Vec4::ZERO) & cosine.cmpgt(Vec4::ZERO);
+            let weight = (intensity * arrival * cosine).max(Vec4::splat(LEAST)).min(Vec4::splat(MOST));
+            Vec4::select(may, weight, Vec4::ZERO).write_to_slice(&mut weights[first..]);
+        }
+        weights
+    }
+}
+
 impl Place {
     /// What arrives of the children of a node.
     pub fn factors(&self, kind: Kind, node: &Node) -> Factors {
         let mut factors = Factors { arrival: [1.0; WIDTH], cosine: [0.0; WIDTH], solid_angle: [0.0; WIDTH] };
-        for k in 0..WIDTH {
-            let (arrival, cosine, solid_angle) = match kind {
+        for first in [0, 4] {
+            let [arrival, cosine, solid_angle] = match kind {
                 Kind::Omni => {
-                    let seen = self.see(node, k);
-                    (1.0 / seen.distance2, seen.cosine, seen.solid_angle())
+                    let seen = self.see(node, first);
+                    [seen.closeness, seen.cosine, seen.solid_angle()]
                 }
-                Kind::Oriented => self.oriented(node, k),
-                Kind::Directional => (1.0, self.directional(node, k), TAU * (1.0 - node.cos_angle[k])),
+                Kind::Oriented => self.oriented(node, first),
+                Kind::Directional => self.directional(node, first),
             };
-            (factors.arrival[k], factors.cosine[k], factors.solid_angle[k]) = (arrival, cosine, solid_angle);
+            arrival.write_to_slice(&mut factors.arrival[first..]);
+            cosine.write_to_slice(&mut factors.cosine[first..]);
+            solid_angle.write_to_slice(&mut factors.solid_angle[first..]);
         }
         factors
     }
 
     #[inline(always)]
-    fn oriented(&self, node: &Node, k: usize) -> (f32, f32, f32) {
-        let seen = self.see(node, k);
-        let Seen { center, d2, r2, cosine, distance2 } = seen;
-        let axis: [f32; 3] = std::array::from_fn(|i| node.axis[i][k]);
+    fn oriented(&self, node: &Node, first: usize) -> [Vec4; 3] {
+        let seen = self.see(node, first);
+        let axis = quads(&node.axis, first);
         // From the light to the point.
-        let along = -dot(axis, center) / greater(d2, f32::MIN_POSITIVE).sqrt();
-        let cos = narrowed(along, cos_of_ball(d2, r2));
-        let cos = narrowed(cos, node.cos_angle[k]) + SLACK;
-        let spot = if cos >= node.cos_spot[k] { 1.0 } else { 0.0 };
-        let emission = greater(lesser(cos, 1.0) * node.cosine[k], spot);
-        (greater(emission, 0.0) / distance2, cosine, seen.solid_angle())
+        let along = -dot(axis, seen.center) / root(seen.d2.max(Vec4::splat(LEAST)));
+        let within = seen.r2.cmpge(seen.d2);
+        let ball = Vec4::select(within, -Vec4::ONE, root((Vec4::ONE - seen.r2 / seen.d2).max(Vec4::ZERO)));
+        let cone = quad(&node.cos_angle, first);
+        let (low, high) = (-narrowed(narrowed(-along, ball), cone) - SLACK, narrowed(narrowed(along, ball), cone) + SLACK);
+        let spot = Vec4::select(high.cmpge(quad(&node.cos_spot, first)), Vec4::ONE, Vec4::ZERO);
+        let mean = positive(low, high) / (high - low);
+        let emission = (mean * quad(&node.cosine, first)).max(spot);
+        [emission * seen.closeness, seen.cosine, seen.solid_angle()]
     }
 
     #[inline(always)]
-    fn directional(&self, node: &Node, k: usize) -> f32 {
-        let axis: [f32; 3] = std::array::from_fn(|i| node.axis[i][k]);
-        let (cos, cone) = (dot(axis, self.n.to_array()), node.cos_angle[k]);
-        let high = narrowed(cos, cone);
-        let low = -narrowed(-cos, cone);
-        self.cosine(low - SLACK, high + SLACK)
+    fn directional(&self, node: &Node, first: usize) -> [Vec4; 3] {
+        let (cos, cone) = (dot(quads(&node.axis, first), splat(self.n)), quad(&node.cos_angle, first));
+        let (low, high) = (-narrowed(-cos, cone) - SLACK, narrowed(cos, cone) + SLACK);
+        [Vec4::ONE, self.counting(low, high) / (high - low), TAU * (Vec4::ONE - cone)]
     }
 
     /// What both kinds of lights with a place have in common.
     #[inline(always)]
-    fn see(&self, node: &Node, k: usize) -> Seen {
-        let (p, n) = (self.p.to_array(), self.n.to_array());
-        let center: [f32; 3] = std::array::from_fn(|i| 0.5 * (node.lo[i][k] + node.hi[i][k]) - p[i]);
-        let half: [f32; 3] = std::array::from_fn(|i| 0.5 * (node.hi[i][k] - node.lo[i][k]));
+    fn see(&self, node: &Node, first: usize) -> Seen {
+        let (p, n) = (splat(self.p), splat(self.n));
+        let (lo, hi) = (quads(&node.lo, first), quads(&node.hi, first));
+        let center: [Vec4; 3] = std::array::from_fn(|i| 0.5 * (lo[i] + hi[i]) - p[i]);
+        let half: [Vec4; 3] = std::array::from_fn(|i| 0.5 * (hi[i] - lo[i]));
         let (d2, r2) = (dot(center, center), dot(half, half));
-        let (height, reach) = (dot(n, center), dot(n.map(f32::abs), half));
-        let distance2 = greater(greater(d2, NEAR * r2), f32::MIN_POSITIVE);
-        let distance = distance2.sqrt();
-        let slack = SLACK * (distance + p[0].abs() + p[1].abs() + p[2].abs());
-        let cosine = self.cosine(height - reach - slack, height + reach + slack) / distance;
-        Seen { center, d2, r2, cosine: lesser(cosine, 1.0), distance2 }
+        let (height, reach) = (dot(n, center), dot(n.map(Vec4::abs), half));
+        let distance2 = d2.max(NEAR * r2).max(Vec4::splat(LEAST));
+        let distance = root(distance2);
+        let slack = SLACK * (distance + self.p.abs().element_sum());
+        let (low, high) = (height - reach - slack, height + reach + slack);
+        let cosine = self.counting(low, high) / ((high - low) * distance);
+        Seen { center, d2, r2, cosine: cosine.min(Vec4::ONE), closeness: Vec4::ONE / distance2 }
     }
 
-    /// Mean of the heights that count, of those between two.
+    /// Integral of the heights that count, of those between two.
     #[inline(always)]
-    fn cosine(&self, low: f32, high: f32) -> f32 {
-        let above = mean_positive(low, high);
-        if self.both_sides { above + mean_positive(-high, -low) } else { above }
+    fn counting(&self, low: Vec4, high: Vec4) -> Vec4 {
+        let above = positive(low, high);
+        if self.both_sides { above + positive(-high, -low) } else { above }
     }
 }
 
-/// A cluster with a place, from the point.
+/// Integral of what is positive, of all between two numbers.
+#[inline(always)]
+fn positive(low: Vec4, high: Vec4) -> Vec4 {
+    let (a, b) = (low.max(Vec4::ZERO), high.max(Vec4::ZERO));
+    0.5 * (a + b) * (b - a)
+}
+
+/// Clusters with a place, from the point.
 struct Seen {
-    center: [f32; 3],
+    center: [Vec4; 3],
     /// Squared distance of the centre, and squared half diagonal.
-    d2: f32,
-    r2: f32,
+    d2: Vec4,
+    r2: Vec4,
     /// At the surface.
-    cosine: f32,
-    /// Squared, at least what makes sense for a box of its size.
-    distance2: f32,
+    cosine: Vec4,
+    /// One over the squared distance, at most what makes sense for a box of its size.
+    closeness: Vec4,
 }
 
 impl Seen {
     /// Of the ball, about; all directions from within.
     #[inline(always)]
-    fn solid_angle(&self) -> f32 {
-        PI * lesser(self.r2 / self.distance2, 4.0)
+    fn solid_angle(&self) -> Vec4 {
+        PI * (self.r2 * self.closeness).min(Vec4::splat(4.0))
     }
 }
 
+/// Luminances of colours, given channel by channel; as [`crate::sampling::luminance`].
 #[inline(always)]
-fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+pub fn in_colours(of: impl Fn(usize) -> Vec4) -> Vec4 {
+    0.2126 * of(0) + 0.7152 * of(1) + 0.0722 * of(2)
+}
+
+/// Four of the lanes.
+#[inline(always)]
+pub fn quad(lanes: &Lanes, first: usize) -> Vec4 {
+    Vec4::from_slice(&lanes[first..])
+}
+
+/// The same of vectors.
+#[inline(always)]
+pub fn quads(lanes: &[Lanes; 3], first: usize) -> [Vec4; 3] {
+    std::array::from_fn(|axis| quad(&lanes[axis], first))
+}
+
+/// Four times the same vector.
+#[inline(always)]
+pub fn splat(v: Vec3) -> [Vec4; 3] {
+    v.to_array().map(Vec4::splat)
+}
+
+/// Products of vectors.
+#[inline(always)]
+pub fn dot(a: [Vec4; 3], b: [Vec4; 3]) -> Vec4 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Mean of max(x, 0) over x from `low` to `high`, which are not equal.
+/// Square roots.
 #[inline(always)]
-fn mean_positive(low: f32, high: f32) -> f32 {
-    let (a, b) = (greater(low, 0.0), greater(high, 0.0));
-    0.5 * (a + b) * ((b - a) / (high - low))
-}
-
-/// Cosine of the half angle that a ball fills; −1 from within.
-#[inline(always)]
-fn cos_of_ball(d2: f32, r2: f32) -> f32 {
-    if r2 < d2 { (1.0 - r2 / d2).sqrt() } else { -1.0 }
+pub fn root(x: Vec4) -> Vec4 {
+    Vec4::from_array(x.to_array().map(f32::sqrt))
 }
 
 /// Cosine of the difference of two angles, but of 0 where the second is the greater one.
 #[inline(always)]
-fn narrowed(cos: f32, by: f32) -> f32 {
-    let cos = lesser(greater(cos, -1.0), 1.0);
-    let sines = (greater(1.0 - cos * cos, 0.0) * greater(1.0 - by * by, 0.0)).sqrt();
-    if cos < by { cos * by + sines } else { 1.0 }
+fn narrowed(cos: Vec4, by: Vec4) -> Vec4 {
+    let cos = cos.max(-Vec4::ONE).min(Vec4::ONE);
+    let sines = root(((Vec4::ONE - cos * cos) * (Vec4::ONE - by * by)).max(Vec4::ZERO));
+    let is_outside: BVec4A = cos.cmplt(by);
+    Vec4::select(is_outside, cos * by + sines, Vec4::ONE)
 }

@@ -18,14 +18,15 @@ pub use self::importance::Place;
 pub use self::material::Lobe;
 
 use self::forest::{Forest, Slot};
+use self::importance::known;
 use self::material::MaterialWeights;
-use super::LightTreeFigures;
+use super::{LightTreeFigures, ShadingCounts};
 use crate::geometry::Surface;
 use crate::light::{AnyLight, Light, LightSample, Lights};
-use crate::light_tree::{Child, Kind};
-use crate::math::direction_box::{Lanes, greater, lesser};
-use crate::math::{Ray, Vec2, Vec3, vec3};
-use crate::sampling::{AliasTable, luminance};
+use crate::light_tree::{Child, Kind, WIDTH};
+use crate::math::direction_box::Lanes;
+use crate::math::{Ray, Vec2, Vec3};
+use crate::sampling::AliasTable;
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{LightSampling, Scene};
 use std::time::Instant;
@@ -134,6 +135,11 @@ impl<'a> Chooser<'a> {
         self.sampler.asks(shader)
     }
 
+    /// Work of shaders so far; counting starts again.
+    pub fn take_counts(&mut self) -> ShadingCounts {
+        self.material.as_mut().map_or_else(ShadingCounts::default, material::WeightsAt::take_counts)
+    }
+
     /// Goes to a point; `members` are the words of its shader's members of `Material`, where it has a lobe.
     pub fn stand(&mut self, at: &Receiver, members: &[u32]) {
         self.at = Some(*at);
@@ -201,22 +207,18 @@ impl<'a> Chooser<'a> {
     ///
     /// Which weights it goes by is drawn first; the probability is that of the leaf by either of them.
     fn descend(&mut self, forest: &Forest, mut u: f64) -> Option<Drawn> {
-        let mut level = self.top(forest);
-        let blindly = level.asked.is_some() && u < BLIND;
-        u = if level.asked.is_none() {
-            u
-        } else if blindly {
-            u / BLIND
-        } else {
-            (u - BLIND) / (1.0 - BLIND)
-        };
-        let mut probability = Probability::ONE;
+        let asks = self.asks_here();
+        let blindly = !asks || u < BLIND;
+        if asks {
+            u = if blindly { u / BLIND } else { (u - BLIND) / (1.0 - BLIND) };
+        }
+        let (mut clusters, mut probability) = self.root(forest, |totals| draw(&totals.map(|of| of.of(blindly)), &mut u))?;
         loop {
-            let (here, kind) = level.choose(blindly, &mut u)?;
-            probability.descend(&level, here);
-            match forest.tree.node(here.node).child(here.slot as usize) {
-                Child::Leaf(leaf) => return Some(Drawn { leaf, probability: probability.whole() }),
-                Child::Node(below) => level = self.below(forest, kind, below),
+            let slot = draw(clusters.by(blindly), &mut u)?;
+            probability.times(clusters.weights(slot), clusters.totals);
+            match forest.tree.node(clusters.node).child(slot) {
+                Child::Leaf(leaf) => return Some(Drawn { leaf, probability: probability.whole(asks) }),
+                Child::Node(below) => clusters = self.clusters(forest, clusters.kind, below),
                 Child::None => unreachable!("weights of what is not there are 0"),
             }
         }
@@ -226,72 +228,79 @@ impl<'a> Chooser<'a> {
     fn probability(&mut self, forest: &Forest, leaf: u32) -> f32 {
         let mut way = std::mem::take(&mut self.way);
         let kind = forest.way_up(leaf, &mut way);
-        let mut level = self.top(forest);
-        let mut probability = Probability::ONE;
-        for (depth, &here) in way.iter().rev().enumerate() {
-            if depth > 0 {
-                level = self.below(forest, kind, here.node);
-            }
-            probability.descend(&level, here);
-            if probability.whole() == 0.0 {
-                break;
-            }
-        }
+        let found = self.probability_along(forest, kind, &way);
         self.way = way;
-        probability.whole()
+        found.unwrap_or(0.0)
     }
 
-    /// The children of all roots.
-    fn top(&mut self, forest: &Forest) -> Level {
-        let mut level = Level::default();
-        for (kind, root) in forest.tree.roots() {
-            self.weigh(&mut level, forest, kind, root);
+    /// That of the leaf at the lower end of a way up; `None` where a cluster on the way is known to send nothing.
+    fn probability_along(&mut self, forest: &Forest, kind: Kind, way: &[Slot]) -> Option<f32> {
+        let index = forest.tree.roots().position(|(of, _)| of == kind)?;
+        let (mut clusters, mut probability) = self.root(forest, |_| Some(index))?;
+        for (depth, here) in way.iter().rev().enumerate() {
+            if depth > 0 {
+                clusters = self.clusters(forest, kind, here.node);
+            }
+            let weights = clusters.weights(here.slot as usize);
+            if weights.blind == 0.0 {
+                return None;
+            }
+            probability.times(weights, clusters.totals);
         }
-        level
+        Some(probability.whole(self.asks_here()))
     }
 
-    /// The children of a node.
-    fn below(&mut self, forest: &Forest, kind: Kind, node: u32) -> Level {
-        let mut level = Level::default();
-        self.weigh(&mut level, forest, kind, node);
-        level
+    /// Whether a lobe is asked at the point.
+    fn asks_here(&self) -> bool {
+        self.material.is_some() && self.at.as_ref().is_some_and(|at| at.lobe.is_some())
     }
 
-    /// Adds the children of a node to a level: what each is expected to send, positive where it may send anything.
-    fn weigh(&mut self, level: &mut Level, forest: &Forest, kind: Kind, index: u32) {
+    /// The children of one of the roots, which `choose` chooses by the totals of their weights, and its probability.
+    fn root(
+        &mut self,
+        forest: &Forest,
+        choose: impl FnOnce([Pair; ROOTS]) -> Option<usize>,
+    ) -> Option<(Clusters, Probability)> {
+        let mut roots = forest.tree.roots();
+        let (kind, node) = roots.next()?;
+        let first = self.clusters(forest, kind, node);
+        let mut all = [first; ROOTS];
+        let mut totals = [first.totals, Pair::default(), Pair::default()];
+        for (n, (kind, node)) in (1..).zip(roots) {
+            all[n] = self.clusters(forest, kind, node);
+            totals[n] = all[n].totals;
+        }
+        let index = choose(totals)?;
+        let sum = |of: fn(&Pair) -> f32| totals.iter().map(of).sum();
+        let mut probability = Probability::ONE;
+        probability.times(totals[index], Pair { blind: sum(|of| of.blind), asked: sum(|of| of.asked) });
+        Some((all[index], probability))
+    }
+
+    /// The children of a node, weighed by what each is expected to send: positive where it may send anything.
+    fn clusters(&mut self, forest: &Forest, kind: Kind, index: u32) -> Clusters {
         let at = self.at.as_ref().expect("it stands at a point");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
         let factors = at.place.factors(kind, node);
-        let used = node.len();
-        let known = |k: usize, weight: f32| {
-            let may = k < used && factors.arrival[k] > 0.0 && factors.cosine[k] > 0.0;
-            // What underflows may be all that there is.
-            if may { lesser(greater(weight, LEAST), MOST) } else { 0.0 }
-        };
-        let intensity = |k: usize| luminance(vec3(magnitude[0][k], magnitude[1][k], magnitude[2][k]));
-        let mut blind: Lanes = std::array::from_fn(|k| known(k, intensity(k) * factors.arrival[k] * factors.cosine[k]));
-        let asked = match (&mut self.material, &at.lobe) {
-            (Some(material), Some(lobe)) => {
-                let reflected = material.reflected(lobe, kind, node, magnitude, &factors);
+        let mut blind = factors.weights(magnitude);
+        let mut asked = [0.0; WIDTH];
+        if let (Some(material), Some(lobe)) = (&mut self.material, &at.lobe) {
+            let reflected = material.reflected(lobe, kind, node, magnitude, &factors);
+            for k in 0..WIDTH {
                 // What sends nothing by either is nothing by both.
-                let of = |k: usize| if reflected[k] > 0.0 { known(k, reflected[k] * factors.arrival[k]) } else { 0.0 };
-                let asked: Lanes = std::array::from_fn(of);
-                blind = std::array::from_fn(|k| if asked[k] > 0.0 { blind[k] } else { 0.0 });
-                Some(asked)
+                let may = (blind[k] > 0.0) & (reflected[k] > 0.0);
+                asked[k] = if may { known(reflected[k] * factors.arrival[k]) } else { 0.0 };
+                blind[k] = if may { blind[k] } else { 0.0 };
             }
-            _ => None,
-        };
-        level.push(kind, index, blind, asked);
+        }
+        let totals = Pair { blind: blind.iter().sum(), asked: asked.iter().sum() };
+        Clusters { kind, node: index, blind, asked, totals }
     }
 }
 
 /// How often a lobe is not asked. What bounds and middles of clusters say of a lobe may be wrong, and all that it shows hidden behind
 /// something: then this share of the draws keeps the variance within 1 / `BLIND` of what it is without asking (Hesterberg 1995).
 const BLIND: f64 = 0.125;
-
-/// Weights below and above count as that much.
-const LEAST: f32 = f32::MIN_POSITIVE;
-const MOST: f32 = f32::MAX / 64.0;
 
 /// A step of the finer of two numbers that draw a leaf.
 const FINE: f64 = 1.0 / (1 << 24) as f64;
@@ -302,94 +311,73 @@ const BELOW_ONE: f64 = 1.0 - FINE * FINE;
 /// Most roots: one of each kind.
 const ROOTS: usize = 3;
 
-/// Clusters of which one is drawn: the children of a node, or of all roots.
+/// Draws an index with a probability proportional to weights by `u`, which is as good as new behind it; `None` where all are 0.
+#[inline]
+fn draw<const N: usize>(weights: &[f32; N], u: &mut f64) -> Option<usize> {
+    let mut rest = *u * f64::from(weights.iter().sum::<f32>());
+    for (index, weight) in weights.iter().map(|&weight| f64::from(weight)).enumerate() {
+        if rest < weight {
+            *u = rest / weight;
+            return Some(index);
+        }
+        rest -= weight;
+    }
+    // Rounding left something behind the last one.
+    *u = BELOW_ONE;
+    weights.iter().rposition(|&weight| weight > 0.0)
+}
+
+/// By each of the two kinds of weights.
 #[derive(Clone, Copy, Debug, Default)]
-struct Level {
-    nodes: [Option<(Kind, u32)>; ROOTS],
+struct Pair {
     /// Whatever the material.
-    blind: Weights,
-    /// By the lobe, where there is one.
-    asked: Option<Weights>,
-}
-
-/// Weights of the clusters of a level.
-#[derive(Clone, Copy, Debug, Default)]
-struct Weights {
-    each: [Lanes; ROOTS],
-    total: f32,
-}
-
-impl Weights {
-    fn set(&mut self, node: usize, weights: Lanes) {
-        self.each[node] = weights;
-        self.total += weights.iter().sum::<f32>();
-    }
-
-    /// Draws a cluster by `u`, which is as good as new behind it.
-    fn choose(&self, u: &mut f64) -> Option<(usize, u32)> {
-        let mut rest = *u * f64::from(self.total);
-        let mut last = None;
-        for (node, weights) in self.each.iter().enumerate() {
-            for (slot, &weight) in (0..).zip(weights).filter(|(_, weight)| **weight > 0.0) {
-                last = Some((node, slot));
-                if rest < f64::from(weight) {
-                    *u = rest / f64::from(weight);
-                    return last;
-                }
-                rest -= f64::from(weight);
-            }
-        }
-        // Rounding left something behind the last one.
-        *u = BELOW_ONE;
-        last
-    }
-}
-
-impl Level {
-    fn push(&mut self, kind: Kind, node: u32, blind: Lanes, asked: Option<Lanes>) {
-        let free = self.nodes.iter().position(Option::is_none).expect("there are three kinds");
-        self.nodes[free] = Some((kind, node));
-        self.blind.set(free, blind);
-        if let Some(asked) = asked {
-            self.asked.get_or_insert_default().set(free, asked);
-        }
-    }
-
-    /// Draws a child, with its kind.
-    fn choose(&self, blindly: bool, u: &mut f64) -> Option<(Slot, Kind)> {
-        let (node, slot) = self.asked.as_ref().filter(|_| !blindly).unwrap_or(&self.blind).choose(u)?;
-        let (kind, node) = self.nodes[node]?;
-        Some((Slot { node, slot }, kind))
-    }
-}
-
-/// Probabilities of what was reached on a way down, by each of the weights.
-#[derive(Clone, Copy, Debug)]
-struct Probability {
     blind: f32,
-    asked: Option<f32>,
+    /// By the lobe; 0 where there is none.
+    asked: f32,
 }
+
+impl Pair {
+    fn of(self, blindly: bool) -> f32 {
+        if blindly { self.blind } else { self.asked }
+    }
+}
+
+/// The children of a node, weighed.
+#[derive(Clone, Copy, Debug)]
+struct Clusters {
+    kind: Kind,
+    node: u32,
+    blind: Lanes,
+    asked: Lanes,
+    totals: Pair,
+}
+
+impl Clusters {
+    fn by(&self, blindly: bool) -> &Lanes {
+        if blindly { &self.blind } else { &self.asked }
+    }
+
+    fn weights(&self, slot: usize) -> Pair {
+        Pair { blind: self.blind[slot], asked: self.asked[slot] }
+    }
+}
+
+/// Probability of what was reached on a way down, by each of the weights.
+#[derive(Clone, Copy, Debug)]
+struct Probability(Pair);
 
 impl Probability {
-    const ONE: Probability = Probability { blind: 1.0, asked: None };
+    const ONE: Probability = Probability(Pair { blind: 1.0, asked: 1.0 });
 
-    fn descend(&mut self, level: &Level, to: Slot) {
-        let Some(node) = level.nodes.iter().position(|node| node.is_some_and(|(_, index)| index == to.node)) else {
-            return *self = Probability { blind: 0.0, asked: None };
-        };
-        let share = |weights: &Weights| {
-            let weight = weights.each[node][to.slot as usize];
-            if weight > 0.0 { weight / weights.total } else { 0.0 }
-        };
-        self.blind *= share(&level.blind);
-        self.asked = level.asked.as_ref().map(|weights| self.asked.unwrap_or(1.0) * share(weights));
+    fn times(&mut self, weights: Pair, totals: Pair) {
+        self.0.blind *= weights.blind / totals.blind;
+        self.0.asked *= weights.asked / totals.asked;
     }
 
-    fn whole(&self) -> f32 {
-        match self.asked {
-            Some(asked) => BLIND as f32 * self.blind + (1.0 - BLIND as f32) * asked,
-            None => self.blind,
-        }
+    /// Of what is drawn by both, if a lobe is asked.
+    fn whole(self, asks: bool) -> f32 {
+        let Probability(Pair { blind, asked }) = self;
+        if asks { BLIND as f32 * blind + (1.0 - BLIND as f32) * asked } else { blind }
     }
 }
 

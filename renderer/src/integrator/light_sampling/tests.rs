@@ -252,6 +252,14 @@ fn met(scene: &Scene, ray: &Ray) -> Option<(u32, Hit, Surface)> {
 }
 
 #[test]
+fn lobes_alone_are_asked() {
+    let weights = MaterialWeights::compile(&LIBRARY).expect("it compiles");
+    for (shader, bound) in (0..).zip(LIBRARY.iter()) {
+        assert_eq!(weights.asks(shader), bound.program.name != "diffuse.wgsl", "{}", bound.program.name);
+    }
+}
+
+#[test]
 fn tables_are_uniform_or_by_power() {
     let text = "WorldBegin\nLightSource \"point\" \"rgb I\" [1 1 1]\nLightSource \"point\" \"rgb I\" [0 0 0]\n\
                 LightSource \"point\" \"rgb I\" [3 3 3]\n";

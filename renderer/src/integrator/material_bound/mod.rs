@@ -296,6 +296,27 @@ impl<'a> BoundsAt<'a> {
         }
     }
 
+    /// s of eight directions, 1/sr, by the shader that is bounded, for red, green and blue.
+    pub fn evaluate_all(&mut self, wi: &[Lanes; XYZ]) -> [Lanes; 3] {
+        let kernels = &self.bounds.shaders[self.shader].kernels;
+        let rows = self.rows[self.shader].as_mut().expect(POINT);
+        let (inputs, outputs) = (&mut rows.inputs, &mut rows.outputs);
+        inputs.reshape(inputs.ports(), LANES);
+        outputs.reshape(outputs.ports(), LANES);
+        for (port, lanes) in wi.iter().enumerate() {
+            inputs.set_port(port, bytemuck::cast_slice(lanes));
+        }
+        kernels.point.run(&rows.textures, inputs, outputs);
+        self.counts.evaluations += LANES as u64;
+        self.counts.lanes += LANES as u64;
+        let mut s = [[0.0; LANES]; 3];
+        s.iter_mut().enumerate().for_each(|(port, lanes)| outputs.read_port(port, bytemuck::cast_slice_mut(lanes)));
+        if let Some(port) = kernels.capped {
+            self.counts.capped += (0..LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+        }
+        s
+    }
+
     /// s of up to eight directions to lights, 1/sr, by the shader that is bounded; 0 in places behind them.
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
         let mut s = [Vec3::ZERO; LANES];

@@ -294,6 +294,44 @@ mod tests {
     }
 
     #[test]
+    fn places_of_skies_are_found() {
+        let skies = [Environment::constant(Vec3::ONE), sky(&skewed(), 13), sky(&Transform::IDENTITY, 16)];
+        let lights = Lights::new(skies.into_iter().map(AnyLight::Environment).collect(), super::super::testing::cube());
+        let tree = tree(&lights, &PointOptions { sky_points: 100, ..PointOptions::default() });
+        for leaf in 0..tree.points().len() as u32 {
+            let (point, block) = (tree.point(leaf), tree.block(leaf));
+            for u in points(5, leaf) {
+                let [lo, hi] = [block.first, block.end].map(|c| crate::math::vec2(c[0] as f32, c[1] as f32));
+                let place = (lo + (0.01 + 0.98 * u) * (hi - lo)) / block.side as f32;
+                assert_eq!(tree.sky_stratum(point.light, place), Some(point.stratum), "{block:?} {place}");
+            }
+        }
+        assert_eq!(tree.sky_stratum(3, Vec2::ZERO), None, "there is no such light");
+        let dark: Vec<Vec3> = (0..64).map(|i| Vec3::splat(if i == 9 { 1.0 } else { 0.0 })).collect();
+        let dark = only(AnyLight::Environment(Environment::image(&dark, 8, &Transform::IDENTITY, 1.0).unwrap()));
+        let tree = super::super::testing::tree(&dark, &PointOptions::default());
+        assert_eq!(tree.sky_stratum(0, Vec2::splat(0.2)), Some(0));
+        assert_eq!(tree.sky_stratum(0, Vec2::splat(0.9)), None);
+    }
+
+    #[test]
+    fn whole_surfaces_are_a_leaf_for_each_side_that_is_flat() {
+        let whole = PointOptions { whole_surfaces: true, area_points: 1 << 20, ..EXTENTS };
+        for (name, light, _) in all() {
+            let lights = only(light);
+            let AnyLight::Area(area) = &lights.all()[0] else { continue };
+            let tree = tree(&lights, &whole);
+            let sides = if area.is_two_sided() && !area.is_curved() { 2 } else { 1 };
+            assert_eq!(tree.points().len(), sides, "{name}");
+            assert!((0..sides as u32).all(|leaf| tree.is_front(leaf) == (tree.point(leaf).stratum == 0)));
+            for (leaf, u) in (0..20).flat_map(|k| [0, sides as u32 - 1].map(|leaf| (leaf, points(1, k).next().unwrap()))) {
+                let (place, bounds) = (area.place(u), tree.node(0).bounds(leaf as usize));
+                assert!(bounds.min.cmple(place.p).all() && bounds.max.cmpge(place.p).all(), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn numbers_follow_power() {
         let plain = crate::light::testing::primitive(triangle(vec![]));
         let lit = |le: f32, two_sided| AnyLight::Area(AreaLight::new(&plain, 0, Vec3::splat(le), two_sided));

@@ -11,7 +11,7 @@ use super::kernels::{Brdf, BrdfKernels, Known};
 use super::tree::{DirectionTree, Node};
 use crate::material::Bound;
 use crate::math::Vec3;
-use crate::math::direction_box::LANES;
+use crate::math::direction_box::{LANES, greater};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::f32::consts::FRAC_1_PI;
@@ -36,11 +36,19 @@ impl Budget {
     pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
 }
 
+/// What is left, from a cell to its parts, of the trust in bounds that no value came near to.
+const DOUBT: f32 = 0.4;
+
+/// Cells that leave less open than this part of what all may, for each that may be cut, are not worth to be remembered.
+const NEGLIGIBLE: f32 = 0.05;
+
 /// A cell that may be cut.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// What bounds leave open there.
+    /// What bounds leave open there, as far as they are trusted.
     error: f32,
+    /// How far the bounds of its parts are, where no value comes near to them.
+    trust: f32,
     /// The node and the lane.
     at: (u32, u8),
     cell: Cell,
@@ -92,23 +100,23 @@ impl<'a> Grower<'a> {
         self.brdf.begin(wo, members);
         self.families.clear();
         self.open.clear();
-        let mut open = self.cut(Cell::DOMAIN);
+        let mut open = self.cut(Cell::DOMAIN, 1.0, 0.0);
         let mut sum: f32 = self.values();
         while self.families.len() < budget.cuts && open > budget.open * sum {
-            let Some(Open { error, at: (node, lane), cell }) = self.open.pop() else { break };
+            let Some(Open { error, trust, at: (node, lane), cell }) = self.open.pop() else { break };
             let index = self.families.len() as u32;
             let parent = &mut self.families[node as usize];
             parent.node.child[lane as usize] = index;
             sum -= parent.area * parent.known.value[lane as usize];
-            open += self.cut(cell) - error;
+            open += self.cut(cell, trust, NEGLIGIBLE * budget.open * sum / budget.cuts as f32) - error;
             sum += self.values();
         }
         self.weigh();
         tree.set(self.brdf.sides(), self.families.iter().map(|family| family.node));
     }
 
-    /// Cuts a cell; what its parts leave open.
-    fn cut(&mut self, cell: Cell) -> f32 {
+    /// Cuts a cell; what its parts leave open. Those below `least` are forgotten.
+    fn cut(&mut self, cell: Cell, trust: f32, least: f32) -> f32 {
         let parts = cell.parts(self.brdf.sides());
         let mut known = self.brdf.look(&parts);
         let area = cell.child(0).area();
@@ -120,9 +128,11 @@ impl<'a> Grower<'a> {
             known.value[lane] = known.value[lane].min(most);
             known.upper[lane] = known.upper[lane].min(most);
             let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
-            let error = if range > 0.0 { area * range * (range / (value + range)) } else { 0.0 };
-            if error > 0.0 && cell.level() + 1 < LEVELS {
-                self.open.push(Open { error, at: (at, lane as u8), cell: cell.child(lane) });
+            // NaN of 0/0 is no range.
+            let trust = greater(value / known.upper[lane], trust);
+            let error = if range > 0.0 { trust * area * range * (range / (value + range)) } else { 0.0 };
+            if error > least && cell.level() + 1 < LEVELS {
+                self.open.push(Open { error, trust: DOUBT * trust, at: (at, lane as u8), cell: cell.child(lane) });
                 sum += error;
             }
         }

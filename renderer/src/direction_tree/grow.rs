@@ -34,6 +34,9 @@ pub struct Budget {
 impl Budget {
     /// For a tree of one point of a path, which serves one direction that is drawn and one light.
     pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
+
+    /// For a tree of a table, which serves many.
+    pub const TABLE: Budget = Budget { cuts: 96, open: 0.05 };
 }
 
 /// What is left, from a cell to its parts, of the trust in bounds that no value came near to.

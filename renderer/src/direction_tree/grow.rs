@@ -11,8 +11,7 @@ use super::kernels::{Brdf, BrdfKernels, Known};
 use super::tree::{DirectionTree, Node};
 use crate::material::Bound;
 use crate::math::Vec3;
-use crate::math::direction_box::{LANES, greater};
-use std::cmp::Ordering;
+use crate::math::direction_box::{LANES, Lanes, greater};
 use std::collections::BinaryHeap;
 use std::f32::consts::FRAC_1_PI;
 
@@ -45,44 +44,32 @@ const DOUBT: f32 = 0.4;
 /// Cells that leave less open than this part of what all may, for each that may be cut, are not worth to be remembered.
 const NEGLIGIBLE: f32 = 0.05;
 
-/// A cell that may be cut.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// What bounds leave open there, as far as they are trusted.
-    error: f32,
-    /// How far the bounds of its parts are, where no value comes near to them.
-    trust: f32,
-    /// The node and the lane.
-    at: (u32, u8),
-    cell: Cell,
-}
-
-impl Ord for Open {
-    fn cmp(&self, other: &Open) -> Ordering {
-        self.error.total_cmp(&other.error).then_with(|| other.at.cmp(&self.at))
-    }
-}
-
-impl PartialOrd for Open {
-    fn partial_cmp(&self, other: &Open) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Open {
-    fn eq(&self, other: &Open) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Open {}
-
 /// A cell that was cut.
 struct Family {
+    cell: Cell,
     /// Its parts' share of the domain, each.
     area: f32,
     known: Known,
+    /// How far bounds of each part are trusted.
+    trust: Lanes,
     node: Node,
+}
+
+/// A cell that may be cut, as a number that is greater the more it leaves open; among equals, that of the first family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Open(u64);
+
+impl Open {
+    /// Part `lane` of a family, and what bounds leave open there, above 0.
+    fn new(error: f32, family: usize, lane: usize) -> Open {
+        // Floats that are not negative are in the order of their bits.
+        Open(u64::from(error.to_bits()) << 32 | u64::from(!((family * LANES + lane) as u32)))
+    }
+
+    fn parts(self) -> (f32, usize, usize) {
+        let index = !(self.0 as u32) as usize;
+        (f32::from_bits((self.0 >> 32) as u32), index / LANES, index % LANES)
+    }
 }
 
 /// Grows trees for one point after another; buffers stay.
@@ -104,13 +91,14 @@ impl<'a> Grower<'a> {
         self.families.clear();
         self.open.clear();
         let mut open = self.cut(Cell::DOMAIN, 1.0, 0.0);
-        let mut sum: f32 = self.values();
+        let mut sum = self.values();
         while self.families.len() < budget.cuts && open > budget.open * sum {
-            let Some(Open { error, trust, at: (node, lane), cell }) = self.open.pop() else { break };
+            let Some((error, family, lane)) = self.open.pop().map(Open::parts) else { break };
             let index = self.families.len() as u32;
-            let parent = &mut self.families[node as usize];
-            parent.node.child[lane as usize] = index;
-            sum -= parent.area * parent.known.value[lane as usize];
+            let parent = &mut self.families[family];
+            parent.node.child[lane] = index;
+            let (cell, trust) = (parent.cell.child(lane), DOUBT * parent.trust[lane]);
+            sum -= parent.area * parent.known.value[lane];
             open += self.cut(cell, trust, NEGLIGIBLE * budget.open * sum / budget.cuts as f32) - error;
             sum += self.values();
         }
@@ -125,21 +113,21 @@ impl<'a> Grower<'a> {
         let area = cell.child(0).area();
         // What gains no energy is not more than that on average.
         let most = FRAC_1_PI / (width(self.brdf.sides()) * area);
-        let at = self.families.len() as u32;
-        let mut sum = 0.0;
+        let family = self.families.len();
+        let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
         for lane in 0..LANES {
             known.value[lane] = known.value[lane].min(most);
             known.upper[lane] = known.upper[lane].min(most);
             let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
-            // NaN of 0/0 is no range.
-            let trust = greater(value / known.upper[lane], trust);
-            let error = if range > 0.0 { trust * area * range * (range / (value + range)) } else { 0.0 };
+            // NaN of 0/0 is greater than nothing.
+            trusts[lane] = greater(value / known.upper[lane], trust);
+            let error = if range > 0.0 { trusts[lane] * area * range * (range / (value + range)) } else { 0.0 };
             if error > least && cell.level() + 1 < LEVELS {
-                self.open.push(Open { error, trust: DOUBT * trust, at: (at, lane as u8), cell: cell.child(lane) });
+                self.open.push(Open::new(error, family, lane));
                 sum += error;
             }
         }
-        self.families.push(Family { area, known, node: Node::LEAVES });
+        self.families.push(Family { cell, area, known, trust: trusts, node: Node::LEAVES });
         sum
     }
 
@@ -164,7 +152,7 @@ impl<'a> Grower<'a> {
             false => 0.0,
         };
         for index in (0..self.families.len()).rev() {
-            let Family { area, known, node } = &self.families[index];
+            let Family { area, known, node, .. } = &self.families[index];
             let mass = std::array::from_fn(|lane| match node.child[lane] {
                 0 => area * density(known.value[lane], known.upper[lane]),
                 child => self.families[child as usize].node.mass.iter().sum(),

@@ -66,7 +66,7 @@ fn floor_seen_at(degrees: f32, material: &str) -> (Estimate, [f64; 2]) {
     let wo = towards(degrees);
     let hit = scene.accel.intersect(&Ray::new(5.0 * wo, -wo));
     let surface = scene.geometry.surface(&hit);
-    let (bsdf, wo) = (Bsdf::new(&scene, &hit, &surface), surface.frame.to_local(wo));
+    let (bsdf, wo) = (Bsdf::new(&scene, &hit, &surface), surface.frame.local_direction(wo));
     (Estimate::of_picture(&draw(&scene, 2)), [1.0, -1.0].map(|side| albedo(&bsdf, wo, side)))
 }
 

@@ -84,3 +84,26 @@ fn materials_without_bounds_by_hand_are_named() {
     let place = Place::new(&text);
     place.cuts(&["--bounds", "hand"]).code(2).stderr(contains("conductor.wgsl").and(contains("--bounds related")));
 }
+
+#[test]
+fn wrong_settings_are_shown_where_they_stand() {
+    for (parameter, place, message) in [
+        ("\"float error\" -0.5", "scene.pbrt:2:3", "give 0 or a number above"),
+        ("\"string mode\" \"stochastik\"", "scene.pbrt:2:3", "did you mean \"stochastic\"?"),
+        ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 or more, up to 16777216"),
+        ("\"integer maxdepth\" -1", "scene.pbrt:2:3", "give 0 or more"),
+    ] {
+        let scene = Place::new(&format!("Integrator \"lightcuts\"\n  {parameter}\nWorldBegin\n"));
+        scene.run(&["render", "scene.pbrt"]).code(2).stderr(contains(place).and(contains(message)));
+    }
+}
+
+#[test]
+fn misspelt_settings_and_lights_without_power_are_told_of() {
+    let world = "Film \"rgb\" \"integer xresolution\" 4 \"integer yresolution\" 4\nWorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\n";
+    let scene = Place::new(&format!("Integrator \"lightcuts\" \"float eror\" 0.1\n{world}"));
+    let told = contains("scene.pbrt:1:24")
+        .and(contains("did you mean \"error\"?"))
+        .and(contains("no light of the scene has any power"));
+    scene.run(&["render", "scene.pbrt", "-o", "a.exr", "-q"]).code(0).stderr(told);
+}

@@ -5,6 +5,7 @@ mod cut_counts;
 mod directions;
 mod eye;
 mod fault;
+mod light_sampling;
 pub mod lightcuts;
 pub mod material_bound;
 mod path;

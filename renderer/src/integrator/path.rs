@@ -6,14 +6,14 @@
 
 use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
+use super::light_sampling::{Chooser, LightSampler, Lobe, Place, Receiver};
 use super::shading::{Scattered, Shading};
-use super::{Counts, Integrator, Worker, eye};
+use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
-use crate::light::{Light, LightSample};
-use crate::material::{Bound, GRAZING, Material, Specular};
-use crate::math::{Ray, Vec3, vec2};
-use crate::sampling::discrete::Pick;
+use crate::light::LightSample;
+use crate::material::{Bound, GRAZING, Instance, Material, Specular};
+use crate::math::{Ray, Vec3, Viewpoint, vec2};
 use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{PathSettings, Scene};
@@ -25,6 +25,7 @@ use std::ops::Range;
 pub struct PathTracer {
     /// Most scattering events on a path; 1 is direct light only.
     max_depth: u32,
+    lights: LightSampler,
     directions: DirectionSampling,
 }
 
@@ -33,9 +34,10 @@ impl PathTracer {
     ///
     /// *Errors*: no bounds can be compiled of a material, where they are needed.
     pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
+        let lights = LightSampler::new(scene, settings.light_sampling)?;
         let directions = DirectionSampling::new(scene, settings.bsdf_sampling)
             .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
-        Ok(PathTracer { max_depth, directions })
+        Ok(PathTracer { max_depth, lights, directions })
     }
 }
 
@@ -68,6 +70,14 @@ struct Pending {
     radiance: Vec3,
 }
 
+/// The point that a path comes from, for the density with which lights are sampled there.
+#[derive(Clone, Copy)]
+struct Origin {
+    receiver: Receiver,
+    /// Where the members of its material begin, and how many there are.
+    members: [u32; 2],
+}
+
 /// A point where a path may go on.
 struct Vertex<'a> {
     /// Index of the path.
@@ -88,6 +98,9 @@ struct Vertex<'a> {
     roulette: f32,
     /// Index of what is recorded for denoisers.
     feature: u32,
+    receiver: Receiver,
+    /// Two numbers that choose a light, and two for a place of it; `None` where none is taken.
+    light: Option<[f32; 4]>,
 }
 
 /// Where a path goes on.
@@ -142,6 +155,17 @@ struct Wave<'a> {
     paths: Vec<Path>,
     next_rays: Vec<Ray>,
     next_paths: Vec<Path>,
+    /// Where the paths come from; empty where no density depends on it.
+    origins: Vec<Origin>,
+    next_origins: Vec<Origin>,
+    /// Of the materials there.
+    members: Vec<u32>,
+    next_members: Vec<u32>,
+    /// Those of the vertex at hand.
+    scratch: Vec<u32>,
+    chooser: Chooser<'a>,
+    /// Whether paths remember where they come from.
+    remembers: bool,
     shadow_rays: Vec<Ray>,
     pending: Vec<Pending>,
     hits: Vec<Hit>,
@@ -183,6 +207,10 @@ impl Integrator for PathTracer {
 
     fn worker<'a>(&'a self, scene: &'a Scene) -> Box<dyn Worker + 'a> {
         Box::new(Wave::new(scene, self))
+    }
+
+    fn light_tree(&self) -> Option<LightTreeFigures> {
+        self.lights.figures()
     }
 }
 
@@ -261,6 +289,13 @@ impl<'a> Wave<'a> {
             paths: Vec::new(),
             next_rays: Vec::new(),
             next_paths: Vec::new(),
+            origins: Vec::new(),
+            next_origins: Vec::new(),
+            members: Vec::new(),
+            next_members: Vec::new(),
+            scratch: Vec::new(),
+            chooser: Chooser::new(&tracer.lights, &scene.lights),
+            remembers: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),
@@ -283,6 +318,7 @@ impl<'a> Wave<'a> {
         self.samples.clear();
         self.rays.clear();
         self.paths.clear();
+        self.origins.clear();
         for (x, y) in tile.window().pixels() {
             for number in numbers.clone() {
                 let key = self.sampler.path(x, y, number);
@@ -355,32 +391,34 @@ impl<'a> Wave<'a> {
             self.visit(i as usize, bound, depth, features);
         }
         if let Some(bound) = bound {
+            self.shading.set_up(bound);
+            self.choose_lights(bound);
             self.light(bound);
             self.shading.scatter(bound);
         }
         for row in 0..self.vertices.len() {
-            self.leave(row, depth, features);
+            self.leave(row, bound, depth, features);
         }
     }
 
     /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
     fn visit(&mut self, i: usize, bound: Option<&Bound>, depth: u32, features: bool) {
-        let (scene, hit, ray, path, faults) = (self.scene, self.hits[i], self.rays[i], self.paths[i], self.faults);
+        let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
         if hit.is_miss() {
-            let le = environment_light(scene, &ray, path.pdf);
+            let le = self.environment_light(i);
             self.samples[path.sample as usize].radiance += path.throughput * le;
             return;
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         let surface = scene.geometry.surface(&hit);
         if let Some(first) = primitive.first_light {
-            let le = area_light(scene, first + hit.element, &ray, hit.t, &surface, path.pdf);
+            let le = self.area_light(i, first + hit.element, &surface);
             self.samples[path.sample as usize].radiance += path.throughput * le;
         }
         if features {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
-        let mut wo = surface.frame.to_local(-ray.d);
+        let mut wo = surface.frame.local_direction(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;
@@ -403,24 +441,60 @@ impl<'a> Wave<'a> {
             share = specular.map_or(0.0, |specular| specular.share(wo));
             let object = || scene.geometry.object_position(&hit, surface.p);
             self.shading.push(&bound.program, instance, &surface, object, (vec2(u, v), wo));
-            let sample_li = |pick: Pick| {
-                let light = scene.lights.all()[pick.index].sample_li(surface.p, vec2(light_u, light_v))?;
-                Some((light, faults.light_density(pick.pmf * light.pdf)))
-            };
-            if depth < self.max_depth
-                && let Some((light, pdf)) = scene.lights.pick(pick, fine).and_then(sample_li)
-            {
-                let mut wi = surface.frame.to_local(light.wi);
-                wi.z *= side;
-                // Most light that a one-sided shader does not reflect is known before it is asked.
-                if bound.program.sides == Sides::Both || wi.z > 0.0 {
-                    self.shading.push_light(wi, wo);
-                    self.candidates.push(Candidate { vertex: self.vertices.len() as u32, light, pdf });
-                }
+        }
+        let takes_light = bound.is_some() && depth < self.max_depth;
+        self.vertices.push(Vertex {
+            path: i as u32,
+            specular,
+            wo,
+            side,
+            eta,
+            share,
+            lobe,
+            roulette,
+            feature: (self.features.len() as u32).saturating_sub(1),
+            receiver: self.receiver(bound, scattering.as_ref(), &surface, -ray.d, side),
+            light: takes_light.then_some([pick, fine, light_u, light_v]),
+            surface,
+        });
+    }
+
+    /// What choices of lights depend on at a surface that is seen from `out`, on the side of its normal or, by −1, the other.
+    fn receiver(
+        &self,
+        bound: Option<&Bound>,
+        material: Option<&Instance>,
+        surface: &Surface,
+        out: Vec3,
+        side: f32,
+    ) -> Receiver {
+        let both_sides = bound.is_some_and(|bound| bound.program.sides == Sides::Both);
+        let place = Place { p: surface.p, n: side * surface.frame.n, both_sides };
+        let lobe = material.filter(|material| self.chooser.asks(material.shader)).map(|material| {
+            let view = Viewpoint::new(surface.p, &surface.frame, side);
+            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
+        });
+        Receiver { place, lobe }
+    }
+
+    /// A light sample for each vertex that takes one.
+    fn choose_lights(&mut self, bound: &Bound) {
+        for (row, vertex) in self.vertices.iter().enumerate() {
+            let Some([pick, fine, u, v]) = vertex.light else { continue };
+            self.scratch.clear();
+            if vertex.receiver.lobe.is_some() {
+                self.scratch.extend(self.shading.members(&bound.program, row));
+            }
+            self.chooser.stand(&vertex.receiver, &self.scratch);
+            let Some((light, pdf)) = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v)) else { continue };
+            let mut wi = vertex.surface.frame.local_direction(light.wi);
+            wi.z *= vertex.side;
+            // Most light that a one-sided shader does not reflect is known before it is asked.
+            if bound.program.sides == Sides::Both || wi.z > 0.0 {
+                self.shading.push_light(row, wi, vertex.wo);
+                self.candidates.push(Candidate { vertex: row as u32, light, pdf: self.faults.light_density(pdf) });
             }
         }
-        let feature = (self.features.len() as u32).saturating_sub(1);
-        self.vertices.push(Vertex { path: i as u32, surface, specular, wo, side, eta, share, lobe, roulette, feature });
     }
 
     /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
@@ -445,7 +519,7 @@ impl<'a> Wave<'a> {
     }
 
     /// The next ray of a path.
-    fn leave(&mut self, row: usize, depth: u32, features: bool) {
+    fn leave(&mut self, row: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let vertex = &self.vertices[row];
         let next = if vertex.lobe < vertex.share { vertex.reflect() } else { vertex.scatter(self.shading.scattered(row)) };
         if features {
@@ -475,6 +549,49 @@ impl<'a> Wave<'a> {
         let d = vertex.surface.frame.to_world(next.wi);
         self.next_rays.push(Ray::new(vertex.surface.origin_towards(d), d));
         self.next_paths.push(Path { throughput, pdf: next.pdf, eta_scale, ..*path });
+        if self.remembers {
+            let first = self.next_members.len();
+            // What a delta function draws is weighed against nothing.
+            if let (Some(bound), Some(_), true) = (bound, &vertex.receiver.lobe, next.pdf > 0.0) {
+                self.next_members.extend(self.shading.members(&bound.program, row));
+            }
+            let members = [first as u32, (self.next_members.len() - first) as u32];
+            self.next_origins.push(Origin { receiver: vertex.receiver, members });
+        }
+    }
+
+    /// Goes to the point that a path comes from, where densities depend on it.
+    fn stand_at_origin(&mut self, path: usize) {
+        if let Some(Origin { receiver, members: [first, count] }) = self.origins.get(path) {
+            self.chooser.stand(receiver, &self.members[*first as usize..][..*count as usize]);
+        }
+    }
+
+    /// Radiance from infinitely far along a path's ray, weighted against light sampling where its direction was drawn by a density.
+    fn environment_light(&mut self, path: usize) -> Vec3 {
+        let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
+        if pdf != 0.0 {
+            self.stand_at_origin(path);
+        }
+        let mut sum = Vec3::ZERO;
+        for (index, light) in scene.lights.environments() {
+            let le = light.radiance(d);
+            let is_weighted = pdf != 0.0 && le != Vec3::ZERO;
+            sum += if is_weighted { le * power_heuristic(pdf, self.chooser.pdf_of_sky(index, d)) } else { le };
+        }
+        sum
+    }
+
+    /// Radiance of an area light that a path's ray met, weighted likewise.
+    fn area_light(&mut self, path: usize, light: u32, surface: &Surface) -> Vec3 {
+        let (ray, pdf) = (self.rays[path], self.paths[path].pdf);
+        let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
+        let le = area.radiance(surface.ng, -ray.d);
+        if pdf == 0.0 || le == Vec3::ZERO {
+            return le;
+        }
+        self.stand_at_origin(path);
+        le * power_heuristic(pdf, self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface))
     }
 
     /// Adds the light whose shadow rays were free.
@@ -494,28 +611,9 @@ impl<'a> Wave<'a> {
         std::mem::swap(&mut self.paths, &mut self.next_paths);
         self.next_rays.clear();
         self.next_paths.clear();
+        std::mem::swap(&mut self.origins, &mut self.next_origins);
+        std::mem::swap(&mut self.members, &mut self.next_members);
+        self.next_origins.clear();
+        self.next_members.clear();
     }
-}
-
-/// Radiance from infinitely far along a ray drawn with density `pdf` (0: by no density), weighted against light sampling.
-fn environment_light(scene: &Scene, ray: &Ray, pdf: f32) -> Vec3 {
-    let mut sum = Vec3::ZERO;
-    for (index, light) in scene.lights.environments() {
-        let weight = match pdf {
-            0.0 => 1.0,
-            _ => power_heuristic(pdf, scene.lights.pmf(index) * light.pdf_li(ray.d)),
-        };
-        sum += light.radiance(ray.d) * weight;
-    }
-    sum
-}
-
-/// Radiance of an area light that a ray met at `t`, weighted likewise.
-fn area_light(scene: &Scene, light: u32, ray: &Ray, t: f32, surface: &Surface, pdf: f32) -> Vec3 {
-    let Some(area) = scene.lights.area(light) else { return Vec3::ZERO };
-    let le = area.radiance(surface.ng, -ray.d);
-    if pdf == 0.0 || le == Vec3::ZERO {
-        return le;
-    }
-    le * power_heuristic(pdf, scene.lights.pmf(light) * area.pdf_li(ray.o, ray.d, t, surface.ng))
 }

@@ -20,7 +20,8 @@ pub(super) struct Scattered {
 
 /// Batches for one shader at a time; buffers stay.
 ///
-/// First come the points ([`Shading::push`]) with the light that arrives there ([`Shading::push_light`]), then both functions run.
+/// First come the points ([`Shading::push`]), then their members of `Material` ([`Shading::set_up`]) and the light that arrives there
+/// ([`Shading::push_light`]), then both functions run.
 pub(super) struct Shading<'a> {
     setup: Batch,
     scatter: Batch,
@@ -101,34 +102,41 @@ impl<'a> Shading<'a> {
         instance.write(&surface.lookup(), |word, words| batch.set_row(row, first + word, words));
     }
 
-    /// Adds light that arrives from `wi` at the last point.
-    pub fn push_light(&mut self, wi: Vec3, wo: Vec3) {
+    /// Adds light that arrives from `wi` at the point of this number.
+    pub fn push_light(&mut self, point: usize, wi: Vec3, wo: Vec3) {
         let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
         self.evaluate.set_row(self.lights.len(), 0, &directions);
-        self.lights.push(self.points - 1);
+        self.lights.push(point);
     }
 
-    /// Computes the members of `Material` of all points, where they are computed.
-    fn set_up(&mut self, bound: &Bound) {
-        let Some(kernel) = &bound.program.setup else { return };
-        self.setup.truncate(self.points);
-        run(kernel, bound, &self.setup, &mut self.results, &mut self.counts);
-        for row in 0..self.points {
-            self.scatter.copy_row(row, SCATTER_MEMBERS, &self.results, row, 0, bound.program.members);
+    /// The words of the members of `Material` at the point of this number, after [`Shading::set_up`].
+    pub fn members(&self, program: &Program, point: usize) -> impl Iterator<Item = u32> {
+        (0..program.members).map(move |member| self.scatter.bits(point, SCATTER_MEMBERS + member))
+    }
+
+    /// Computes the members of `Material` of all points, where they are computed, and grows trees of directions, where these are drawn from
+    /// trees: once all points are there.
+    pub fn set_up(&mut self, bound: &Bound) {
+        let members = bound.program.members;
+        if let Some(kernel) = &bound.program.setup {
+            self.setup.truncate(self.points);
+            run(kernel, bound, &self.setup, &mut self.results, &mut self.counts);
+            for row in 0..self.points {
+                self.scatter.copy_row(row, SCATTER_MEMBERS, &self.results, row, 0, members);
+            }
         }
-    }
-
-    /// Evaluates the light that arrives; then [`Shading::evaluated`] has the results.
-    pub fn evaluate(&mut self, bound: &Bound) {
-        self.set_up(bound);
         if let Some(directions) = &mut self.directions {
-            let (scatter, members) = (&self.scatter, bound.program.members);
+            let scatter = &self.scatter;
             let point = |row| {
                 let [x, y, z] = scatter.floats(row, SCATTER_MEMBERS - XYZ);
                 (vec3(x, y, z), (0..members).map(move |member| scatter.bits(row, SCATTER_MEMBERS + member)))
             };
             directions.begin(self.shader, (0..self.points).map(point));
         }
+    }
+
+    /// Evaluates the light that arrives; then [`Shading::evaluated`] has the results.
+    pub fn evaluate(&mut self, bound: &Bound) {
         for (row, &point) in self.lights.iter().enumerate() {
             self.evaluate.copy_row(row, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, bound.program.members);
         }
@@ -151,7 +159,7 @@ impl<'a> Shading<'a> {
         self.directions.as_ref().filter(|directions| !directions.are_own())
     }
 
-    /// Draws a direction at each point, after [`Shading::evaluate`]; then [`Shading::scattered`] has the results.
+    /// Draws a direction at each point, after [`Shading::set_up`]; then [`Shading::scattered`] has the results.
     pub fn scatter(&mut self, bound: &Bound) {
         self.drawn.clear();
         if self.others().is_some() {

@@ -137,6 +137,35 @@ impl AreaLight {
         by_area * distance * distance / ng.dot(wi).abs()
     }
 
+    /// As [`Light::sample_li`], but only light of the front, or of the back: `None` where the other side is seen.
+    pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
+        let drawn = self.draw(p, u);
+        let is_front = self.outward(&drawn).dot(drawn.p - p) < 0.0;
+        self.sample(p, &drawn).filter(|_| is_front == front)
+    }
+
+    /// Unit normal of the side that shines; of two, the front.
+    fn outward(&self, drawn: &Drawn) -> Vec3 {
+        if self.flip { -drawn.n } else { drawn.n }
+    }
+
+    /// Light that arrives at `p` from a point that was drawn.
+    fn sample(&self, p: Vec3, drawn: &Drawn) -> Option<LightSample> {
+        let &Drawn { p: at, n, pdf } = drawn;
+        let wi = (at - p).try_normalize()?;
+        let radiance = self.radiance(self.outward(drawn), -wi) * self.opacity(at, n);
+        if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
+            return None;
+        }
+        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+        let offset = self.offset + FAR_OFFSET_ULPS * p.abs().max_element();
+        let target = Some(at + n * offset.copysign(-n.dot(wi)));
+        Some(match self.opacity {
+            Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
+            _ => LightSample { wi, target, radiance, pdf, delta: false },
+        })
+    }
+
     /// Draws a point of the light; the density may be infinite or NaN where the light is seen from its own plane.
     fn draw(&self, from: Vec3, u: Vec2) -> Drawn {
         if let Element::Sphere { ball: Some(ball), .. } = &self.element
@@ -251,19 +280,7 @@ impl AreaLight {
 
 impl Light for AreaLight {
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
-        let Drawn { p: at, n, pdf } = self.draw(p, u);
-        let wi = (at - p).try_normalize()?;
-        let radiance = self.radiance(if self.flip { -n } else { n }, -wi) * self.opacity(at, n);
-        if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
-            return None;
-        }
-        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
-        let offset = self.offset + FAR_OFFSET_ULPS * p.abs().max_element();
-        let target = Some(at + n * offset.copysign(-n.dot(wi)));
-        Some(match self.opacity {
-            Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
-            _ => LightSample { wi, target, radiance, pdf, delta: false },
-        })
+        self.sample(p, &self.draw(p, u))
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {

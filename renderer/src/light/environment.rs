@@ -7,8 +7,8 @@
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{Light, LightError, LightSample, weight};
 use crate::math::{Cone, Transform, Vec2, Vec3, vec2};
-use crate::sampling::PiecewiseConstant2d;
 use crate::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
+use crate::sampling::{Part, PiecewiseConstant2d};
 use std::f32::consts::PI;
 
 /// An infinitely distant light around the scene.
@@ -100,6 +100,30 @@ pub struct SkyPlace {
     pub stretch: f32,
 }
 
+/// A rectangle of the square of an environment that is drawn from alone, see [`Environment::part`].
+#[derive(Clone, Debug)]
+pub enum SkyPart {
+    /// All of it alike.
+    Even {
+        /// Lower corner.
+        lo: Vec2,
+        /// Sides.
+        size: Vec2,
+    },
+    /// By the image.
+    Image(Part),
+}
+
+impl SkyPart {
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        match self {
+            SkyPart::Even { .. } => 0,
+            SkyPart::Image(part) => part.bytes(),
+        }
+    }
+}
+
 /// Steps along each side of a rectangle when its cone is sought.
 const BORDER_STEPS: usize = 8;
 
@@ -151,8 +175,47 @@ impl Environment {
         Cone::of_angle(axis, widest + 0.5 * step * BORDER_SPEED * self.distortion() + f64::from(CONE_SLACK))
     }
 
+    /// A rectangle of the unit square, cut into `side` cells each way, to be drawn from alone; `side` is the [resolution](Self::resolution)
+    /// where there is one. `None` where it is dark.
+    pub fn part(&self, first: [u32; 2], end: [u32; 2], side: u32) -> Option<SkyPart> {
+        match &self.kind {
+            Kind::Constant => {
+                let [lo, hi] = [first, end].map(|c| vec2(c[0] as f32, c[1] as f32) / side as f32);
+                Some(SkyPart::Even { lo, size: hi - lo })
+            }
+            Kind::Image(image) => {
+                let [columns, rows] = [0, 1].map(|axis| first[axis] as usize..end[axis] as usize);
+                Some(SkyPart::Image(image.distribution.as_ref()?.part(columns, rows)?))
+            }
+        }
+    }
+
+    /// Draws light of a [part](Self::part), as [`Light::sample_li`] draws of all.
+    pub fn sample_part(&self, part: &SkyPart, u: Vec2) -> Option<LightSample> {
+        let (wi, radiance, pdf) = match (&self.kind, part) {
+            (Kind::Image(image), SkyPart::Image(part)) => image.drawn(image.distribution.as_ref()?.sample_part(part, u)),
+            (_, SkyPart::Even { lo, size }) => {
+                (square_to_sphere(*lo + u * *size), self.mean, UNIFORM_SPHERE_PDF / (size.x * size.y))
+            }
+            (Kind::Constant, SkyPart::Image(_)) => unreachable!("the part is of another sky"),
+        };
+        Some(LightSample { wi, target: None, radiance, pdf, delta: false })
+    }
+
+    /// Density per steradian with which [`Self::sample_part`] draws a unit direction of the part.
+    pub fn part_pdf(&self, part: &SkyPart, wi: Vec3) -> f32 {
+        match (&self.kind, part) {
+            (Kind::Image(image), SkyPart::Image(part)) => {
+                let (p, density) = image.locate(wi);
+                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * density)
+            }
+            (_, SkyPart::Even { size, .. }) => UNIFORM_SPHERE_PDF / (size.x * size.y),
+            (Kind::Constant, SkyPart::Image(_)) => unreachable!("the part is of another sky"),
+        }
+    }
+
     /// Where the unit direction `wi` lies in the unit square.
-    fn square_at(&self, wi: Vec3) -> Vec2 {
+    pub fn square_at(&self, wi: Vec3) -> Vec2 {
         match &self.kind {
             Kind::Constant => sphere_to_square(wi),
             Kind::Image(image) => image.locate(wi).0,
@@ -195,6 +258,13 @@ impl Image {
         UNIFORM_SPHERE_PDF * stretch * stretch * stretch / self.determinant
     }
 
+    /// Direction, radiance and density per steradian of a place that was drawn with a density per area.
+    fn drawn(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
+        let wi = self.world_from_light.vector(square_to_sphere(p));
+        let stretch = wi.length();
+        (wi / stretch, self.texel(p), pdf * self.density(stretch))
+    }
+
     fn texel(&self, p: Vec2) -> Vec3 {
         let cell = |x: f32| ((x * self.size as f32) as usize).min(self.size - 1);
         self.texels[cell(p.y) * self.size + cell(p.x)]
@@ -205,12 +275,7 @@ impl Light for Environment {
     fn sample_li(&self, _p: Vec3, u: Vec2) -> Option<LightSample> {
         let (wi, radiance, pdf) = match &self.kind {
             Kind::Constant => (uniform_sphere(u), self.mean, UNIFORM_SPHERE_PDF),
-            Kind::Image(image) => {
-                let (p, pdf) = image.distribution.as_ref()?.sample(u);
-                let wi = image.world_from_light.vector(square_to_sphere(p));
-                let stretch = wi.length();
-                (wi / stretch, image.texel(p), pdf * image.density(stretch))
-            }
+            Kind::Image(image) => image.drawn(image.distribution.as_ref()?.sample(u)),
         };
         Some(LightSample { wi, target: None, radiance, pdf, delta: false })
     }

@@ -1,7 +1,7 @@
-//! Lights, and how to pick one.
+//! Lights.
 //!
-//! Every light stands in world space and needs nothing else of the scene. [`Lights`] owns them all and picks one with a
-//! probability proportional to its power. Lights that a direction sampler can meet tell the density of their own samples, so
+//! Every light stands in world space and needs nothing else of the scene. [`Lights`] owns them all and knows
+//! their power. Lights that a direction sampler can meet tell the density of their own samples, so
 //! that the two ways can be weighed against each other: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
 
 mod area;
@@ -13,12 +13,12 @@ mod point;
 pub(crate) mod testing;
 
 use crate::math::{Aabb, Vec2, Vec3};
-use crate::sampling::{AliasTable, discrete::Pick, luminance};
+use crate::sampling::luminance;
 
 pub(crate) use area::FAR_OFFSET_ULPS;
 pub use area::{AreaLight, Place};
 pub use distant::DistantLight;
-pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPlace, image_illuminance};
+pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPart, SkyPlace, image_illuminance};
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
 
@@ -131,7 +131,7 @@ impl Light for AnyLight {
 pub struct Lights {
     lights: Vec<AnyLight>,
     environments: Vec<u32>,
-    picks: Option<AliasTable>,
+    powers: Vec<f32>,
 }
 
 impl Lights {
@@ -140,16 +140,21 @@ impl Lights {
     pub fn new(lights: Vec<AnyLight>, bounds: Aabb) -> Lights {
         let radius = 0.5 * (bounds.max - bounds.min).length();
         let radius = if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
-        // The table takes infinite weights for none; a light that strong is merely the strongest.
-        let powers: Vec<f32> = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
+        // A light that is too strong for a float is merely the strongest.
+        let powers = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
         let environments =
             (0..lights.len() as u32).filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_))).collect();
-        Lights { picks: AliasTable::new(&powers), lights, environments }
+        Lights { powers, lights, environments }
     }
 
     /// All lights.
     pub fn all(&self) -> &[AnyLight] {
         &self.lights
+    }
+
+    /// Whether nothing shines.
+    pub fn are_dark(&self) -> bool {
+        !self.powers.iter().any(|&power| power > 0.0)
     }
 
     /// The light of an index, if it is a surface.
@@ -168,15 +173,14 @@ impl Lights {
         })
     }
 
-    /// Picks a light with a probability proportional to its power; `None` where nothing shines. `u` and `fine` are uniform in [0, 1),
-    /// the latter for the digits that the former lacks: exact for millions of lights.
-    pub fn pick(&self, u: f32, fine: f32) -> Option<Pick> {
-        self.picks.as_ref().map(|t| t.sample(u, fine))
+    /// Whether there are lights that rays meet.
+    pub fn can_be_hit(&self) -> bool {
+        self.lights.iter().any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
     }
 
-    /// Probability with which [`Lights::pick`] picks a light.
-    pub fn pmf(&self, index: u32) -> f32 {
-        self.picks.as_ref().map_or(0.0, |t| t.pmf(index as usize))
+    /// [`Light::power`] of each, finite: positive for all that shine.
+    pub fn powers(&self) -> &[f32] {
+        &self.powers
     }
 }
 
@@ -188,41 +192,32 @@ pub(crate) fn weight(rgb: Vec3) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::testing::{assert_chi_square, points};
 
     fn bounds() -> Aabb {
         Aabb { min: -Vec3::ONE, max: Vec3::ONE }
     }
 
     #[test]
-    fn picks_follow_power() {
+    fn powers_and_kinds() {
         let point = |i: f32| AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(i)));
         let sky = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
         let lights = Lights::new(vec![point(1.0), point(0.0), sky, point(3.0)], bounds());
-        let n = 100_000;
-        let mut counts = [0; 4];
-        for u in points(n, 3) {
-            let pick = lights.pick(u.x, u.y).unwrap();
-            assert_eq!(pick.pmf, lights.pmf(pick.index as u32));
-            counts[pick.index] += 1;
-        }
-        let expected: Vec<f64> = (0..4).map(|i| f64::from(lights.pmf(i)) * f64::from(n)).collect();
-        assert_chi_square(&counts, &expected, "picks");
-        assert!((lights.pmf(3) / lights.pmf(0) - 3.0).abs() < 1e-5);
+        let powers = lights.powers();
+        assert!((powers[3] / powers[0] - 3.0).abs() < 1e-5 && powers[1] == 0.0 && powers[2] > 0.0);
         let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
         assert_eq!(environments, [2]);
         assert!(lights.area(0).is_none());
     }
 
     #[test]
-    fn no_light_and_strange_light() {
-        for lights in [vec![], vec![AnyLight::Environment(Environment::constant(Vec3::ZERO))]] {
-            assert_eq!(Lights::new(lights, Aabb::EMPTY).pick(0.5, 0.5), None);
-        }
-        // A colour out of gamut whose luminance is negative still shines in red; one too bright for a float is picked.
+    fn strange_light() {
+        // A colour out of gamut whose luminance is negative still shines in red; one too bright for a float has a power.
         let odd = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::new(1.0, -1.0, 0.0)));
         let huge = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(f32::MAX)));
-        assert!(Lights::new(vec![odd], bounds()).pmf(0) == 1.0);
-        assert!(Lights::new(vec![huge], bounds()).pmf(0) == 1.0);
+        let lights = Lights::new(vec![odd, huge], bounds());
+        assert!(lights.powers().iter().all(|&power| power > 0.0 && power.is_finite()));
+        assert!(!lights.are_dark());
+        let black = AnyLight::Environment(Environment::constant(Vec3::ZERO));
+        assert!(Lights::new(vec![black], Aabb::EMPTY).are_dark() && Lights::default().are_dark());
     }
 }

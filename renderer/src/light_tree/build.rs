@@ -6,14 +6,12 @@
 //! that nodes are full where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather than of the
 //! children's boxes and cones, which keeps them tight. Every decision depends on the lights below alone, none on threads.
 
-use super::Lanes;
+use super::Colours;
 use super::emit::Extent;
 use super::node::{Child, Cluster, Node, WIDTH};
 use super::point::{Emission, Kind, LightPoint};
 use super::split::{Item, split};
-use crate::light::weight;
 use crate::math::{Aabb, Cone};
-use crate::sampling::{hash, unit_float};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -34,11 +32,11 @@ pub(super) struct Trees {
     pub(super) roots: Vec<(Kind, u32)>,
 }
 
-/// Builds a tree for each kind of light that there is. `size` is the scene's diagonal, `seed` that of the choice of representatives.
+/// Builds a tree for each kind of light that there is. `size` is the scene's diagonal.
 ///
 /// # Panics
 /// With 2³¹ points or more.
-pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32, seed: u32) -> Trees {
+pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
     let (mut ordered, mut nodes, mut roots) = (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [Kind::Omni, Kind::Oriented, Kind::Directional] {
@@ -48,7 +46,7 @@ pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size:
         if items.is_empty() {
             continue;
         }
-        let plan = Plan { kind, half_size: 0.5 * f64::from(size), seed };
+        let plan = Plan { kind, half_size: 0.5 * f64::from(size) };
         let root = plan.node(&mut items, ordered.len() as u32, 0, &mut nodes);
         roots.push((kind, root.index));
         ordered.extend(items.iter().map(|item| points[item.point as usize]));
@@ -70,7 +68,6 @@ fn item(p: &LightPoint, extent: Extent, index: u32) -> Item {
 struct Plan {
     kind: Kind,
     half_size: f64,
-    seed: u32,
 }
 
 /// A node that was built, and who stands for it.
@@ -110,8 +107,27 @@ impl Plan {
         }
         let clusters: Vec<Cluster> = parts.iter().map(|p| p.cluster).collect();
         nodes[index as usize] = Node::new(&clusters);
-        let word = hash(hash(self.seed, first), items.len() as u32);
-        Built { index, representative: choose(&clusters, unit_float(word)) }
+        Built { index, representative: self.most_central(items, first, &clusters) }
+    }
+
+    /// The representative of one of the children that is nearest to the centroid of all lights, by power. `first` is the number of the
+    /// first light's leaf. Walter et al. 2005 draw it by intensity; near the centroid, errors of first order cancel.
+    fn most_central(&self, items: &[Item], first: u32, clusters: &[Cluster]) -> u32 {
+        let (mut position, mut axis, mut total) = (DVec3::ZERO, DVec3::ZERO, 0.0);
+        for item in items {
+            let weight = f64::from(item.weight());
+            position += weight * item.center();
+            axis += weight * item.cone.axis.as_dvec3();
+            total += weight;
+        }
+        let turn = if self.kind == Kind::Oriented { self.half_size } else { 0.0 };
+        let distance2 = |cluster: &&Cluster| {
+            let item = &items[(cluster.representative - first) as usize];
+            let turned = turn * (item.cone.axis.as_dvec3() - axis / total);
+            (item.center() - position / total).length_squared() + turned.length_squared()
+        };
+        let nearest = clusters.iter().min_by(|a, b| distance2(a).total_cmp(&distance2(b)));
+        nearest.expect("nodes have children").representative
     }
 
     /// Builds what is below the parts, each in an array of its own, and joins them in order.
@@ -206,7 +222,7 @@ impl Plan {
 }
 
 /// Sums of absolute intensities, node by node; empty where they are the sums of intensities.
-pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<Lanes> {
+pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<Colours> {
     if points.iter().all(|p| p.intensity.min_element() >= 0.0) {
         return Vec::new();
     }
@@ -225,19 +241,6 @@ pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<Lanes> {
     magnitudes
 }
 
-/// The representative of one of the clusters, with probability proportional to intensity.
-fn choose(clusters: &[Cluster], u: f32) -> u32 {
-    let weights: Vec<f64> = clusters.iter().map(|c| f64::from(weight(c.intensity.as_vec3()))).collect();
-    let mut rest = f64::from(u) * weights.iter().sum::<f64>();
-    for (cluster, weight) in clusters.iter().zip(&weights) {
-        rest -= weight;
-        if rest < 0.0 {
-            return cluster.representative;
-        }
-    }
-    clusters[clusters.len() - 1].representative
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Random, Sort, cloud, cube, each_cluster, leaves, tree};
@@ -245,7 +248,6 @@ mod tests {
     use super::*;
     use crate::light::{AnyLight, Lights, PointLight};
     use crate::math::Vec3;
-    use crate::sampling::testing::assert_chi_square;
     use proptest::prelude::*;
 
     fn lights(lights: Vec<AnyLight>) -> Lights {
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_seeds() {
+    fn threads_change_nothing() {
         let all = lights(cloud(3 * PARALLEL, &[Sort::Point, Sort::Spot], &mut Random(5)));
         let build = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -392,19 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn representatives_follow_intensity() {
-        let at = |i: usize, power: f32| AnyLight::Point(PointLight::new(Vec3::X * i as f32, Vec3::splat(power)));
-        // Three groups of eight, far from each other: too many for the root to open one.
-        let all = lights((0..24).map(|i| at(i + i / 8 * 1000, [1.0, 3.0][i % 8 / 7])).collect());
-        let mut counts = [0; 2];
-        for seed in 0..400 {
-            let tree = tree(&all, &PointOptions { seed, ..PointOptions::default() });
-            let (_, root) = tree.roots().next().unwrap();
-            assert_eq!(tree.node(root).len(), 3);
-            for k in 0..3 {
-                counts[usize::from(tree.point(tree.node(root).representative[k]).intensity.x == 3.0)] += 1;
-            }
-        }
-        assert_chi_square(&counts, &[1200.0 * 0.7, 1200.0 * 0.3], "representatives");
+    fn representatives_are_central() {
+        let at = |(x, power): (f32, f32)| AnyLight::Point(PointLight::new(Vec3::X * x, Vec3::splat(power)));
+        // Three groups of eight in a row, far from each other: too many for the root to open one. Each has a bright one.
+        let group = |(bright, x): (u8, f32)| (0..8).map(move |k| (x + f32::from(k), if k == bright { 90.0 } else { 1.0 }));
+        let groups = [(3, 0.0), (7, 1000.0), (1, 2000.0)];
+        let tree = tree(&lights(groups.into_iter().flat_map(group).map(at).collect()), &PointOptions::default());
+        let (_, root) = tree.roots().next().unwrap();
+        let found = tree.node(root).representative.map(|leaf| tree.points().get(leaf as usize).map_or(-1.0, |p| p.position.x));
+        assert_eq!(found, [3.0, 1007.0, 2001.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
     }
 }

@@ -16,12 +16,12 @@ mod node;
 mod point;
 mod split;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use crate::light::Lights;
 use crate::math::{Aabb, Vec2};
 
-pub use emit::PointOptions;
+pub use emit::{Block, PointOptions};
 pub use node::{Child, Node, WIDTH};
 pub use point::{Arrival, Emission, Kind, LightPoint};
 
@@ -32,12 +32,12 @@ pub struct LightTree {
     nodes: Vec<Node>,
     roots: Vec<(Kind, u32)>,
     /// Of each node; empty where no light has a negative component, so that intensities are their own magnitudes.
-    magnitudes: Vec<Lanes>,
+    magnitudes: Vec<Colours>,
     strata: emit::Strata,
 }
 
 /// A colour for each child: r, g and b, child by child.
-pub type Lanes = [[f32; WIDTH]; 3];
+pub type Colours = [[f32; WIDTH]; 3];
 
 impl LightTree {
     /// Turns `lights` into points and builds a tree for each kind that there is, with the current rayon pool. `bounds` is the box of
@@ -46,7 +46,7 @@ impl LightTree {
         let emit::Points { points, extents, strata } = emit::points(lights, options);
         let size = (bounds.max - bounds.min).length();
         let size = if !bounds.is_empty() && size.is_finite() { size } else { 0.0 };
-        let build::Trees { points, nodes, roots } = build::build(points, extents, size, options.seed);
+        let build::Trees { points, nodes, roots } = build::build(points, extents, size);
         let magnitudes = build::magnitudes(&points, &nodes);
         LightTree { points, nodes, roots, magnitudes, strata }
     }
@@ -61,9 +61,14 @@ impl LightTree {
         &self.nodes[index as usize]
     }
 
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// For each child of a node, the sum of the absolute intensities of its lights: what an error bound takes. It differs from
     /// [`Node::intensity`] where colours out of gamut have negative components, which may cancel.
-    pub fn magnitude(&self, index: u32) -> &Lanes {
+    pub fn magnitude(&self, index: u32) -> &Colours {
         self.magnitudes.get(index as usize).unwrap_or(&self.nodes[index as usize].intensity)
     }
 
@@ -84,9 +89,26 @@ impl LightTree {
         self.strata.draw(lights, self.point(leaf), u)
     }
 
+    /// The block of a sky that a leaf is.
+    ///
+    /// *Panics* if it is a piece of something else.
+    pub fn block(&self, leaf: u32) -> &Block {
+        self.strata.block(self.point(leaf).stratum)
+    }
+
+    /// The stratum, as in [`LightPoint::stratum`], of a sky at a place of its square; `None` where it does not shine.
+    pub fn sky_stratum(&self, light: u32, place: Vec2) -> Option<u32> {
+        self.strata.at_sky(light, place)
+    }
+
+    /// Whether a leaf is of the front of its surface, if it is of one side.
+    pub fn is_front(&self, leaf: u32) -> bool {
+        emit::is_front(self.point(leaf).stratum)
+    }
+
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
-        let trees = self.nodes.capacity() * size_of::<Node>() + self.magnitudes.capacity() * size_of::<Lanes>();
+        let trees = self.nodes.capacity() * size_of::<Node>() + self.magnitudes.capacity() * size_of::<Colours>();
         self.points.capacity() * size_of::<LightPoint>() + trees + self.strata.bytes()
     }
 }

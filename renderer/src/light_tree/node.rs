@@ -1,5 +1,6 @@
 //! Clusters: 8 to a node, lane by lane, so that all of them are bounded in one go.
 
+use super::Colours;
 use crate::math::{Aabb, Cone, Vec3};
 use glam::DVec3;
 
@@ -26,7 +27,7 @@ pub struct Node {
     /// Oriented: the cosine at which the widest spot ends; 2 where there is no spot.
     pub cos_spot: [f32; WIDTH],
     /// Sum of the lights' intensities, r, g and b.
-    pub intensity: [[f32; WIDTH]; 3],
+    pub intensity: Colours,
     /// The leaf that stands for all lights; it stands for one of the child's own children as well.
     pub representative: [u32; WIDTH],
     pub(super) children: [Packed; WIDTH],

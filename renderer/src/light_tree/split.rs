@@ -8,6 +8,7 @@
 use super::node::WIDTH;
 use crate::light::weight;
 use crate::math::{Aabb, Cone, Vec3};
+use glam::DVec3;
 
 /// Bins along each axis, at most.
 const BINS: usize = 16;
@@ -33,6 +34,10 @@ pub(super) struct Item {
 impl Item {
     pub(super) fn weight(&self) -> f32 {
         weight(self.intensity)
+    }
+
+    pub(super) fn center(&self) -> DVec3 {
+        0.5 * (self.bounds.min.as_dvec3() + self.bounds.max.as_dvec3())
     }
 
     /// Coordinate along one of the axes that may be split: 3 of position, 3 of orientation.

@@ -2,8 +2,10 @@
 
 use crate::math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
+use lightbound_shader::ir::rewrite::depends;
 use lightbound_shader::{
-    Arena, CompileError, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides, Target, Texture, passes, scattering,
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides, Target, Texture, passes,
+    scattering,
 };
 use std::sync::Arc;
 
@@ -75,6 +77,16 @@ impl Program {
     /// The integrand in the shading frame, of the members of `Material`: what `evaluate` computes of s, to the bit, to be bounded.
     pub fn integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::new(&self.shader, &self.settings, Frame::Local)
+    }
+
+    /// Whether the BRDF depends on the direction to the light, as far as the code tells. What does not is ideally diffuse.
+    pub fn depends_on_light(&self) -> Result<bool, ShaderError> {
+        let function = passes::optimize(&self.shader.function(Entry::Brdf, &self.settings)?);
+        let number =
+            |name: &str| function.outputs.iter().position(|port| port.name == name).expect("it is an output of each BRDF");
+        let brdf = ["brdf.r", "brdf.g", "brdf.b"].map(number);
+        let is_light = |input: &usize| function.inputs[*input].name.starts_with("wi.");
+        Ok((0..function.inputs.len()).filter(is_light).any(|input| depends(&function, &brdf, input)))
     }
 
     /// The same without the cosine.

@@ -104,13 +104,17 @@ impl Viewpoint {
         Viewpoint { p: p.to_array(), axes, skew: if is_frame { skew } else { f32::INFINITY } }
     }
 
-    /// A unit vector of the world in the frame, and what shaders are to be given for it: normalised again, so that its squared
-    /// length is 1 to within 2⁻²¹.
+    /// The vector from the point to a position in the world.
+    #[inline]
+    pub fn to(&self, q: Vec3) -> Vec3 {
+        q - Vec3::from_array(self.p)
+    }
+
+    /// [`Frame::local_direction`] in the frame that may be turned over.
     #[inline]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
-        let [x, y, z] = self.axes.map(|axis| Vec3::from_array(axis).dot(w));
-        let v = Vec3::new(x, y, z);
-        v / v.length()
+        let [t, b, n] = self.axes.map(Vec3::from_array);
+        Frame { t, b, n }.local_direction(w)
     }
 
     /// The boxes of the directions to all points of boxes in the world, of which `lo` and `hi` are the corners: they hold

@@ -36,9 +36,12 @@ impl Frame {
         }
     }
 
-    /// World to local.
-    pub fn to_local(&self, v: Vec3) -> Vec3 {
-        Vec3::new(self.t.dot(v), self.b.dot(v), self.n.dot(v))
+    /// A unit vector of the world in the frame, and what shaders are to be given for it: normalised again, so that its squared
+    /// length is 1 to within 2⁻²¹, which bounds of shaders rely on.
+    #[inline]
+    pub fn local_direction(&self, w: Vec3) -> Vec3 {
+        let v = Vec3::new(self.t.dot(w), self.b.dot(w), self.n.dot(w));
+        v / v.length()
     }
 
     /// Local to world.
@@ -56,8 +59,8 @@ mod tests {
         for n in [Vec3::Z, -Vec3::Z, Vec3::X, Vec3::new(0.1, -0.7, -0.2).normalize()] {
             for f in [Frame::from_normal(n), Frame::from_normal_tangent(n, Vec3::new(1.0, 2.0, 3.0))] {
                 assert!((f.t.cross(f.b) - f.n).length() < 1e-6, "{f:?}");
-                let v = Vec3::new(0.3, -0.4, 0.5);
-                assert!((f.to_world(f.to_local(v)) - v).length() < 1e-6);
+                let v = Vec3::new(0.3, -0.4, 0.5).normalize();
+                assert!((f.to_world(f.local_direction(v)) - v).length() < 1e-6);
             }
         }
         let slanted = Vec3::new(1.0, 0.3, -0.4).normalize();

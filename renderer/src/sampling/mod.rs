@@ -13,7 +13,7 @@ pub mod warp;
 pub use crate::spectrum::luminance;
 pub use discrete::AliasTable;
 pub use mis::power_heuristic;
-pub use piecewise::PiecewiseConstant2d;
+pub use piecewise::{Part, PiecewiseConstant2d};
 pub use sampler::{PathKey, Sampler, SamplerKind};
 
 /// The greatest float below 1.

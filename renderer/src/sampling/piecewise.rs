@@ -8,6 +8,7 @@
 use super::ONE_MINUS_EPSILON;
 use crate::math::{Vec2, vec2};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Steps of a cumulative table; a table can tell at most so many cells apart.
 const STEPS: u32 = 1 << 23;
@@ -71,12 +72,73 @@ impl PiecewiseConstant2d {
         self.density(self.rows[row + 1] - self.rows[row], columns[column + 1] - columns[column])
     }
 
+    /// The part of the density in a rectangle of cells, as a density of its own; `None` where there is none.
+    ///
+    /// # Panics
+    /// Where the rectangle is empty, or not within the grid.
+    pub fn part(&self, columns: Range<usize>, rows: Range<usize>) -> Option<Part> {
+        assert!(!columns.is_empty() && !rows.is_empty() && columns.end <= self.width && rows.end <= self.height);
+        let mass = |row: usize| {
+            let cdf = self.row(row);
+            f64::from(self.rows[row + 1] - self.rows[row]) * f64::from(cdf[columns.end] - cdf[columns.start])
+        };
+        let mut cdf = vec![0.0; rows.len() + 1];
+        let total = cumulate(rows.clone().map(mass), &mut cdf);
+        (total > 0.0).then_some(Part { columns, first_row: rows.start, rows: cdf })
+    }
+
+    /// Draws a point of a [part](Self::part); returns it with its density per unit area of the whole square, which is positive.
+    #[inline]
+    pub fn sample_part(&self, part: &Part, u: Vec2) -> (Vec2, f32) {
+        let i = cell_of(&part.rows[1..part.rows.len() - 1], u.y);
+        let p_row = part.rows[i + 1] - part.rows[i];
+        let y = within(part.first_row + i, (u.y - part.rows[i]) / p_row, self.height);
+        let cdf = self.row(part.first_row + i);
+        let (low, high) = (cdf[part.columns.start], cdf[part.columns.end]);
+        let u = low + u.x * (high - low);
+        // A step of the table is the least that a draw can tell apart; the last cell is never beyond one that has a share.
+        let k = part.columns.start + cell_of(&cdf[part.columns.start + 1..part.columns.end], u.min(high.next_down()));
+        let p_column = cdf[k + 1] - cdf[k];
+        let x = within(k, (u - cdf[k]) / p_column, self.width);
+        (vec2(x, y), self.density(p_row, p_column / (high - low)))
+    }
+
+    /// Density per unit area of the whole square of [`Self::sample_part`] at a point of the part.
+    #[inline]
+    pub fn part_pdf(&self, part: &Part, p: Vec2) -> f32 {
+        let row = cell(p.y, self.height);
+        let Some(i) = row.checked_sub(part.first_row).filter(|&i| i + 1 < part.rows.len()) else { return 0.0 };
+        let (column, cdf) = (cell(p.x, self.width), self.row(row));
+        let p_row = part.rows[i + 1] - part.rows[i];
+        if !part.columns.contains(&column) || p_row == 0.0 {
+            return 0.0;
+        }
+        let share = cdf[part.columns.end] - cdf[part.columns.start];
+        self.density(p_row, (cdf[column + 1] - cdf[column]) / share)
+    }
+
     fn row(&self, row: usize) -> &[f32] {
         &self.columns[row * (self.width + 1)..][..self.width + 1]
     }
 
     fn density(&self, p_row: f32, p_column: f32) -> f32 {
         p_row * p_column * (self.width * self.height) as f32
+    }
+}
+
+/// A rectangle of the cells of a [`PiecewiseConstant2d`], to be drawn from alone.
+#[derive(Clone, Debug)]
+pub struct Part {
+    columns: Range<usize>,
+    first_row: usize,
+    /// Cumulative probabilities of its rows.
+    rows: Vec<f32>,
+}
+
+impl Part {
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<f32>()
     }
 }
 
@@ -130,7 +192,13 @@ fn draw(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
     let (first, last) = (guide[piece] as usize, guide[piece + 1] as usize);
     let i = first + cell_of(&cdf[1 + first..1 + last], u);
     let p = cdf[i + 1] - cdf[i];
-    let mut x = ((i as f32 + ((u - cdf[i]) / p).min(ONE_MINUS_EPSILON)) / n as f32).min(ONE_MINUS_EPSILON);
+    (i, within(i, (u - cdf[i]) / p, n), p)
+}
+
+/// The coordinate at `t`, from 0 on and up to 1, of cell `i` of [0, 1) cut into `n`.
+#[inline]
+fn within(i: usize, t: f32, n: usize) -> f32 {
+    let mut x = ((i as f32 + t.min(ONE_MINUS_EPSILON)) / n as f32).min(ONE_MINUS_EPSILON);
     // Rounding may have carried x over the cell's border.
     while cell(x, n) > i {
         x = x.next_down();
@@ -138,13 +206,53 @@ fn draw(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
     while cell(x, n) < i {
         x = x.next_up();
     }
-    (i, x, p)
+    x
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{assert_chi_square, points};
     use super::*;
+
+    #[test]
+    fn parts_are_drawn_as_the_whole_is() {
+        let (width, height) = (37, 23);
+        let whole = PiecewiseConstant2d::new(&bumps(width, height), width).unwrap();
+        let mut dark = 0;
+        for (columns, rows) in [(0..37, 0..23), (5..9, 3..20), (36..37, 22..23), (0..1, 0..23), (11..30, 7..8)] {
+            let area = |p: Vec2| (cell(p.x, width), cell(p.y, height));
+            let middle = |x: usize, y: usize| vec2((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32);
+            let pdf = |x: usize, y: usize| f64::from(whole.pdf(middle(x, y)));
+            let mass: f64 = rows.clone().flat_map(|y| columns.clone().map(move |x| pdf(x, y))).sum();
+            let Some(part) = whole.part(columns.clone(), rows.clone()) else {
+                dark += 1;
+                assert_eq!(mass, 0.0);
+                continue;
+            };
+            let mut counts = vec![0u32; width * height];
+            let n = 20_000;
+            for u in points(n, 5) {
+                let (p, density) = whole.sample_part(&part, u);
+                let (x, y) = area(p);
+                assert!(columns.contains(&x) && rows.contains(&y) && density > 0.0, "{p}");
+                assert_eq!(density, whole.part_pdf(&part, p));
+                counts[y * width + x] += 1;
+            }
+            let cells = (width * height) as f64;
+            let expected: Vec<f64> = (0..width * height)
+                .map(|i| {
+                    let (x, y) = (i % width, i / width);
+                    let density = f64::from(whole.part_pdf(&part, middle(x, y)));
+                    let inside = columns.contains(&x) && rows.contains(&y);
+                    let share = if inside { pdf(x, y) / mass } else { 0.0 };
+                    assert!((density / cells - share).abs() <= 1e-4 * share + 1e-6, "{x}, {y}: {density}, {share}");
+                    density / cells * f64::from(n)
+                })
+                .collect();
+            assert_chi_square(&counts, &expected, "a part");
+        }
+        assert!(dark < 4);
+    }
 
     fn bumps(width: usize, height: usize) -> Vec<f32> {
         let value = |i: usize| {

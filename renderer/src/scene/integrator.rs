@@ -56,6 +56,11 @@ pub struct LightcutsSettings {
     pub sky_points: u32,
 }
 
+impl LightcutsSettings {
+    /// As many points or directions as can be asked for: some gigabytes of trees.
+    pub const MAX_POINTS: u32 = 1 << 24;
+}
+
 /// Where a cut ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cut {
@@ -153,7 +158,7 @@ words! {
 words! {
     /// How representatives of clusters are chosen.
     CutMode {
-        /// Once for all, by their intensity; cuts end where the error is below the limit
+        /// Once for all, near the centroid; cuts end where the error is below the limit
         #[default]
         Deterministic = "deterministic",
         /// Anew for each sample; cuts have a fixed size, and the picture is unbiased (Yuksel 2019)
@@ -170,7 +175,7 @@ words! {
         /// The same, with what relations between values tell: tighter bounds
         #[default]
         Related = "related",
-        /// Written by hand, for the materials that have one: diffuse, Phong and Ward
+        /// Written by hand, for the shaders that have one: diffuse, phong, isoward and ward
         Hand = "hand",
     }
 }

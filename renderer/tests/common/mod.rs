@@ -162,7 +162,7 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
             break;
         }
         let bsdf = Bsdf::new(scene, &hit, &surface);
-        let Some(s) = bsdf.sample(numbers(event), surface.frame.to_local(-ray.d)) else { break };
+        let Some(s) = bsdf.sample(numbers(event), surface.frame.local_direction(-ray.d)) else { break };
         throughput *= s.weight;
         let d = surface.frame.to_world(s.wi);
         ray = Ray::new(surface.origin_towards(d), d);

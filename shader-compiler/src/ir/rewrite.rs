@@ -6,7 +6,7 @@
 //! that go alike are one; loops that are left at once are no loops.
 
 use super::builder::Builder;
-use super::function::{Block, Def, Function, If, Loop, Stmt, Value, for_each_stmt};
+use super::function::{Block, Def, Function, If, Loop, Stmt, Value, ValueData, for_each_stmt};
 use super::op::{Emit, Op};
 
 /// What becomes of a function's parts. A closure is a pass that treats operations alone.
@@ -56,6 +56,14 @@ pub fn append(old: &Function, mut builder: Builder, inputs: &[Value], mut pass: 
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
     (rewriter.builder, outputs)
+}
+
+/// Whether some of the outputs depend on an input, by number, as far as the code tells.
+pub fn depends(function: &Function, outputs: &[usize], input: usize) -> bool {
+    let mut of_them = function.clone();
+    of_them.body.yields = outputs.iter().map(|&output| function.body.yields[output]).collect();
+    let is_input = |value: &ValueData| matches!(value.def, Def::Input(k) if k as usize == input);
+    std::iter::zip(liveness(&of_them), &function.values).any(|(live, value)| live && is_input(value))
 }
 
 /// Which values the outputs depend on, as an array over all values.

@@ -74,6 +74,14 @@ pub fn violated_bounds(cuts: &CutCounts) -> Option<String> {
     })
 }
 
+/// The mean size of cuts, and how many of them ended before their error was small; nothing where there is no cut.
+fn cut_sizes(cuts: &CutCounts) -> String {
+    let Some(mean) = cuts.sizes.mean() else { return String::new() };
+    let capped = 100.0 * cuts.capped as f64 / cuts.sizes.count() as f64;
+    let ended = if cuts.capped > 0 { format!(" ({capped:.1} % ended at maxcut)") } else { String::new() };
+    format!(", cuts of {mean:.0} clusters{ended}")
+}
+
 /// A rendered scene.
 pub struct Finished<'a> {
     job: Job<'a>,
@@ -154,8 +162,9 @@ impl<'a> Finished<'a> {
             Halt::Stopped => " (ended by Ctrl-C)",
             Halt::TimeLimit => " (ended by the time limit)",
         };
+        let cuts = cut_sizes(&self.effort.counts.cuts);
         format!(
-            "{}: {} × {} pixels, {samples} {per_pixel}{noise}, rendered in {} at {}{ended}",
+            "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
             output.display(),
             picture.window.width(),
             picture.window.height(),
@@ -237,5 +246,15 @@ mod tests {
         assert_eq!(violated_bounds(&counts), None);
         let remark = violated_bounds(&CutCounts { violations: 2, ..counts }).unwrap();
         assert!(remark.starts_with("2 of 9 bounds") && remark.contains("; instead: "), "{remark}");
+    }
+
+    #[test]
+    fn sizes_of_cuts_are_told() {
+        let mut cuts = CutCounts::default();
+        assert_eq!(cut_sizes(&cuts), "");
+        [10, 20, 30, 30].into_iter().for_each(|size| cuts.sizes.add(size));
+        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters");
+        cuts.capped = 2;
+        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters (50.0 % ended at maxcut)");
     }
 }

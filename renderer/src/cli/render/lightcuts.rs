@@ -33,11 +33,11 @@ pub struct LightcutsArgs {
     cut_size: Option<u32>,
 
     /// About so many points stand for all area lights together [default: the scene's, or 1024]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
     area_points: Option<u32>,
 
     /// About so many directions stand for all environments together [default: the scene's, or 1024]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
     sky_points: Option<u32>,
 
     /// How bounds of materials are compiled [default: related]

@@ -186,8 +186,10 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     let loading = console.begin(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded = load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
-        if loaded.scene.lights.all().is_empty() {
-            diagnostics.warn(None, "the scene has no light", "the picture is black")?;
+        if loaded.scene.lights.are_dark() {
+            let none = loaded.scene.lights.all().is_empty();
+            let message = if none { "the scene has no light" } else { "no light of the scene has any power" };
+            diagnostics.warn(None, message, "the picture is black")?;
         }
         Ok(loaded)
     });

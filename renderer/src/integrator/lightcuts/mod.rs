@@ -17,7 +17,7 @@ mod testing;
 use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
 use self::stochastic::Drawing;
-use super::material_bound::{BoundsAt, MaterialBounds};
+use super::material_bound::{BoundError, BoundsAt, MaterialBounds};
 use super::shading::{Scattered, Shading};
 use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{CutSample, Features, Tile};
@@ -57,10 +57,21 @@ impl Lightcuts {
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
         let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
-        let materials =
-            MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| SceneError::new(error.to_string()))?;
+        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| of_material(scene, &error))?;
         Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
     }
+}
+
+/// The error, with the name of a material that it is about.
+fn of_material(scene: &Scene, error: &BoundError) -> SceneError {
+    let has = |material: &Material, shader: &str| match material {
+        Material::Surface { scattering: Some(instance), .. } => scene.shaders[instance.shader as usize].program.name == shader,
+        _ => false,
+    };
+    let materials = std::iter::zip(&scene.materials, &scene.material_names);
+    let mut blamed = materials.filter(|(material, _)| matches!(error, BoundError::Hand { name } if has(material, name)));
+    let name = blamed.next().map_or(String::new(), |(_, name)| format!("material \"{name}\": "));
+    SceneError::new(format!("{name}{error}"))
 }
 
 impl Integrator for Lightcuts {
@@ -216,7 +227,7 @@ impl<'a> Gathering<'a> {
         if features {
             self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
         }
-        let wo = Viewpoint::new(surface.p, &surface.frame, 1.0).local_direction(-ray.d);
+        let wo = surface.frame.local_direction(-ray.d);
         let goes_on = depth < self.integrator.max_depth;
         let is_seen = wo.z.abs() > GRAZING && (goes_on || features);
         if !is_seen {
@@ -262,13 +273,13 @@ impl<'a> Gathering<'a> {
         let scene = self.scene;
         let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
         let (side, wo) = at.mirrored(both_sides);
-        self.lighting.material.begin(instance, at.surface, || scene.geometry.object_position(at.hit, at.surface.p), wo);
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
         let point = Point { surface: at.surface, view, both_sides, is_timed: self.points.is_multiple_of(TIMED) };
         self.points += 1;
+        let started = point.is_timed.then(Instant::now);
+        self.lighting.material.begin(instance, at.surface, || scene.geometry.object_position(at.hit, at.surface.p), wo);
         let done = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
         let before = done(&self.lighting.counts);
-        let started = point.is_timed.then(Instant::now);
         let (radiance, size, error, capped) = match self.integrator.cut {
             scene::Cut::Deterministic { error, error_mode, max_cut } => {
                 let limits = Limits { error, mode: error_mode, max_cut };
@@ -309,7 +320,7 @@ impl<'a> Gathering<'a> {
         let object = || scene.geometry.object_position(at.hit, at.surface.p);
         self.shading.begin(&bound.program, 1);
         self.shading.push(&bound.program, instance, at.surface, object, (u, wo));
-        self.shading.evaluate(bound);
+        self.shading.set_up(bound);
         self.shading.scatter(bound);
         let (wi, Scattered { s, pdf }) = self.shading.scattered(0);
         let eta = eye::eta_ratio(instance.eta, wi, wo);

@@ -13,7 +13,7 @@
 
 mod hand;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use self::hand::{Formula, Hand};
 use crate::geometry::Surface;

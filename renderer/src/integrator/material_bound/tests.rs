@@ -30,7 +30,7 @@ fn from_library(name: &str) -> Bound {
 }
 
 /// All shaders of the library.
-static LIBRARY: LazyLock<Vec<Bound>> =
+pub(in crate::integrator) static LIBRARY: LazyLock<Vec<Bound>> =
     LazyLock::new(|| library::LIBRARY.iter().map(|entry| from_library(entry.name)).collect());
 
 /// Those for which bounds were derived by hand.
@@ -39,7 +39,8 @@ static BY_HAND: LazyLock<Vec<Bound>> = LazyLock::new(|| {
     LIBRARY.iter().filter(|bound| names.contains(&&*bound.program.name)).cloned().collect()
 });
 
-fn any_members(program: &Program, seed: u32) -> Vec<u32> {
+/// Members of `Material`, each within its range.
+pub(in crate::integrator) fn any_members(program: &Program, seed: u32) -> Vec<u32> {
     let parameters = program.settable.iter().flat_map(|parameter| vec![parameter; parameter.size]).zip(0..);
     parameters.map(|(parameter, k)| parameter.scalar.bits(any_value(parameter, seed * 64 + k))).collect()
 }
@@ -60,7 +61,7 @@ impl Place {
             let (p, frame, mut out) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {
                 let low = 0.5f32.powi(random.below(30) as i32);
-                let flat = frame.to_local(out);
+                let flat = frame.local_direction(out);
                 let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else { continue };
                 out = frame.to_world(grazing);
             }

@@ -42,6 +42,25 @@ pub(super) fn cut(light: &AreaLight, plain: &LightPoint, wanted: u32, out: &mut 
     }
 }
 
+/// Adds a light as one point in the middle of its surface, or one for each side where it is flat and both shine: an omni point where it is
+/// curved, with the light that it sends to all sides on average.
+pub(super) fn whole(light: &AreaLight, plain: &LightPoint, out: &mut Points) {
+    let sides: u8 = if light.is_two_sided() { 2 } else { 1 };
+    let place = light.middle(Vec2::ZERO, Vec2::ONE);
+    let (bounds, cone) = light.extent(Vec2::ZERO, Vec2::ONE);
+    if light.is_curved() {
+        // The projected area of a convex surface is a quarter of it, on average.
+        let intensity = light.le() * (0.25 * f32::from(sides) * place.stretch);
+        let point = LightPoint { position: bounds.center(), intensity, ..*plain };
+        return out.push(point, |_| Extent { bounds, cone: Cone::SPHERE });
+    }
+    let place = Place { radiance: light.le(), ..place };
+    for stratum in 0..u32::from(sides) {
+        let cone = if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } };
+        out.push(point(light, [1, 1], &place, plain.light, stratum), |_| Extent { bounds, cone });
+    }
+}
+
 /// A place of the cell of `leaf`, for `u` in the unit square.
 pub(super) fn draw(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Vec2) -> LightPoint {
     // A ball that is one point.
@@ -67,7 +86,7 @@ fn corners([columns, rows]: [u16; 2], cell: u32) -> (Vec2, Vec2) {
 }
 
 /// Strata are twice the cell, and one more for the back.
-fn is_front(stratum: u32) -> bool {
+pub(in super::super) fn is_front(stratum: u32) -> bool {
     stratum.is_multiple_of(2)
 }
 

@@ -12,7 +12,9 @@ use super::point::{Emission, Kind, LightPoint};
 use crate::light::{AnyLight, Light, Lights};
 use crate::math::{Aabb, Cone, Vec2, Vec3};
 
-pub(super) use sky::Block;
+pub(super) use area::is_front;
+pub use sky::Block;
+use sky::BlockMap;
 
 /// How many points lights become.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,13 +25,13 @@ pub struct PointOptions {
     pub sky_points: u32,
     /// Whether leaves stand for pieces with an extent, of which [`super::LightTree::draw`] draws places, rather than for points.
     pub extents: bool,
-    /// Seed of the choice of representatives.
-    pub seed: u32,
+    /// Whether each surface is one leaf, or two if it is flat and shines to both sides, whatever `area_points` says.
+    pub whole_surfaces: bool,
 }
 
 impl Default for PointOptions {
     fn default() -> PointOptions {
-        PointOptions { area_points: 1024, sky_points: 1024, extents: false, seed: 0 }
+        PointOptions { area_points: 1024, sky_points: 1024, extents: false, whole_surfaces: false }
     }
 }
 
@@ -80,6 +82,8 @@ pub(super) struct Strata {
     grids: Vec<[u16; 2]>,
     /// Pieces of all skies; a stratum is an index.
     blocks: Vec<Block>,
+    /// Where they are, with the light that they are pieces of.
+    maps: Vec<(u32, BlockMap)>,
 }
 
 /// Cuts all lights into points.
@@ -122,6 +126,7 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                 let point = LightPoint { position: l.wi(), intensity: l.irradiance(), emission: Emission::Distant, ..plain };
                 out.push(point, Extent::of);
             }
+            AnyLight::Area(l) if options.whole_surfaces => area::whole(l, &plain, &mut out),
             AnyLight::Area(l) if area > 0.0 => area::cut(l, &plain, share(light, area, options.area_points), &mut out),
             AnyLight::Environment(l) if sky > 0.0 => sky::cut(l, &plain, share(light, sky, options.sky_points), &mut out),
             AnyLight::Area(_) | AnyLight::Environment(_) => {}
@@ -147,9 +152,20 @@ impl Strata {
         }
     }
 
+    /// The block of a sky that a stratum is.
+    pub(super) fn block(&self, stratum: u32) -> &Block {
+        &self.blocks[stratum as usize]
+    }
+
+    /// The stratum of a sky at a place of its square; `None` where all is dark.
+    pub(super) fn at_sky(&self, light: u32, place: Vec2) -> Option<u32> {
+        self.maps.iter().find(|(of, _)| *of == light)?.1.find(place)
+    }
+
     /// Bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        self.grids.capacity() * size_of::<[u16; 2]>() + self.blocks.capacity() * size_of::<Block>()
+        let maps: usize = self.maps.iter().map(|(_, map)| map.bytes()).sum();
+        self.grids.capacity() * size_of::<[u16; 2]>() + self.blocks.capacity() * size_of::<Block>() + maps
     }
 }
 
@@ -167,7 +183,7 @@ mod tests {
     use glam::{DAffine3, DQuat, dvec3};
     use std::sync::Arc;
 
-    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true, seed: 0 };
+    const EXTENTS: PointOptions = PointOptions { area_points: 12, sky_points: 24, extents: true, whole_surfaces: false };
 
     fn only(light: AnyLight) -> Lights {
         Lights::new(vec![light], super::super::testing::cube())

@@ -14,13 +14,55 @@ use std::collections::BinaryHeap;
 
 /// A rectangle of the cells that the unit square is divided into.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Block {
+pub struct Block {
     /// First column and row.
-    first: [u32; 2],
+    pub first: [u32; 2],
     /// One after the last.
-    end: [u32; 2],
+    pub end: [u32; 2],
     /// Cells along each side of the whole square.
+    pub side: u32,
+}
+
+/// Tells which block of a sky holds a place.
+#[derive(Clone, Debug)]
+pub(super) struct BlockMap {
+    /// Number of the first block among those of all skies.
+    first: u32,
+    /// Cells along each side of the square.
     side: u32,
+    /// The root first; none where each cell is a block, row by row.
+    links: Vec<Link>,
+}
+
+/// A rectangle of cells: what became of it.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    /// It was cut before the line `at` along `axis`; the links of the parts follow each other.
+    Cut { axis: usize, at: u32, parts: u32 },
+    /// It is a block.
+    Block(u32),
+    /// Nothing shines.
+    Dark,
+}
+
+impl BlockMap {
+    /// The block that holds a place of the square, if any does.
+    pub(super) fn find(&self, place: Vec2) -> Option<u32> {
+        let cell = [place.x, place.y].map(|x| ((x * self.side as f32) as u32).min(self.side - 1));
+        let mut link = self.links.first().copied().unwrap_or(Link::Block(cell[1] * self.side + cell[0]));
+        loop {
+            link = match link {
+                Link::Cut { axis, at, parts } => self.links[parts as usize + usize::from(cell[axis] >= at)],
+                Link::Block(block) => return Some(self.first + block),
+                Link::Dark => return None,
+            };
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn bytes(&self) -> usize {
+        self.links.capacity() * size_of::<Link>()
+    }
 }
 
 /// Places along a side of the square, at least, at which a sky is looked at.
@@ -31,14 +73,17 @@ const LEAST_CENTER: f64 = 0.25;
 
 /// Adds about `wanted` directions of a sky and their blocks. `plain` has what they have in common.
 pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut Points) {
-    let blocks: Vec<Block> = match sky.resolution() {
+    let first = out.strata.blocks.len() as u32;
+    let (blocks, links) = match sky.resolution() {
         None => {
             let side = wanted.isqrt().clamp(1, 1 << 12);
             let block = |i: u32| Block { first: [i % side, i / side], end: [i % side + 1, i / side + 1], side };
-            (0..side * side).map(block).collect()
+            ((0..side * side).map(block).collect(), Vec::new())
         }
-        Some(side) => median_cut(&Powers::new(sky, side), wanted as usize).collect(),
+        Some(side) => median_cut(&Powers::new(sky, side), wanted as usize),
     };
+    let side = blocks.first().map_or(1, |block: &Block| block.side);
+    out.strata.maps.push((plain.light, BlockMap { first, side, links }));
     for block in blocks {
         let (light, wi) = Light::of_block(sky, &block);
         let stratum = out.strata.blocks.len() as u32;
@@ -178,6 +223,8 @@ impl Powers {
 struct Candidate {
     power: f64,
     block: Block,
+    /// Index of its link.
+    link: usize,
 }
 
 impl Ord for Candidate {
@@ -200,16 +247,18 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// At most `wanted` blocks (at least one), which hold all power.
-fn median_cut(powers: &Powers, wanted: usize) -> impl Iterator<Item = Block> {
+/// At most `wanted` blocks (at least one), which hold all power, and how they came about.
+fn median_cut(powers: &Powers, wanted: usize) -> (Vec<Block>, Vec<Link>) {
     let whole = Block { first: [0; 2], end: [powers.side; 2], side: powers.side };
     let total = powers.lines(&whole, 1).iter().sum();
-    let (mut heap, mut done) = (BinaryHeap::from([Candidate { power: total, block: whole }]), Vec::new());
+    let (mut heap, mut done) = (BinaryHeap::from([Candidate { power: total, block: whole, link: 0 }]), Vec::new());
+    let mut links = vec![Link::Dark];
     while heap.len() + done.len() < wanted
-        && let Some(Candidate { power, block }) = heap.pop()
+        && let Some(candidate) = heap.pop()
     {
+        let Candidate { power, block, link } = candidate;
         if block.is_single() {
-            done.push(block);
+            done.push(candidate);
             continue;
         }
         let axis = usize::from(block.len(1) > block.len(0));
@@ -219,14 +268,19 @@ fn median_cut(powers: &Powers, wanted: usize) -> impl Iterator<Item = Block> {
         low.end[axis] = block.first[axis] + count;
         high.first[axis] = low.end[axis];
         let above = lines[count as usize..].iter().sum();
-        heap.extend(
-            [(below, low), (above, high)]
-                .into_iter()
-                .filter(|(p, _)| *p > 0.0)
-                .map(|(power, block)| Candidate { power, block }),
-        );
+        let parts = links.len();
+        links[link] = Link::Cut { axis, at: low.end[axis], parts: parts as u32 };
+        links.extend([Link::Dark; 2]);
+        let halves =
+            [Candidate { power: below, block: low, link: parts }, Candidate { power: above, block: high, link: parts + 1 }];
+        heap.extend(halves.into_iter().filter(|half| half.power > 0.0));
     }
-    done.into_iter().chain(heap.into_sorted_vec().into_iter().map(|c| c.block))
+    let mut blocks = Vec::new();
+    for candidate in done.into_iter().chain(heap.into_sorted_vec()) {
+        links[candidate.link] = Link::Block(blocks.len() as u32);
+        blocks.push(candidate.block);
+    }
+    (blocks, links)
 }
 
 /// How many of the lines hold nearest to half of the power `total`, at least one and not all, and what they hold.

@@ -42,6 +42,12 @@ pub struct LightcutsOverrides {
     pub check_bounds: bool,
 }
 
+/// Parameters of path.
+const PATH: [&str; 4] = ["maxdepth", "lightsampling", "lightsampler", "regularize"];
+
+/// Parameters of lightcuts.
+const LIGHTCUTS: [&str; 8] = ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
+
 impl Builder<'_> {
     /// The integrator and its settings.
     pub(super) fn integrator(&mut self, d: &Description, overrides: &Overrides) -> Result<IntegratorSettings, SceneError> {
@@ -60,7 +66,7 @@ impl Builder<'_> {
         let own = MethodName::from_str(&integrator.name, false).unwrap_or_default();
         let max_depth = p.int("maxdepth")?.unwrap_or(5);
         if max_depth < 0 {
-            return Err(integrator.error(format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
+            return Err(wrong(integrator, "maxdepth", format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
         }
         let method = match overrides.integrator.unwrap_or(own) {
             MethodName::Path => {
@@ -73,7 +79,7 @@ impl Builder<'_> {
             }
             MethodName::Lightcuts if own == MethodName::Lightcuts => {
                 let settings = lightcuts(integrator, &overrides.lightcuts)?;
-                self.warn_unused(integrator)?;
+                self.warn_unknown(integrator, &LIGHTCUTS)?;
                 Method::Lightcuts(settings)
             }
             MethodName::Lightcuts => {
@@ -81,10 +87,10 @@ impl Builder<'_> {
             }
         };
         if integrator.name == "path" || integrator.name == "volpath" {
-            if p.bool("regularize")?.unwrap_or(false) {
+            if p.bool("regularize")?.unwrap_or(false) && method.name() == MethodName::Path {
                 self.warn(integrator, "\"regularize\" is not supported", "materials as they are, which stays unbiased")?;
             }
-            self.warn_unused(integrator)?;
+            self.warn_unknown(integrator, &PATH)?;
         }
         if let Some(accelerator) = &d.accelerator {
             // Which one is built is the command line's choice; it does not change the picture.
@@ -92,6 +98,17 @@ impl Builder<'_> {
             accelerator.params.mark_all_used();
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32, method })
+    }
+
+    /// Warns of parameters that nobody asked for; `known` are those that there are.
+    fn warn_unknown(&mut self, integrator: &Entity, known: &[&str]) -> Result<(), SceneError> {
+        for p in integrator.params.unused() {
+            let list = format!("there are {}", known.join(", "));
+            let help = did_you_mean(&p.name, known.iter().copied(), &list);
+            let message = format!("parameter \"{} {}\" of \"{}\" is not supported ({help})", p.kind, p.name, integrator.name);
+            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
+        }
+        Ok(())
     }
 
     /// How an integrator of the file chooses lights: by our word for it, or else by what pbrt-v4's comes closest to. It changes noise, not
@@ -111,31 +128,43 @@ impl Builder<'_> {
             Some(other) => {
                 let names = ["uniform", "power", "bvh", "exhaustive"];
                 let help = did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
-                return Err(integrator.error(format!("unknown \"lightsampler\": \"{other}\"")).help(help));
+                return Err(wrong(integrator, "lightsampler", format!("unknown \"lightsampler\": \"{other}\"")).help(help));
             }
         };
         ours.unwrap_or(Ok(theirs))
     }
 }
 
+/// An error about the value of a parameter.
+fn wrong(entity: &Entity, name: &str, message: String) -> SceneError {
+    let location = entity.params.find(name).map_or(&entity.location, |param| &param.location);
+    SceneError::at(location, message)
+}
+
+/// Most clusters that files can ask for.
+const MAX_CUT: u32 = i32::MAX as u32;
+
 /// Settings of lightcuts. Those of both modes are read and checked, for the command line may choose the other one.
 fn lightcuts(entity: &Entity, overrides: &LightcutsOverrides) -> Result<LightcutsSettings, SceneError> {
     let p = &entity.params;
-    let count = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
-        n @ 1.. => Ok(n as u32),
-        n => Err(entity.error(format!("\"{name}\" is {n}")).help("give 1 or more")),
+    let count = |name: &str, default: i32, most: u32| match p.int(name)?.unwrap_or(default) {
+        n if (1..=most).contains(&(n as u32)) => Ok(n as u32),
+        n => Err(wrong(entity, name, format!("\"{name}\" is {n}")).help(format!("give 1 or more, up to {most}"))),
     };
     let error = p.float("error")?.unwrap_or(0.02);
     if !(error >= 0.0 && error.is_finite()) {
-        return Err(entity.error(format!("\"error\" is {error}")).help("give 0 or a number above, such as 0.02 for 2 %"));
+        return Err(
+            wrong(entity, "error", format!("\"error\" is {error}")).help("give 0 or a number above, such as 0.02 for 2 %")
+        );
     }
     let own = word(entity, "errormode", ErrorMode::WORDS)?;
     let error_mode = overrides.error_mode.unwrap_or(own);
     // What the sum of all errors promises, no number of clusters breaks unasked.
-    let max_cut = count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 })?;
+    let max_cut = count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
     let mode = word(entity, "mode", CutMode::WORDS)?;
-    let cut_size = count("cutsize", 64)?;
-    let (area_points, sky_points) = (count("areapoints", 1024)?, count("skypoints", 1024)?);
+    let cut_size = count("cutsize", 64, MAX_CUT)?;
+    let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
+    let (area_points, sky_points) = (points("areapoints")?, points("skypoints")?);
     let cut = match overrides.mode.unwrap_or(mode) {
         CutMode::Deterministic => Cut::Deterministic {
             error: overrides.error.unwrap_or(error),
@@ -159,7 +188,7 @@ fn word<T: ValueEnum + Default>(entity: &Entity, name: &str, words: &'static [&s
     T::from_str(text, false).map_err(|_| {
         let list = format!("the values are {}", words.join(", "));
         let help = did_you_mean(text, words.iter().copied(), &list);
-        entity.error(format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name)).help(help)
+        wrong(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name)).help(help)
     })
 }
 

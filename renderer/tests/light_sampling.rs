@@ -1,0 +1,167 @@
+//! Ways to choose lights in the path tracer: all of them render the same picture.
+
+mod common;
+
+use common::{draw, overrides, pfm, scene_of};
+use lightbound::film::Picture;
+use lightbound::scene::LightSampling;
+use lightbound::scene::build::{Overrides, PathOverrides};
+
+const WAYS: [LightSampling; 4] =
+    [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
+
+/// A floor and balls, diffuse, coated, polished, rough glass and thin cloth, under lights.
+fn scene(lights: &str, depth: u32, resolution: u32) -> String {
+    format!(
+        r#"
+Sampler "independent"
+Integrator "path" "integer maxdepth" {depth}
+LookAt 0 -6 3  0 0 0.5  0 0 1
+Camera "perspective" "float fov" 40
+Film "rgb" "integer xresolution" {resolution} "integer yresolution" {resolution}
+PixelFilter "box"
+WorldBegin
+{lights}
+Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
+Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
+AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+Material "conductor" "float roughness" 0.2
+AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+Material "dielectric" "float roughness" 0.3
+AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
+Material "diffusetransmission"
+AttributeBegin Translate 0 1 1.2 Shape "disk" "float radius" 0.8 AttributeEnd
+"#
+    )
+}
+
+/// Some of all kinds, and a sky of bright and dark parts.
+const ALL_KINDS: &str = r#"
+LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.2
+LightSource "distant" "rgb L" [0.3 0.3 0.2] "point3 from" [1 -2 3]
+LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
+LightSource "point" "rgb I" [1 1 3] "point3 from" [-2 -2 0.5]
+LightSource "spot" "rgb I" [5 4 3] "point3 from" [-2 0 3] "point3 to" [0 0 0] "float coneangle" 35
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -1 3 Shape "sphere" "float radius" 0.4
+AttributeEnd
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [3 4 5] "bool twosided" true
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-3 1 2  -2 1 2  -2 1 3  -3 1.5 3]
+AttributeEnd
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [6 5 4]
+Translate 0 1 0.4 Shape "disk" "float radius" 0.2
+AttributeEnd
+"#;
+
+fn sky() -> Vec<u8> {
+    pfm(16, |x, y| if (x, y) == (3, 9) { [60.0, 50.0, 30.0] } else { [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32] })
+}
+
+/// Pictures by some ways, of so many samples.
+fn pictures(ways: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
+    let of = |way: &LightSampling| {
+        let path = PathOverrides { light_sampling: Some(*way), ..PathOverrides::default() };
+        let overrides = Overrides { path, spp: Some(spp), seed: Some(*way as u32), ..overrides() };
+        draw(&scene_of(text, &[("sky.pfm", sky())], &overrides), 2)
+    };
+    ways.iter().map(of).collect()
+}
+
+/// Pixels along a side of pictures, and of blocks of which means are compared.
+const SIDE: usize = 16;
+const BLOCK: usize = 4;
+
+/// Asserts that two pictures show the same, as a whole and in blocks of pixels.
+fn agree(a: &Picture, b: &Picture, sharp: f64, what: &str) {
+    assert_eq!(a.invalid_samples + b.invalid_samples, 0);
+    let sums = |picture: &Picture, channel: usize, block: Option<usize>| {
+        let variance = picture.variance.as_ref().expect("it is recorded");
+        let is_within = |pixel: &usize| {
+            let (x, y) = (pixel % SIDE / BLOCK, pixel / SIDE / BLOCK);
+            block.is_none_or(|block| block == y * (SIDE / BLOCK) + x)
+        };
+        (0..picture.radiance.len()).filter(is_within).fold([0.0; 2], |[sum, of_it], pixel| {
+            [sum + f64::from(picture.radiance[pixel][channel]), of_it + f64::from(variance[pixel][channel])]
+        })
+    };
+    let blocks = (SIDE / BLOCK) * (SIDE / BLOCK);
+    for channel in 0..3 {
+        for block in (0..blocks).map(Some).chain([None]) {
+            let ([x, of_x], [y, of_y]) = (sums(a, channel, block), sums(b, channel, block));
+            let deviation = (of_x + of_y).sqrt();
+            assert!((x - y).abs() <= 5.0 * deviation + 1e-4 * x, "{what}, {block:?}: {x}, {y}, deviation {deviation}");
+            assert!(block.is_some() || deviation < sharp * x, "{what}: the test is sharp: {deviation} of {x}");
+        }
+    }
+}
+
+/// `sharp` is the greatest deviation of the difference between pictures, in parts of their sum: by tables, which are noisy, and by trees.
+fn assert_all_agree(ways: &[LightSampling], text: &str, spp: u32, sharp: [f64; 2]) {
+    let pictures = pictures(ways, text, spp);
+    for (way, picture) in ways.iter().zip(&pictures).skip(1) {
+        agree(&pictures[0], picture, sharp[0], &format!("{:?} and {way:?}", ways[0]));
+    }
+    let last = &pictures[pictures.len() - 2..];
+    agree(&last[0], &last[1], sharp[1], "both trees");
+}
+
+#[test]
+fn all_kinds_of_lights_and_bounces() {
+    assert_all_agree(&WAYS, &scene(ALL_KINDS, 4, 16), 256, [0.04, 0.02]);
+}
+
+#[test]
+fn hundreds_of_points() {
+    let light = |k: i32| {
+        let [x, y, z] = [k % 17 - 8, k * 7 % 13 - 6, k * 5 % 11];
+        format!("LightSource \"point\" \"rgb I\" [0.2 0.3 0.4] \"point3 from\" [{x} {y} {}]\n", 0.2 + 0.3 * f64::from(z))
+    };
+    assert_all_agree(&WAYS, &scene(&(0..300).map(light).collect::<String>(), 1, 16), 256, [0.08, 0.01]);
+}
+
+#[test]
+fn light_that_is_seen_by_a_glint_alone() {
+    // One of many lamps is where the ball of polished metal shows it; the rest is below the floor, but for a few.
+    let mut lights: String = (0..200)
+        .map(|k| format!("LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [{} {} -1]\n", k % 20 - 10, k / 20))
+        .collect();
+    lights += "LightSource \"point\" \"rgb I\" [2 2 2] \"point3 from\" [3 -3 2]\n";
+    lights += "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [300 300 300] Translate 1.4 -4 3\n\
+               Shape \"sphere\" \"float radius\" 0.1 AttributeEnd\n";
+    let text = scene(&lights, 1, 16).replace("\"float roughness\" 0.2", "\"float roughness\" 0.02");
+    // Uniform choices find it too seldom for their variance to be known.
+    assert_all_agree(&WAYS[1..], &text, 256, [0.15, 0.03]);
+}
+
+#[test]
+fn strange_lights_do_no_harm() {
+    let point = |rgb: &str, from: &str| format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n");
+    for (lights, is_lit) in [
+        (point("0 0 0", "0 0 3"), false),
+        // Within a ball, and below the floor.
+        (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), false),
+        // Many in one place, and some on surfaces.
+        (point("1e-2 1e-2 1e-2", "1 1 3").repeat(3000) + &point("1 1 1", "0 0 0").repeat(9), true),
+    ] {
+        for picture in pictures(&WAYS, &scene(&lights, 1, 8), 4) {
+            assert_eq!(picture.invalid_samples, 0);
+            let sum: f32 = picture.radiance.iter().map(|rgb| rgb[0]).sum();
+            assert!(sum.is_finite() && (sum > 0.0) == is_lit, "{sum}");
+        }
+    }
+}
+
+#[test]
+fn threads_leave_no_trace() {
+    for way in WAYS {
+        let path = PathOverrides { light_sampling: Some(way), ..PathOverrides::default() };
+        let overrides = Overrides { path, spp: Some(2), ..overrides() };
+        let scene = scene_of(&scene(ALL_KINDS, 3, 40), &[("sky.pfm", sky())], &overrides);
+        let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
+        assert!(one.radiance == many.radiance, "{way:?}");
+    }
+}

@@ -188,7 +188,8 @@ fn lights_without_extent_follow_from_the_bsdf() {
             let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO));
             let surface_at = scene.geometry.surface(&hit);
             let bsdf = Bsdf::new(&scene, &hit, &surface_at);
-            let (wi, wo) = (surface_at.frame.local_direction(from.normalize()), surface_at.frame.local_direction(EYE.normalize()));
+            let (wi, wo) =
+                (surface_at.frame.local_direction(from.normalize()), surface_at.frame.local_direction(EYE.normalize()));
             let expected = bsdf.eval(wi, wo) * vec3(5.0, 4.0, 3.0) * (brighter / from.length_squared());
             let picture = Estimate::of_picture(&draw(&scene, 1));
             // The camera's rays are not all the same to the last digit.

@@ -5,6 +5,9 @@
 //! however narrow it is. And the density is not that of upper bounds, which are poor probabilities where they are loose (Tokuyoshi et al. 2024):
 //! it is that of values, but for a part ([`BY_BOUNDS`]) which follows the upper bounds. That part keeps the support: a density is 0 only where the
 //! upper bound is. And it costs no more than itself, however loose bounds are.
+//!
+//! Some bounds are so loose that cutting cells for them would never end, as those of quotients at the horizon. So bounds are trusted less from cell to part
+//! ([`DOUBT`]), until a value comes near to one: a lobe that is there is met by a value after a few cuts.
 
 use super::cells::{Cell, LEVELS, width};
 use super::kernels::{Brdf, BrdfKernels, Known};
@@ -115,13 +118,13 @@ impl<'a> Grower<'a> {
         let most = FRAC_1_PI / (width(self.brdf.sides()) * area);
         let family = self.families.len();
         let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
-        for lane in 0..LANES {
+        for (lane, of_part) in trusts.iter_mut().enumerate() {
             known.value[lane] = known.value[lane].min(most);
             known.upper[lane] = known.upper[lane].min(most);
             let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
             // NaN of 0/0 is greater than nothing.
-            trusts[lane] = greater(value / known.upper[lane], trust);
-            let error = if range > 0.0 { trusts[lane] * area * range * (range / (value + range)) } else { 0.0 };
+            *of_part = greater(value / known.upper[lane], trust);
+            let error = if range > 0.0 { *of_part * area * range * (range / (value + range)) } else { 0.0 };
             if error > least && cell.level() + 1 < LEVELS {
                 self.open.push(Open::new(error, family, lane));
                 sum += error;

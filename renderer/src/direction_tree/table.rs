@@ -2,9 +2,9 @@
 //!
 //! `wo` has cells, nearly even in its two angles, each with a tree that is grown from its middle when the cell is first met; what it is depends on
 //! the cell alone, whichever thread comes first. From elsewhere in the cell, the tree is *shifted* in the disk by what parts `wo` from the middle, against
-//! it: so does a lobe about the mirror direction move, and to first order any lobe whose half vector stays. To shift keeps areas, so that the density
-//! stays exact. What leaves the disk is void, and what is left bare on the other side, like all that a nearby point may see otherwise, is drawn by the cosine, as a
-//! small part of all directions is.
+//! it: so does a lobe about the mirror direction move, and to first order any lobe whose half vector stays. What a shift by −s takes out of the disk, the d
+//! with |d − s| > 1, goes to −d, which are just the points that it leaves bare. So the disk is mapped onto itself and areas stay, the density is exact, and
+//! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is.
 
 use super::cells::{direction, width};
 use super::tree::DirectionTree;
@@ -85,19 +85,18 @@ pub struct ShiftedTree<'a> {
 }
 
 impl ShiftedTree<'_> {
-    /// A direction for numbers in [0, 1), and its density per steradian; `None` where the sample is void.
+    /// A direction for numbers in [0, 1), and its density per steradian; `None` if the tree has none.
     pub fn draw(&self, u: Vec2) -> Option<(Vec3, f32)> {
         let wi = if u.x < BY_COSINE {
             direction(vec2((u.x / BY_COSINE).min(ONE_MINUS_EPSILON) * width(self.tree.sides()), u.y))
         } else {
             let u = vec2(((u.x - BY_COSINE) / (1.0 - BY_COSINE)).min(ONE_MINUS_EPSILON), u.y);
             let (there, _) = self.tree.draw(u)?;
-            let d = there.truncate() - self.shift;
-            let height2 = 1.0 - d.length_squared();
-            d.extend(height2.max(0.0).sqrt().copysign(there.z))
+            let moved = there.truncate() - self.shift;
+            let height2 = 1.0 - moved.length_squared();
+            if height2 > 0.0 { moved.extend(height2.sqrt().copysign(there.z)) } else { vec3(-there.x, -there.y, there.z) }
         };
-        let pdf = self.pdf(wi);
-        (pdf > 0.0).then_some((wi, pdf))
+        Some((wi, self.pdf(wi)))
     }
 
     /// Density of a unit direction per steradian.
@@ -106,8 +105,9 @@ impl ShiftedTree<'_> {
         if !sides.covers(wi.z) {
             return 0.0;
         }
-        let there = wi.truncate() + self.shift;
-        let by_tree = if there.length_squared() < 1.0 { self.tree.per_area(there.extend(wi.z)) } else { 0.0 };
+        let moved = wi.truncate() + self.shift;
+        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
+        let by_tree = self.tree.per_area(there.extend(wi.z));
         (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
     }
 }
@@ -115,7 +115,7 @@ impl ShiftedTree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::direction_box::testing::unit;
+    use crate::math::direction_box::testing::{uniform, unit};
     use lightbound_shader::ir::random::Random;
 
     #[test]
@@ -138,6 +138,20 @@ mod tests {
         for wo in [Vec3::Z, Vec3::X, -Vec3::Y, -Vec3::Z, vec3(1e-30, 0.0, 1.0)] {
             let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30);
             assert!((table.cell(wo).1 - wo).length() < 0.09);
+        }
+    }
+
+    #[test]
+    fn what_is_diffuse_stays_so() {
+        let random = &mut Random::new(2);
+        for sides in [Sides::One, Sides::Both] {
+            let tree = DirectionTree::cosine(sides);
+            for _ in 0..1000 {
+                let shifted = ShiftedTree { tree: &tree, shift: 0.08 * unit(random).truncate() };
+                let (wi, pdf) = shifted.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
+                assert!((wi.length_squared() - 1.0).abs() < 4e-7, "{wi}");
+                assert!(pdf > 0.0 && (pdf / tree.pdf(wi) - 1.0).abs() < 1e-5, "{wi}: {pdf}");
+            }
         }
     }
 

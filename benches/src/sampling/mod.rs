@@ -3,14 +3,14 @@
 //!
 //! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are of one independent sample of its luminance, as means over
 //! frames of the surface; angles are summed up by geometric means. Times are those of a sample with all that belongs to it: the tree of
-//! the point, the draw, the density, and s.
+//! the point, or its place in a table that is full, the draw, the density, and s.
 
 mod cases;
 
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
-use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower};
+use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, TreeTable};
 use lightbound::light::Environment;
 use lightbound::material::{Bound, Program};
 use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
@@ -116,22 +116,15 @@ fn by_hand(subject: &Subject, wo: Vec3, numbers: &[Vec2]) -> Vec<Sample> {
     samples
 }
 
-/// Samples by trees, of which `grow` makes the one of a point.
-fn by_trees(
-    subject: &Subject,
-    wo: Vec3,
-    numbers: &[Vec2],
-    tree: &mut DirectionTree,
-    mut grow: impl FnMut(&mut DirectionTree),
-) -> Vec<Sample> {
+/// Samples whose directions and densities come from `draw`, and s from the shader.
+fn by_draws(subject: &Subject, wo: Vec3, numbers: &[Vec2], mut draw: impl FnMut(Vec2) -> Option<(Vec3, f32)>) -> Vec<Sample> {
     let kernel = &subject.bound.program.evaluate;
     let (mut inputs, mut outputs) = batches(subject, kernel, 6);
     let mut samples = Vec::with_capacity(numbers.len());
     for numbers in numbers.chunks_exact(CHUNK) {
         let mut drawn = [(wo, 0.0); CHUNK];
         for (row, (drawn, u)) in drawn.iter_mut().zip(numbers).enumerate() {
-            grow(tree);
-            *drawn = tree.draw(*u).unwrap_or((wo, 0.0));
+            *drawn = draw(*u).unwrap_or((wo, 0.0));
             let wi = drawn.0;
             inputs.set_row(row, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
         }
@@ -170,22 +163,32 @@ fn measure(
     Figures { variance: figures.variance / n, mean: figures.mean / n, time: figures.time / n }
 }
 
-/// Figures of one material from one angle: by hand, by bounds, by the cosine; and how many cells are cut.
-fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) -> Vec3, args: &Args) -> ([Figures; 3], usize) {
+/// Figures of one material from one angle: by hand, by trees of the point, by a table, by the cosine; and how many cells are cut for a
+/// point.
+fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) -> Vec3, args: &Args) -> ([Figures; 4], usize) {
     let (sin, cos) = angle.to_radians().sin_cos();
     let wo = vec3(sin * AZIMUTH.cos(), sin * AZIMUTH.sin(), cos);
     let sides = subject.bound.program.sides;
     let mut grower = Grower::new(&subject.kernels, &subject.bound);
     let budget = Budget { cuts: args.cuts, open: args.open };
-    let mut grow = |tree: &mut DirectionTree| grower.grow(wo, subject.members.iter().copied(), &budget, tree);
+    let members = || subject.members.iter().copied();
     let mut tree = DirectionTree::cosine(sides);
-    grow(&mut tree);
-    let nodes = tree.nodes();
     let hand = measure(frames, light, args, |numbers| by_hand(subject, wo, numbers));
-    let bounds = measure(frames, light, args, |numbers| by_trees(subject, wo, numbers, &mut tree, &mut grow));
-    let mut cosine = DirectionTree::cosine(sides);
-    let cosine = measure(frames, light, args, |numbers| by_trees(subject, wo, numbers, &mut cosine, |_| ()));
-    ([hand, bounds, cosine], nodes)
+    let grown = measure(frames, light, args, |numbers| {
+        by_draws(subject, wo, numbers, |u| {
+            grower.grow(wo, members(), &budget, &mut tree);
+            tree.draw(u)
+        })
+    });
+    let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX);
+    let tabled = measure(frames, light, args, |numbers| {
+        by_draws(subject, wo, numbers, |u| {
+            table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree)).draw(u)
+        })
+    });
+    let cosine = DirectionTree::cosine(sides);
+    let cosine = measure(frames, light, args, |numbers| by_draws(subject, wo, numbers, |u| cosine.draw(u)));
+    ([hand, grown, tabled, cosine], tree.nodes())
 }
 
 /// Runs it.
@@ -203,22 +206,34 @@ pub fn run(args: &Args) -> ExitCode {
         let radiance = environment.radiance(wi);
         radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0)
     };
-    let titles =
-        ["material", "hand", "bounds", "cosine", "bounds/hand", "cosine/bounds", "cuts", "ns hand", "ns bounds", "ns cosine"];
+    let titles = [
+        "material",
+        "hand",
+        "point",
+        "table",
+        "cosine",
+        "point/hand",
+        "table/hand",
+        "cosine/table",
+        "cuts",
+        "ns hand",
+        "ns point",
+        "ns table",
+        "ns cosine",
+    ];
     print_head(&titles.map(str::to_owned));
     for material in MATERIALS.iter().filter(|m| args.materials.is_empty() || args.materials.iter().any(|name| name == m.shader))
     {
         let subject = Subject::new(material);
         let rows: Vec<_> = ANGLES.iter().map(|&angle| (angle, row(&subject, angle, &frames, &light, args))).collect();
-        let print = |name: String, rows: &[&([Figures; 3], usize)]| {
-            let mean = |of: &dyn Fn(&[Figures; 3]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
+        let print = |name: String, rows: &[&([Figures; 4], usize)]| {
+            let mean = |of: &dyn Fn(&[Figures; 4]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
             let cuts = rows.iter().map(|row| row.1).sum::<usize>() as f64 / rows.len() as f64;
             let mut cells = vec![name];
-            cells.extend([0, 1, 2].map(|k| format!("{:.3e}", mean(&|f| f[k].variance / f[k].mean.powi(2)))));
-            cells.push(format!("{:.3}", mean(&|f| f[1].variance / f[0].variance)));
-            cells.push(format!("{:.2}", mean(&|f| f[2].variance / f[1].variance)));
+            cells.extend([0, 1, 2, 3].map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))));
+            cells.extend([(1, 0), (2, 0), (3, 2)].map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))));
             cells.push(format!("{cuts:.0}"));
-            cells.extend([0, 1, 2].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
+            cells.extend([0, 1, 2, 3].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
             print_row(cells);
         };
         if args.angles {

@@ -20,11 +20,12 @@
 //! added for the lower side. x and y are off by √2 · 10u from that, ρ² = max(a, b)² by 20u, and a given vector's squared length by
 //! 8u = 2⁻²¹. [`MARGIN`], 64u, covers each of them.
 
-use crate::math::direction_box::{LANES, Lanes};
+use crate::math::direction_box::{LANES, Lanes, greater, lesser};
 use crate::math::{DirectionBoxes, Vec2, Vec3, vec2};
 use crate::sampling::warp::{disk_to_square, sin_cos_eighth, uniform_disk};
 use lightbound_shader::Sides;
 use lightbound_shader::relations::UNIT;
+use std::f32::consts::FRAC_1_SQRT_2;
 
 /// What rounding may take from x, y and z².
 const MARGIN: f32 = 1.0 / (1 << 18) as f32;
@@ -111,17 +112,24 @@ impl Cell {
     /// Boxes of the directions of its parts: they hold each float vector that is drawn from a position in the part, and each that is unit to
     /// 2⁻²¹ and has its position there. With them, the directions of the middles.
     pub fn parts(&self, sides: Sides) -> Parts {
-        let mut parts = Parts { boxes: DirectionBoxes::WHOLE, middles: [[0.0; LANES]; 3] };
-        let rectangles: [_; LANES] = std::array::from_fn(|lane| Quadrant::new(self.child(lane).rectangle(sides)));
-        for (lane, quadrant) in rectangles.iter().enumerate() {
-            let ends = quadrant.ends();
-            for (k, [lo, hi]) in ends.into_iter().enumerate() {
-                (parts.boxes.lo[k][lane], parts.boxes.hi[k][lane]) = (lo, hi);
+        let (_, rows) = division(self.level);
+        let (corner, extent) = self.child(0).rectangle(sides);
+        let (mut least, mut most, mut signs) = ([[0.0; LANES]; 2], [[0.0; LANES]; 2], [[1.0; LANES]; 3]);
+        for lane in 0..LANES {
+            let near = corner + extent * vec2((lane / rows) as f32, (lane % rows) as f32);
+            let down = near.x >= 1.0;
+            let near = 2.0 * vec2(if down { near.x - 1.0 } else { near.x }, near.y) - Vec2::ONE;
+            let far = near + 2.0 * extent;
+            for k in 0..2 {
+                (least[k][lane], most[k][lane]) = (lesser(near[k].abs(), far[k].abs()), greater(near[k].abs(), far[k].abs()));
+                signs[k][lane] = if near[k] < 0.0 { -1.0 } else { 1.0 };
             }
-            let middle = quadrant.middle();
-            for (k, x) in middle.into_iter().enumerate() {
-                parts.middles[k][lane] = x;
-            }
+            signs[2][lane] = if down { -1.0 } else { 1.0 };
+        }
+        let mut parts = Parts { boxes: boxes(&least, &most), middles: middles(&least, &most) };
+        for (k, signs) in signs.iter().enumerate() {
+            turn(signs, &mut parts.boxes.lo[k], &mut parts.boxes.hi[k]);
+            parts.middles[k].iter_mut().zip(signs).for_each(|(x, sign)| *x *= sign);
         }
         parts
     }
@@ -136,63 +144,77 @@ pub struct Parts {
     pub middles: [Lanes; 3],
 }
 
-/// A cell turned to the quadrant where a and b are positive.
-struct Quadrant {
-    /// Least and greatest (a, b).
-    least: Vec2,
-    most: Vec2,
-    /// ±1, by which directions are turned back.
-    signs: Vec3,
+/// Boxes of cells from the least to the most of (a, b), none of them negative.
+#[inline]
+fn boxes(least: &[Lanes; 2], most: &[Lanes; 2]) -> DirectionBoxes {
+    let corners = [
+        to_disk(&least[0], &least[1]),
+        to_disk(&least[0], &most[1]),
+        to_disk(&most[0], &least[1]),
+        to_disk(&most[0], &most[1]),
+    ];
+    let mut boxes = DirectionBoxes::WHOLE;
+    for lane in 0..LANES {
+        for k in 0..2 {
+            let of = |corner: usize| corners[corner][k][lane];
+            let (lo, hi) =
+                (lesser(lesser(of(0), of(1)), lesser(of(2), of(3))), greater(greater(of(0), of(1)), greater(of(2), of(3))));
+            // Where the diagonal crosses the least of one's own, it is least there.
+            let own = least[k][lane];
+            let crosses = (least[1 - k][lane] < own) & (own < most[1 - k][lane]);
+            let lo = if crosses { lesser(lo, own * FRAC_1_SQRT_2) } else { lo };
+            (boxes.lo[k][lane], boxes.hi[k][lane]) = (lo - MARGIN, lesser(hi + MARGIN, UNIT));
+        }
+        let height2 = |rho: f32| (1.0 - rho) * (1.0 + rho);
+        let inner = greater(least[0][lane], least[1][lane]);
+        let outer = greater(most[0][lane], most[1][lane]);
+        boxes.lo[2][lane] = greater(height2(outer) - MARGIN, 0.0).sqrt();
+        boxes.hi[2][lane] = lesser((height2(inner) + MARGIN).sqrt(), UNIT);
+    }
+    boxes
 }
 
-impl Quadrant {
-    #[inline(always)]
-    fn new((corner, extent): (Vec2, Vec2)) -> Quadrant {
-        let down = corner.x >= 1.0;
-        let corner = 2.0 * vec2(if down { corner.x - 1.0 } else { corner.x }, corner.y) - Vec2::ONE;
-        let far = corner + 2.0 * extent;
-        let sign = |x: f32| if x < 0.0 { -1.0 } else { 1.0 };
-        Quadrant {
-            least: corner.abs().min(far.abs()),
-            most: corner.abs().max(far.abs()),
-            signs: Vec3::new(sign(corner.x), sign(corner.y), if down { -1.0 } else { 1.0 }),
+/// Directions of the middles of cells.
+#[inline]
+fn middles(least: &[Lanes; 2], most: &[Lanes; 2]) -> [Lanes; 3] {
+    let mut middles = [[0.0; LANES]; 2];
+    for (middles, (least, most)) in middles.iter_mut().zip(least.iter().zip(most)) {
+        for lane in 0..LANES {
+            middles[lane] = 0.5 * (least[lane] + most[lane]);
         }
     }
-
-    #[inline(always)]
-    fn ends(&self) -> [[f32; 2]; 3] {
-        let (least, most) = (self.least, self.most);
-        let far = to_disk(most.x, most.y);
-        let lo_x = to_disk(least.x, least.x.clamp(least.y, most.y))[0];
-        let hi_x = far[0].max(to_disk(most.x, least.y)[0]);
-        let lo_y = to_disk(least.y.clamp(least.x, most.x), least.y)[1];
-        let hi_y = far[1].max(to_disk(least.x, most.y)[1]);
-        let height = |rho: f32, margin: f32| ((1.0 - rho) * (1.0 + rho) + margin).max(0.0).sqrt().min(UNIT);
-        let [lo_z, hi_z] = [height(most.max_element(), -MARGIN), height(least.max_element(), MARGIN)];
-        let turned = |sign: f32, lo: f32, hi: f32| if sign > 0.0 { [lo, hi] } else { [-hi, -lo] };
-        [
-            turned(self.signs.x, lo_x - MARGIN, (hi_x + MARGIN).min(UNIT)),
-            turned(self.signs.y, lo_y - MARGIN, (hi_y + MARGIN).min(UNIT)),
-            turned(self.signs.z, lo_z, hi_z),
-        ]
+    let [x, y] = to_disk(&middles[0], &middles[1]);
+    let mut z = [0.0; LANES];
+    for lane in 0..LANES {
+        let rho = greater(middles[0][lane], middles[1][lane]);
+        z[lane] = ((1.0 - rho) * (1.0 + rho)).sqrt();
     }
+    [x, y, z]
+}
 
-    #[inline(always)]
-    fn middle(&self) -> [f32; 3] {
-        let m = 0.5 * (self.least + self.most);
-        let [x, y] = to_disk(m.x, m.y);
-        let rho = m.max_element();
-        let z = ((1.0 - rho) * (1.0 + rho)).sqrt();
-        (Vec3::new(x, y, z) * self.signs).to_array()
+/// Mirrors intervals where the sign is −1.
+#[inline]
+fn turn(signs: &Lanes, lo: &mut Lanes, hi: &mut Lanes) {
+    for lane in 0..LANES {
+        let (a, b) = (signs[lane] * lo[lane], signs[lane] * hi[lane]);
+        (lo[lane], hi[lane]) = (lesser(a, b), greater(a, b));
     }
 }
 
-/// The concentric map of a, b ≥ 0, without branches.
-#[inline(always)]
-fn to_disk(a: f32, b: f32) -> [f32; 2] {
-    let (r, least) = (a.max(b), a.min(b));
-    let (sin, cos) = sin_cos_eighth(if r > 0.0 { least / r } else { 0.0 });
-    if a > b { [r * cos, r * sin] } else { [r * sin, r * cos] }
+/// The concentric map of a, b ≥ 0, eight at a time and without branches, so that the compiler makes vector instructions of it.
+#[inline]
+fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
+    let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        let (a, b) = (a[lane], b[lane]);
+        let (r, least) = (greater(a, b), lesser(a, b));
+        // The middle has no angle, and needs none.
+        let (sin, cos) = sin_cos_eighth(least / greater(r, f32::MIN_POSITIVE));
+        let (along, aside) = (r * cos, r * sin);
+        x[lane] = if a > b { along } else { aside };
+        y[lane] = if a > b { aside } else { along };
+    }
+    [x, y]
 }
 
 #[cfg(test)]

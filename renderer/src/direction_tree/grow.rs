@@ -5,14 +5,16 @@
 //! however narrow it is. And the density is not that of upper bounds, which are poor probabilities where they are loose (Tokuyoshi et al. 2024):
 //! it is that of values, but for a part ([`BY_BOUNDS`]) which follows the upper bounds. That part keeps the support: a density is 0 only where the
 //! upper bound is. And it costs no more than itself, however loose bounds are.
+//!
+//! Some bounds are so loose that cutting cells for them would never end, as those of quotients at the horizon. So bounds are trusted less from cell to part
+//! ([`DOUBT`]), until a value comes near to one: a lobe that is there is met by a value after a few cuts.
 
 use super::cells::{Cell, LEVELS, width};
 use super::kernels::{Brdf, BrdfKernels, Known};
 use super::tree::{DirectionTree, Node};
 use crate::material::Bound;
 use crate::math::Vec3;
-use crate::math::direction_box::LANES;
-use std::cmp::Ordering;
+use crate::math::direction_box::{LANES, Lanes, greater};
 use std::collections::BinaryHeap;
 use std::f32::consts::FRAC_1_PI;
 
@@ -34,44 +36,43 @@ pub struct Budget {
 impl Budget {
     /// For a tree of one point of a path, which serves one direction that is drawn and one light.
     pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
+
+    /// For a tree of a table, which serves many.
+    pub const TABLE: Budget = Budget { cuts: 96, open: 0.05 };
 }
 
-/// A cell that may be cut.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// What bounds leave open there.
-    error: f32,
-    /// The node and the lane.
-    at: (u32, u8),
-    cell: Cell,
-}
+/// What is left, from a cell to its parts, of the trust in bounds that no value came near to.
+const DOUBT: f32 = 0.4;
 
-impl Ord for Open {
-    fn cmp(&self, other: &Open) -> Ordering {
-        self.error.total_cmp(&other.error).then_with(|| other.at.cmp(&self.at))
-    }
-}
-
-impl PartialOrd for Open {
-    fn partial_cmp(&self, other: &Open) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Open {
-    fn eq(&self, other: &Open) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Open {}
+/// Cells that leave less open than this part of what all may, for each that may be cut, are not worth to be remembered.
+const NEGLIGIBLE: f32 = 0.05;
 
 /// A cell that was cut.
 struct Family {
+    cell: Cell,
     /// Its parts' share of the domain, each.
     area: f32,
     known: Known,
+    /// How far bounds of each part are trusted.
+    trust: Lanes,
     node: Node,
+}
+
+/// A cell that may be cut, as a number that is greater the more it leaves open; among equals, that of the first family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Open(u64);
+
+impl Open {
+    /// Part `lane` of a family, and what bounds leave open there, above 0.
+    fn new(error: f32, family: usize, lane: usize) -> Open {
+        // Floats that are not negative are in the order of their bits.
+        Open(u64::from(error.to_bits()) << 32 | u64::from(!((family * LANES + lane) as u32)))
+    }
+
+    fn parts(self) -> (f32, usize, usize) {
+        let index = !(self.0 as u32) as usize;
+        (f32::from_bits((self.0 >> 32) as u32), index / LANES, index % LANES)
+    }
 }
 
 /// Grows trees for one point after another; buffers stay.
@@ -92,41 +93,44 @@ impl<'a> Grower<'a> {
         self.brdf.begin(wo, members);
         self.families.clear();
         self.open.clear();
-        let mut open = self.cut(Cell::DOMAIN);
-        let mut sum: f32 = self.values();
+        let mut open = self.cut(Cell::DOMAIN, 1.0, 0.0);
+        let mut sum = self.values();
         while self.families.len() < budget.cuts && open > budget.open * sum {
-            let Some(Open { error, at: (node, lane), cell }) = self.open.pop() else { break };
+            let Some((error, family, lane)) = self.open.pop().map(Open::parts) else { break };
             let index = self.families.len() as u32;
-            let parent = &mut self.families[node as usize];
-            parent.node.child[lane as usize] = index;
-            sum -= parent.area * parent.known.value[lane as usize];
-            open += self.cut(cell) - error;
+            let parent = &mut self.families[family];
+            parent.node.child[lane] = index;
+            let (cell, trust) = (parent.cell.child(lane), DOUBT * parent.trust[lane]);
+            sum -= parent.area * parent.known.value[lane];
+            open += self.cut(cell, trust, NEGLIGIBLE * budget.open * sum / budget.cuts as f32) - error;
             sum += self.values();
         }
         self.weigh();
         tree.set(self.brdf.sides(), self.families.iter().map(|family| family.node));
     }
 
-    /// Cuts a cell; what its parts leave open.
-    fn cut(&mut self, cell: Cell) -> f32 {
+    /// Cuts a cell; what its parts leave open. Those below `least` are forgotten.
+    fn cut(&mut self, cell: Cell, trust: f32, least: f32) -> f32 {
         let parts = cell.parts(self.brdf.sides());
         let mut known = self.brdf.look(&parts);
         let area = cell.child(0).area();
         // What gains no energy is not more than that on average.
         let most = FRAC_1_PI / (width(self.brdf.sides()) * area);
-        let at = self.families.len() as u32;
-        let mut sum = 0.0;
-        for lane in 0..LANES {
+        let family = self.families.len();
+        let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
+        for (lane, of_part) in trusts.iter_mut().enumerate() {
             known.value[lane] = known.value[lane].min(most);
             known.upper[lane] = known.upper[lane].min(most);
             let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
-            let error = if range > 0.0 { area * range * (range / (value + range)) } else { 0.0 };
-            if error > 0.0 && cell.level() + 1 < LEVELS {
-                self.open.push(Open { error, at: (at, lane as u8), cell: cell.child(lane) });
+            // NaN of 0/0 is greater than nothing.
+            *of_part = greater(value / known.upper[lane], trust);
+            let error = if range > 0.0 { *of_part * area * range * (range / (value + range)) } else { 0.0 };
+            if error > least && cell.level() + 1 < LEVELS {
+                self.open.push(Open::new(error, family, lane));
                 sum += error;
             }
         }
-        self.families.push(Family { area, known, node: Node::LEAVES });
+        self.families.push(Family { cell, area, known, trust: trusts, node: Node::LEAVES });
         sum
     }
 
@@ -151,7 +155,7 @@ impl<'a> Grower<'a> {
             false => 0.0,
         };
         for index in (0..self.families.len()).rev() {
-            let Family { area, known, node } = &self.families[index];
+            let Family { area, known, node, .. } = &self.families[index];
             let mass = std::array::from_fn(|lane| match node.child[lane] {
                 0 => area * density(known.value[lane], known.upper[lane]),
                 child => self.families[child as usize].node.mass.iter().sum(),

@@ -1,10 +1,11 @@
 //! What trees of directions must obey, for all materials of the library, with any parameters and from anywhere.
 
-use super::{BrdfKernels, Budget, DirectionTree, Grower};
+use super::{BrdfKernels, Budget, DirectionTree, Grower, TreeTable};
 use crate::material::self_check::tests::any_value;
 use crate::material::{Bound, Program, library};
 use crate::math::direction_box::testing::{uniform, unit};
 use crate::math::{Vec2, Vec3, vec2, vec3};
+use crate::sampling::chi_square::chi_square_sphere;
 use lightbound_shader::ir::random::Random;
 use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
 use std::sync::Arc;
@@ -59,8 +60,16 @@ impl Subject {
 
     fn tree(&self, wo: Vec3, members: &[u32]) -> DirectionTree {
         let mut tree = DirectionTree::cosine(self.bound.program.sides);
-        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, &mut tree);
+        self.grow(wo, members, &mut tree);
         tree
+    }
+
+    fn grow(&self, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
+        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, tree);
+    }
+
+    fn table(&self) -> TreeTable {
+        TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30)
     }
 
     /// Luminance of s for light directions.
@@ -147,31 +156,67 @@ fn what_is_scattered_can_be_drawn() {
     }
 }
 
+/// Mean of s/pdf over directions that are drawn, and its variance.
+fn mean(
+    subject: &Subject,
+    (wo, members): (Vec3, &[u32]),
+    random: &mut Random,
+    draw: impl Fn(Vec2) -> Option<(Vec3, f32)>,
+) -> [f64; 2] {
+    const DRAWS: usize = 40_000;
+    let drawn: Vec<_> = (0..DRAWS).filter_map(|_| draw(number(random))).collect();
+    let directions: Vec<Vec3> = drawn.iter().map(|(wi, _)| *wi).collect();
+    let s = subject.s(&directions, wo, members);
+    let weights = std::iter::zip(s, &drawn).map(|(s, (_, pdf))| f64::from(s / pdf));
+    let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));
+    let n = DRAWS as f64;
+    [sum / n, (squares / n - (sum / n).powi(2)).max(0.0) / n]
+}
+
 #[test]
 fn means_are_those_of_the_cosine() {
     let random = &mut Random::new(2);
     for subject in Subject::library() {
+        let table = subject.table();
         for angles in [(30.0, 70.0), (70.0, 200.0)] {
             let (wo, members) = (from_angles(angles), subject.defaults());
-            let estimate = |tree: &DirectionTree, random: &mut Random| {
-                let drawn: Vec<_> = (0..40_000).filter_map(|_| tree.draw(number(random))).collect();
-                let directions: Vec<Vec3> = drawn.iter().map(|(wi, _)| *wi).collect();
-                let s = subject.s(&directions, wo, &members);
-                let n = drawn.len() as f64;
-                let weights = std::iter::zip(s, &drawn).map(|(s, (_, pdf))| f64::from(s / pdf));
-                let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));
-                (sum / n, (squares / n - (sum / n).powi(2)).max(0.0) / n)
+            let (tree, cosine) = (subject.tree(wo, &members), DirectionTree::cosine(subject.bound.program.sides));
+            let shifted = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
+            let [by_cosine, variance] = mean(&subject, (wo, &members), random, |u| cosine.draw(u));
+            let by_tree = mean(&subject, (wo, &members), random, |u| tree.draw(u));
+            let by_table = mean(&subject, (wo, &members), random, |u| shifted.draw(u));
+            for [other, other_variance] in [by_tree, by_table] {
+                let (name, sigma) = (subject.name(), (variance + other_variance).sqrt());
+                assert!((other - by_cosine).abs() < 4.5 * sigma + 1e-6, "{name} {angles:?}: {other}, {by_cosine} ± {sigma}");
+            }
+        }
+    }
+}
+
+#[test]
+fn directions_of_tables_follow_the_density() {
+    let random = &mut Random::new(4);
+    let library = Subject::library();
+    let subject = |name: &str| library.iter().find(|subject| subject.name() == name).expect("it is there");
+    for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
+        let subject = subject(name);
+        let members = subject.members(|p, k| match &*p.name {
+            "exponent" | "alpha_x" | "alpha_y" => alpha,
+            _ => p.default.as_ref().expect("the library has defaults")[k],
+        });
+        let table = subject.table();
+        for _ in 0..2 {
+            let wo = any_wo(random, subject.bound.program.sides);
+            let tree = table.tree(wo, |middle, tree| {
+                let budget = Budget { cuts: 6, open: 0.0 };
+                Grower::new(&subject.kernels, &subject.bound).grow(middle, members.iter().copied(), &budget, tree);
+            });
+            let draw = |u: [f32; 3]| {
+                let (wi, pdf) = tree.draw(vec2(u[0], u[1]))?;
+                assert_eq!(pdf, tree.pdf(wi));
+                Some(wi)
             };
-            let (mean, variance) = estimate(&subject.tree(wo, &members), random);
-            let (cosine, variance_of_cosine) = estimate(&DirectionTree::cosine(subject.bound.program.sides), random);
-            let sigma = (variance + variance_of_cosine).sqrt();
-            let name = subject.name();
-            assert!((mean - cosine).abs() < 4.5 * sigma + 1e-6, "{name} {angles:?}: {mean} and {cosine} ± {sigma}");
-            println!(
-                "{name} {angles:?}: {mean:.4}, variance × {:.4}, {}",
-                variance / variance_of_cosine,
-                subject.tree(wo, &members).nodes()
-            );
+            chi_square_sphere(&format!("{name} {wo}"), 20_000, draw, |wi| tree.pdf(wi), 6);
         }
     }
 }

@@ -50,6 +50,14 @@ impl DirectionTree {
         self.nodes.extend(nodes);
     }
 
+    /// Memory of a cell that is cut.
+    pub const NODE_BYTES: usize = size_of::<Node>();
+
+    /// Where there are directions.
+    pub(super) fn sides(&self) -> Sides {
+        self.sides
+    }
+
     /// Number of cells that are cut.
     pub fn nodes(&self) -> usize {
         self.nodes.len()
@@ -88,8 +96,17 @@ impl DirectionTree {
 
     /// Density of a direction within a cell of a level.
     fn density(&self, mass: f32, level: u32, wi: Vec3) -> f32 {
-        let per_area = mass * (1u64 << (3 * level)) as f32 / width(self.sides);
-        per_area * wi.z.abs() * FRAC_1_PI
+        self.mean(mass, level) * wi.z.abs() * FRAC_1_PI
+    }
+
+    /// Probability by the area of the domain within a cell of a level.
+    fn mean(&self, mass: f32, level: u32) -> f32 {
+        mass * (1u64 << (3 * level)) as f32 / width(self.sides)
+    }
+
+    /// Probability by the area of the disk, whose whole is 1, at a direction, of which x, y and the sign of z count.
+    pub(super) fn per_area(&self, wi: Vec3) -> f32 {
+        self.find(wi).map_or(0.0, |(node, lane, level)| self.mean(self.nodes[node].mass[lane], level))
     }
 
     /// Density of a unit direction per steradian.

@@ -1,48 +1,77 @@
-//! How the path tracer draws directions at surfaces: by the shader's own sampler, by a tree grown from its bounds, or by the cosine.
+//! How the path tracer draws directions at surfaces: by the shader's own sampler, by trees grown from its bounds, or by the cosine.
 
-use crate::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower};
-use crate::material::{Bound, ProgramError};
-use crate::math::Vec3;
-use crate::scene::BsdfSampling;
+use crate::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, ShiftedTree, TreeTable};
+use crate::material::{Bound, Material, Program, ProgramError};
+use crate::math::{Vec2, Vec3};
+use crate::scene::{BsdfSampling, Scene};
 use lightbound_shader::Arena;
 use std::sync::Arc;
 
-/// How directions are drawn for each of a scene's shaders.
+/// What tables of trees may take together, bytes.
+const TABLE_BYTES: usize = 512 << 20;
+
+/// How directions are drawn for each of a scene's shaders, as [`Instance::shader`](crate::material::Instance::shader) counts them.
 #[derive(Debug)]
 pub(super) struct DirectionSampling {
     shaders: Vec<(Bound, Drawing)>,
 }
 
 /// How directions are drawn for a shader.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Drawing {
     /// As its compiled code does.
     Own,
     Cosine(DirectionTree),
-    /// By a tree for each point.
-    Grown(Arc<BrdfKernels>),
+    /// By trees: of points, or of tables where the members of `Material` are those of one.
+    Grown(Arc<BrdfKernels>, Vec<(Box<[u32]>, TreeTable)>),
 }
 
 impl DirectionSampling {
-    /// Compiles what it takes, for shaders as [`Instance::shader`](crate::material::Instance::shader) counts them.
-    pub fn new(shaders: &[Bound], sampling: BsdfSampling) -> Result<DirectionSampling, ProgramError> {
+    /// Compiles what it takes.
+    pub fn new(scene: &Scene, sampling: BsdfSampling) -> Result<DirectionSampling, ProgramError> {
         let arena = Arena::new();
-        let mut all: Vec<(Bound, Drawing)> = Vec::new();
-        for bound in shaders {
-            let program = &bound.program;
-            // Uses of one program differ in textures alone.
-            let same = all.iter().find(|(other, _)| Arc::ptr_eq(&other.program, program));
-            let drawing = match (same, sampling) {
-                (Some((_, drawing)), _) => drawing.clone(),
-                (None, BsdfSampling::Cosine) => Drawing::Cosine(DirectionTree::cosine(program.sides)),
-                (None, BsdfSampling::Shader) if bound.is_sampler_right => Drawing::Own,
-                (None, BsdfSampling::Shader | BsdfSampling::Bounds) => {
-                    Drawing::Grown(Arc::new(BrdfKernels::compile(&arena, program)?))
-                }
+        // Uses of one program differ in textures alone.
+        let mut compiled: Vec<(Arc<Program>, Arc<BrdfKernels>)> = Vec::new();
+        let mut kernels = |program: &Arc<Program>| match compiled.iter().find(|(other, _)| Arc::ptr_eq(other, program)) {
+            Some((_, kernels)) => Ok(kernels.clone()),
+            None => {
+                let kernels = Arc::new(BrdfKernels::compile(&arena, program)?);
+                compiled.push((program.clone(), kernels.clone()));
+                Ok::<_, ProgramError>(kernels)
+            }
+        };
+        let mut shaders = Vec::with_capacity(scene.shaders.len());
+        for bound in &scene.shaders {
+            let drawing = match sampling {
+                BsdfSampling::Cosine => Drawing::Cosine(DirectionTree::cosine(bound.program.sides)),
+                BsdfSampling::Shader if bound.is_sampler_right => Drawing::Own,
+                BsdfSampling::Shader | BsdfSampling::Bounds => Drawing::Grown(kernels(&bound.program)?, Vec::new()),
             };
-            all.push((bound.clone(), drawing));
+            shaders.push((bound.clone(), drawing));
         }
-        Ok(DirectionSampling { shaders: all })
+        let mut sampling = DirectionSampling { shaders };
+        sampling.make_tables(scene);
+        Ok(sampling)
+    }
+
+    /// Makes a table for all constants that shaders are used with.
+    fn make_tables(&mut self, scene: &Scene) {
+        let mut constants: Vec<(usize, &[u32])> = Vec::new();
+        for material in &scene.materials {
+            let Material::Surface { scattering: Some(instance), .. } = material else { continue };
+            let (bound, drawing) = &self.shaders[instance.shader as usize];
+            if let (Drawing::Grown(..), None, Some(words)) = (drawing, &bound.program.setup, instance.constants())
+                && !constants.contains(&(instance.shader as usize, words))
+            {
+                constants.push((instance.shader as usize, words));
+            }
+        }
+        for (shader, words) in &constants {
+            let (bound, drawing) = &mut self.shaders[*shader];
+            let Drawing::Grown(_, tables) = drawing else { unreachable!("others have no constants") };
+            let table = TreeTable::new(bound.program.sides, constants.len(), Budget::TABLE.cuts, TABLE_BYTES);
+            tables.push(((*words).into(), table));
+        }
     }
 }
 
@@ -52,35 +81,65 @@ pub(super) struct Directions<'a> {
     /// Of each shader that was met.
     growers: Vec<Option<Grower<'a>>>,
     shader: usize,
-    /// Of each point.
+    /// Of each point, if it has none of a table.
     trees: Vec<DirectionTree>,
+    tabled: Vec<Option<ShiftedTree<'a>>>,
 }
 
 impl<'a> Directions<'a> {
     pub fn new(sampling: &'a DirectionSampling) -> Directions<'a> {
-        Directions { sampling, growers: sampling.shaders.iter().map(|_| None).collect(), shader: 0, trees: Vec::new() }
+        let growers = sampling.shaders.iter().map(|_| None).collect();
+        Directions { sampling, growers, shader: 0, trees: Vec::new(), tabled: Vec::new() }
     }
 
     /// Begins with points of a shader: for each, what it is seen from and the words of its members of `Material`.
-    pub fn begin<M: Iterator<Item = u32>>(&mut self, shader: u32, points: impl Iterator<Item = (Vec3, M)>) {
+    pub fn begin<M: Iterator<Item = u32> + Clone>(&mut self, shader: u32, points: impl Iterator<Item = (Vec3, M)>) {
         self.shader = shader as usize;
+        self.tabled.clear();
         let (bound, drawing) = &self.sampling.shaders[self.shader];
-        let Drawing::Grown(kernels) = drawing else { return };
+        let Drawing::Grown(kernels, tables) = drawing else { return };
         let grower = self.growers[self.shader].get_or_insert_with(|| Grower::new(kernels, bound));
         for (point, (wo, members)) in points.enumerate() {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
-            grower.grow(wo, members, &Budget::POINT, &mut self.trees[point]);
+            let table = tables.iter().find(|(words, _)| members.clone().eq(words.iter().copied()));
+            let tabled = table.map(|(words, table)| {
+                table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
+            });
+            if tabled.is_none() {
+                grower.grow(wo, members, &Budget::POINT, &mut self.trees[point]);
+            }
+            self.tabled.push(tabled);
         }
     }
 
-    /// The density that directions are drawn from at a point; `None` where the shader's code draws them.
-    pub fn tree(&self, point: usize) -> Option<&DirectionTree> {
+    /// Whether the shader's code draws directions.
+    pub fn are_own(&self) -> bool {
+        matches!(self.sampling.shaders[self.shader].1, Drawing::Own)
+    }
+
+    /// A direction at a point for numbers in [0, 1), and its density per steradian; `None` where the sample is void.
+    pub fn draw(&self, point: usize, u: Vec2) -> Option<(Vec3, f32)> {
         match &self.sampling.shaders[self.shader].1 {
             Drawing::Own => None,
-            Drawing::Cosine(tree) => Some(tree),
-            Drawing::Grown(_) => Some(&self.trees[point]),
+            Drawing::Cosine(tree) => tree.draw(u),
+            Drawing::Grown(..) => match &self.tabled[point] {
+                Some(tree) => tree.draw(u),
+                None => self.trees[point].draw(u),
+            },
+        }
+    }
+
+    /// Density with which a direction is drawn at a point, per steradian.
+    pub fn pdf(&self, point: usize, wi: Vec3) -> f32 {
+        match &self.sampling.shaders[self.shader].1 {
+            Drawing::Own => 0.0,
+            Drawing::Cosine(tree) => tree.pdf(wi),
+            Drawing::Grown(..) => match &self.tabled[point] {
+                Some(tree) => tree.pdf(wi),
+                None => self.trees[point].pdf(wi),
+            },
         }
     }
 }

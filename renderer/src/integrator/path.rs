@@ -35,7 +35,7 @@ impl PathTracer {
     /// *Errors*: no bounds can be compiled of a material, where they are needed.
     pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
         let lights = LightSampler::new(scene, settings.light_sampling)?;
-        let directions = DirectionSampling::new(&scene.shaders, settings.bsdf_sampling)
+        let directions = DirectionSampling::new(scene, settings.bsdf_sampling)
             .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
         Ok(PathTracer { max_depth, lights, directions })
     }

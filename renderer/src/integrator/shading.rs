@@ -4,7 +4,6 @@
 
 use super::ShadingCounts;
 use super::directions::Directions;
-use crate::direction_tree::DirectionTree;
 use crate::geometry::Surface;
 use crate::material::{Bound, Instance, Program};
 use crate::math::{Vec2, Vec3, vec2, vec3};
@@ -148,38 +147,38 @@ impl<'a> Shading<'a> {
     /// Result for the light of this number.
     pub fn evaluated(&self, light: usize) -> Scattered {
         let [r, g, b, pdf] = self.results.floats(light, 0);
-        let pdf = match self.tree(self.lights[light]) {
-            Some(tree) => tree.pdf(Vec3::from_array(self.evaluate.floats(light, 0))),
+        let pdf = match self.others() {
+            Some(directions) => directions.pdf(self.lights[light], Vec3::from_array(self.evaluate.floats(light, 0))),
             None => pdf,
         };
         Scattered { s: vec3(r, g, b), pdf }
     }
 
-    /// What directions are drawn from at a point, if not by the shader's code.
-    fn tree(&self, point: usize) -> Option<&DirectionTree> {
-        self.directions.as_ref()?.tree(point)
+    /// What draws directions, if not the shader's code.
+    fn others(&self) -> Option<&Directions<'a>> {
+        self.directions.as_ref().filter(|directions| !directions.are_own())
     }
 
     /// Draws a direction at each point, after [`Shading::set_up`]; then [`Shading::scattered`] has the results.
     pub fn scatter(&mut self, bound: &Bound) {
         self.drawn.clear();
-        if self.points > 0 && self.tree(0).is_some() {
-            self.scatter_by_trees(bound);
+        if self.others().is_some() {
+            self.scatter_by_others(bound);
             return;
         }
         self.scatter.truncate(self.points);
         run(&bound.program.scatter, bound, &self.scatter, &mut self.results, &mut self.counts);
     }
 
-    /// The same where trees draw the directions, which then are evaluated.
-    fn scatter_by_trees(&mut self, bound: &Bound) {
+    /// The same where directions are not drawn by the shader's code, which then evaluates them.
+    fn scatter_by_others(&mut self, bound: &Bound) {
         let members = bound.program.members;
         self.evaluate.reshape(EVALUATE_MEMBERS + members, self.points);
         for point in 0..self.points {
             let [u, v, x, y, z] = self.scatter.floats(point, 0);
             let wo = vec3(x, y, z);
             // Where nothing is scattered, some direction is evaluated, and counts for nothing.
-            let (wi, pdf) = self.tree(point).and_then(|tree| tree.draw(vec2(u, v))).unwrap_or((wo, 0.0));
+            let (wi, pdf) = self.others().and_then(|directions| directions.draw(point, vec2(u, v))).unwrap_or((wo, 0.0));
             self.drawn.push(pdf);
             self.evaluate.set_row(point, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
             self.evaluate.copy_row(point, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, members);

@@ -57,6 +57,11 @@ impl Instance {
         Instance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
     }
 
+    /// The words of the parameters, where they are the same at all points.
+    pub fn constants(&self) -> Option<&[u32]> {
+        self.varying.is_empty().then_some(&*self.constants)
+    }
+
     /// The words of the parameters at a point.
     pub fn words(&self, at: &Lookup) -> Vec<u32> {
         let mut all = vec![0; self.constants.len()];

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{draw, overrides, pfm, scene_of};
+use common::{draw, floor_and_balls, overrides, pfm, scene_of};
 use lightbound::film::Picture;
 use lightbound::scene::LightSampling;
 use lightbound::scene::build::{Overrides, PathOverrides};
@@ -12,28 +12,14 @@ const WAYS: [LightSampling; 4] =
 
 /// A floor and balls, diffuse, coated, polished, rough glass and thin cloth, under lights.
 fn scene(lights: &str, depth: u32, resolution: u32) -> String {
-    format!(
-        r#"
-Sampler "independent"
-Integrator "path" "integer maxdepth" {depth}
-LookAt 0 -6 3  0 0 0.5  0 0 1
-Camera "perspective" "float fov" 40
-Film "rgb" "integer xresolution" {resolution} "integer yresolution" {resolution}
-PixelFilter "box"
-WorldBegin
-{lights}
-Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
-Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
-Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
-AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
-Material "conductor" "float roughness" 0.2
-AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+    let settings = format!(r#"Sampler "independent" Integrator "path" "integer maxdepth" {depth}"#);
+    let more = r#"
 Material "dielectric" "float roughness" 0.3
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
 Material "diffusetransmission"
 AttributeBegin Translate 0 1 1.2 Shape "disk" "float radius" 0.8 AttributeEnd
-"#
-    )
+"#;
+    floor_and_balls(&settings, resolution, lights, more)
 }
 
 /// Some of all kinds, and a sky of bright and dark parts.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{draw, overrides, scene_of, work};
+use common::{draw, floor_and_balls, overrides, scene_of, work};
 use lightbound::film::Picture;
 use lightbound::scene::build::{LightcutsOverrides, Overrides};
 use lightbound::scene::{BoundMode, CutMode, ErrorMode, MethodName};
@@ -10,26 +10,12 @@ use lightbound::spectrum::luminance;
 
 /// A floor and three balls, glossy, coated and rough, before so many samples of so many pixels.
 fn scene(lights: &str, resolution: u32, spp: u32) -> String {
-    format!(
-        r#"
-Sampler "zsobol" "integer pixelsamples" {spp}
-Integrator "path" "integer maxdepth" 1
-LookAt 0 -6 3  0 0 0.5  0 0 1
-Camera "perspective" "float fov" 40
-Film "rgb" "integer xresolution" {resolution} "integer yresolution" {resolution}
-PixelFilter "box"
-WorldBegin
-{lights}
-Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
-Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
-Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
-AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
-Material "conductor" "float roughness" 0.2
-AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+    let settings = format!(r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#);
+    let more = r#"
 Material "diffusetransmission"
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
-"#
-    )
+"#;
+    floor_and_balls(&settings, resolution, lights, more)
 }
 
 /// Numbers in [0, 1), the same in every run.

@@ -192,3 +192,24 @@ pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &st
         from.x, from.y, from.z, to.x, to.y, to.z
     )
 }
+
+/// A scene of a diffuse floor with a coated ball and a polished one; `settings` stand before the world, `more` is the end of it.
+pub fn floor_and_balls(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
+    format!(
+        r#"
+{settings}
+LookAt 0 -6 3  0 0 0.5  0 0 1
+Camera "perspective" "float fov" 40
+Film "rgb" "integer xresolution" {resolution} "integer yresolution" {resolution}
+PixelFilter "box"
+WorldBegin
+{lights}
+Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
+Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
+AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+Material "conductor" "float roughness" 0.2
+AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+{more}"#
+    )
+}

@@ -180,7 +180,7 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) ->
             tree.draw(u)
         })
     });
-    let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX);
+    let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");
     let tabled = measure(frames, light, args, |numbers| {
         by_draws(subject, wo, numbers, |u| {
             table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree)).draw(u)

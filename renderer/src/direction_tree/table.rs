@@ -29,15 +29,15 @@ pub struct TreeTable {
 }
 
 impl TreeTable {
-    /// An empty one for shaders of these sides, if so many share `bytes` of memory, with trees of so many cells that are cut.
-    pub fn new(sides: Sides, tables: usize, cuts: usize, bytes: usize) -> TreeTable {
+    /// An empty one for shaders of these sides, if so many share `bytes` of memory, with trees of so many cells that are cut. `None` where
+    /// there is no room for them.
+    pub fn new(sides: Sides, tables: usize, cuts: usize, bytes: usize) -> Option<TreeTable> {
         let cell = size_of::<OnceLock<DirectionTree>>() + cuts * DirectionTree::NODE_BYTES;
         let size = |rows: usize| 2 * rows * rows * width(sides) as usize;
-        let mut rows = ROWS;
-        while rows > 1 && tables * size(rows) * cell > bytes {
-            rows /= 2;
-        }
-        TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect() }
+        // Two are the fewest, so that each quadrant has a column.
+        let mut halved = std::iter::successors(Some(ROWS), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);
+        let rows = halved.find(|&rows| tables.saturating_mul(size(rows) * cell) <= bytes)?;
+        Some(TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect() })
     }
 
     /// The tree for a direction, grown from the middle of its cell where nobody did.
@@ -122,7 +122,7 @@ mod tests {
     fn cells_are_small_and_have_their_middles() {
         let random = &mut Random::new(1);
         for sides in [Sides::One, Sides::Both] {
-            let table = TreeTable::new(sides, 1, 1, 1 << 30);
+            let table = TreeTable::new(sides, 1, 1, 1 << 30).expect("there is room");
             let mut met = vec![false; table.cells.len()];
             for _ in 0..100_000 {
                 let w = unit(random);
@@ -136,7 +136,7 @@ mod tests {
             assert!(met.iter().filter(|met| **met).count() > met.len() / 10 * 8);
         }
         for wo in [Vec3::Z, Vec3::X, -Vec3::Y, -Vec3::Z, vec3(1e-30, 0.0, 1.0)] {
-            let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30);
+            let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30).expect("there is room");
             assert!((table.cell(wo).1 - wo).length() < 0.09);
         }
     }
@@ -157,11 +157,20 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        for tables in [1, 7, 1000] {
-            let table = TreeTable::new(Sides::Both, tables, 100, 1 << 24);
-            let most = table.cells.len() * (100 * DirectionTree::NODE_BYTES + size_of::<OnceLock<DirectionTree>>());
-            assert!(tables * most <= 1 << 24 || table.rows == 1);
-            assert!(table.rows == 1 || 5 * tables * most > 1 << 24 || table.rows == ROWS);
+        const BYTES: usize = 1 << 24;
+        for sides in [Sides::One, Sides::Both] {
+            for tables in [1, 7, 40, 100, 1000, usize::MAX] {
+                let Some(table) = TreeTable::new(sides, tables, 100, BYTES) else {
+                    assert!(tables >= 100, "{tables} have room");
+                    continue;
+                };
+                let most = table.cells.len() * (100 * DirectionTree::NODE_BYTES + size_of::<OnceLock<DirectionTree>>());
+                assert!(tables * most <= BYTES && (5 * tables * most > BYTES || table.rows == ROWS), "{tables}");
+                let above = if sides == Sides::Both { -1.0 } else { 1.0 };
+                for wo in [Vec3::X, Vec3::Y, Vec3::Z, vec3(-0.6, -0.48, above * 0.64)] {
+                    assert!(table.cell(wo).0 < table.cells.len(), "{wo}");
+                }
+            }
         }
     }
 }

@@ -69,7 +69,7 @@ impl Subject {
     }
 
     fn table(&self) -> TreeTable {
-        TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30)
+        TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30).expect("there is room")
     }
 
     /// Luminance of s for light directions.

@@ -69,8 +69,10 @@ impl DirectionSampling {
         for (shader, words) in &constants {
             let (bound, drawing) = &mut self.shaders[*shader];
             let Drawing::Grown(_, tables) = drawing else { unreachable!("others have no constants") };
-            let table = TreeTable::new(bound.program.sides, constants.len(), Budget::TABLE.cuts, TABLE_BYTES);
-            tables.push(((*words).into(), table));
+            // Where there is no room for tables, trees are grown for each point.
+            if let Some(table) = TreeTable::new(bound.program.sides, constants.len(), Budget::TABLE.cuts, TABLE_BYTES) {
+                tables.push(((*words).into(), table));
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ mod cases;
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
-use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, TreeTable};
-use lightbound::light::Environment;
+use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ProductWeights, TreeTable};
+use lightbound::light::{Environment, SkyPyramid};
 use lightbound::material::{Bound, Program};
 use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
 use lightbound::sampling::{hash, luminance, unit_float};
@@ -140,18 +140,18 @@ fn by_draws(subject: &Subject, wo: Vec3, numbers: &[Vec2], mut draw: impl FnMut(
 /// Mean and variance of s·L/pdf, and the time that `draw` takes.
 fn measure(
     frames: &[Frame],
-    light: &impl Fn(Vec3) -> Vec3,
+    light: &Environment,
     args: &Args,
-    mut draw: impl FnMut(&[Vec2]) -> Vec<Sample>,
+    mut draw: impl FnMut(&Frame, &[Vec2]) -> Vec<Sample>,
 ) -> Figures {
     let mut figures = Figures::default();
     for (k, frame) in (0..).zip(frames) {
         let numbers: Vec<_> = numbers(k, args.samples).collect();
         let start = Instant::now();
-        let samples = draw(&numbers);
+        let samples = draw(frame, &numbers);
         figures.time += start.elapsed().as_secs_f64() * 1e9 / samples.len() as f64;
         let weight = |&(wi, s, pdf): &Sample| match pdf > 0.0 {
-            true => f64::from(luminance(s * light(frame.to_world(wi)) / pdf)),
+            true => f64::from(luminance(s * light.radiance(frame.to_world(wi)) / pdf)),
             false => 0.0,
         };
         let (sum, squares) = samples.iter().map(weight).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
@@ -163,9 +163,8 @@ fn measure(
     Figures { variance: figures.variance / n, mean: figures.mean / n, time: figures.time / n }
 }
 
-/// Figures of one material from one angle: by hand, by trees of the point, by a table, by the cosine; and how many cells are cut for a
-/// point.
-fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) -> Vec3, args: &Args) -> ([Figures; 4], usize) {
+/// Figures of one material from one angle, in the order of [`SAMPLERS`]; and how many cells are cut for a point.
+fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Args) -> ([Figures; SAMPLERS.len()], usize) {
     let (sin, cos) = angle.to_radians().sin_cos();
     let wo = vec3(sin * AZIMUTH.cos(), sin * AZIMUTH.sin(), cos);
     let sides = subject.bound.program.sides;
@@ -173,22 +172,60 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &impl Fn(Vec3) ->
     let budget = Budget { cuts: args.cuts, open: args.open };
     let members = || subject.members.iter().copied();
     let mut tree = DirectionTree::cosine(sides);
-    let hand = measure(frames, light, args, |numbers| by_hand(subject, wo, numbers));
-    let grown = measure(frames, light, args, |numbers| {
+    let mut weights = ProductWeights::default();
+    let environment = &light.environment;
+    let sky = |frame: &Frame| ProductSky::new(environment, &light.pyramid, [frame.t, frame.b, frame.n]);
+    let hand = measure(frames, environment, args, |_, numbers| by_hand(subject, wo, numbers));
+    let grown = measure(frames, environment, args, |_, numbers| {
         by_draws(subject, wo, numbers, |u| {
             grower.grow(wo, members(), &budget, &mut tree);
             tree.draw(u)
         })
     });
-    let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");
-    let tabled = measure(frames, light, args, |numbers| {
+    let grown_product = measure(frames, environment, args, |frame, numbers| {
         by_draws(subject, wo, numbers, |u| {
-            table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree)).draw(u)
+            grower.grow(wo, members(), &budget, &mut tree);
+            tree.prepare_products();
+            Product::new(tree.unshifted(), sky(frame), &mut weights).draw(u)
         })
     });
+    let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");
+    let mut of_table = || {
+        table.tree(wo, |middle, tree| {
+            grower.grow(middle, members(), &Budget::TABLE, tree);
+            tree.prepare_products();
+        })
+    };
+    let tabled = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| of_table().draw(u)));
+    let tabled_product = measure(frames, environment, args, |frame, numbers| {
+        by_draws(subject, wo, numbers, |u| Product::new(of_table(), sky(frame), &mut weights).draw(u))
+    });
     let cosine = DirectionTree::cosine(sides);
-    let cosine = measure(frames, light, args, |numbers| by_draws(subject, wo, numbers, |u| cosine.draw(u)));
-    ([hand, grown, tabled, cosine], tree.nodes())
+    let cosine = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| cosine.draw(u)));
+    ([hand, grown, tabled, cosine, grown_product, tabled_product], tree.nodes())
+}
+
+/// What is measured, in this order.
+const SAMPLERS: [&str; 6] = ["hand", "point", "table", "cosine", "point×sky", "table×sky"];
+
+/// Ratios of variances that are printed.
+const RATIOS: [(usize, usize); 5] = [(1, 0), (2, 0), (3, 2), (4, 0), (5, 0)];
+
+/// The light, ready for products.
+struct Light {
+    environment: Environment,
+    pyramid: SkyPyramid,
+}
+
+impl Light {
+    /// That of a sky, cut.
+    fn of(sky: &Environment) -> Light {
+        let mean = numbers(1, 100_000).map(|u| luminance(sky.place(u).radiance)).sum::<f32>() / 1e5;
+        let cut = |radiance: Vec3| radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0);
+        let environment = sky.map(cut).expect("it was one");
+        let pyramid = environment.pyramid().expect("it is an image");
+        Light { environment, pyramid }
+    }
 }
 
 /// Runs it.
@@ -201,39 +238,25 @@ pub fn run(args: &Args) -> ExitCode {
         .into_iter()
         .map(|(n, turn)| Frame::from_normal_tangent(n, Frame::from_normal(n).to_world(vec3(turn.cos(), turn.sin(), 0.0))))
         .collect();
-    let mean = numbers(1, 100_000).map(|u| luminance(environment.place(u).radiance)).sum::<f32>() / 1e5;
-    let light = |wi: Vec3| {
-        let radiance = environment.radiance(wi);
-        radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0)
-    };
-    let titles = [
-        "material",
-        "hand",
-        "point",
-        "table",
-        "cosine",
-        "point/hand",
-        "table/hand",
-        "cosine/table",
-        "cuts",
-        "ns hand",
-        "ns point",
-        "ns table",
-        "ns cosine",
-    ];
-    print_head(&titles.map(str::to_owned));
+    let light = Light::of(environment);
+    let mut titles = vec!["material".to_owned()];
+    titles.extend(SAMPLERS.map(str::to_owned));
+    titles.extend(RATIOS.map(|(a, b)| format!("{}/{}", SAMPLERS[a], SAMPLERS[b])));
+    titles.push("cuts".to_owned());
+    titles.extend(SAMPLERS.map(|name| format!("ns {name}")));
+    print_head(&titles);
     for material in MATERIALS.iter().filter(|m| args.materials.is_empty() || args.materials.iter().any(|name| name == m.shader))
     {
         let subject = Subject::new(material);
         let rows: Vec<_> = ANGLES.iter().map(|&angle| (angle, row(&subject, angle, &frames, &light, args))).collect();
-        let print = |name: String, rows: &[&([Figures; 4], usize)]| {
-            let mean = |of: &dyn Fn(&[Figures; 4]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
+        let print = |name: String, rows: &[&([Figures; SAMPLERS.len()], usize)]| {
+            let mean = |of: &dyn Fn(&[Figures; SAMPLERS.len()]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
             let cuts = rows.iter().map(|row| row.1).sum::<usize>() as f64 / rows.len() as f64;
             let mut cells = vec![name];
-            cells.extend([0, 1, 2, 3].map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))));
-            cells.extend([(1, 0), (2, 0), (3, 2)].map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))));
+            cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))));
+            cells.extend(RATIOS.map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))));
             cells.push(format!("{cuts:.0}"));
-            cells.extend([0, 1, 2, 3].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
+            cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
             print_row(cells);
         };
         if args.angles {

@@ -109,12 +109,40 @@ impl Cell {
         (vec2(self.column as f32, self.row as f32) * extent, extent)
     }
 
+    /// The direction of a place within it, in [0, 1)².
+    #[inline]
+    pub fn direction(&self, sides: Sides, place: Vec2) -> Vec3 {
+        let (corner, extent) = self.rectangle(sides);
+        let far = corner + extent;
+        // Sums may be rounded to the far edge, which is the next cell's.
+        direction((corner + place * extent).min(vec2(far.x.next_down(), far.y.next_down())))
+    }
+
     /// Boxes of the directions of its parts: they hold each float vector that is drawn from a position in the part, and each that is unit to
     /// 2⁻²¹ and has its position there. With them, the directions of the middles.
     pub fn parts(&self, sides: Sides) -> Parts {
+        let Turned { least, most, signs } = self.turned(sides);
+        let mut boxes = boxes(&least, &most);
+        for (k, signs) in signs.iter().enumerate() {
+            turn(signs, &mut boxes.lo[k], &mut boxes.hi[k]);
+        }
+        Parts { boxes, middles: signed(middles(&least, &most), &signs) }
+    }
+
+    /// The directions of the middles of its parts alone.
+    #[inline]
+    pub fn middles(&self, sides: Sides) -> [Lanes; 3] {
+        let Turned { least, most, signs } = self.turned(sides);
+        signed(middles(&least, &most), &signs)
+    }
+
+    /// Its parts, turned into the quadrant where all is positive.
+    #[inline]
+    fn turned(&self, sides: Sides) -> Turned {
         let (_, rows) = division(self.level);
         let (corner, extent) = self.child(0).rectangle(sides);
-        let (mut least, mut most, mut signs) = ([[0.0; LANES]; 2], [[0.0; LANES]; 2], [[1.0; LANES]; 3]);
+        let mut turned = Turned { least: [[0.0; LANES]; 2], most: [[0.0; LANES]; 2], signs: [[1.0; LANES]; 3] };
+        let Turned { least, most, signs } = &mut turned;
         for lane in 0..LANES {
             let near = corner + extent * vec2((lane / rows) as f32, (lane % rows) as f32);
             let down = near.x >= 1.0;
@@ -126,13 +154,15 @@ impl Cell {
             }
             signs[2][lane] = if down { -1.0 } else { 1.0 };
         }
-        let mut parts = Parts { boxes: boxes(&least, &most), middles: middles(&least, &most) };
-        for (k, signs) in signs.iter().enumerate() {
-            turn(signs, &mut parts.boxes.lo[k], &mut parts.boxes.hi[k]);
-            parts.middles[k].iter_mut().zip(signs).for_each(|(x, sign)| *x *= sign);
-        }
-        parts
+        turned
     }
+}
+
+/// Rectangles, each with the signs of its quadrant and side.
+struct Turned {
+    least: [Lanes; 2],
+    most: [Lanes; 2],
+    signs: [Lanes; 3],
 }
 
 /// What is known of the eight parts of a cell.
@@ -190,6 +220,15 @@ fn middles(least: &[Lanes; 2], most: &[Lanes; 2]) -> [Lanes; 3] {
         z[lane] = ((1.0 - rho) * (1.0 + rho)).sqrt();
     }
     [x, y, z]
+}
+
+/// Mirrors vectors where signs are −1.
+#[inline]
+fn signed(mut vectors: [Lanes; 3], signs: &[Lanes; 3]) -> [Lanes; 3] {
+    for (x, sign) in vectors.as_flattened_mut().iter_mut().zip(signs.as_flattened()) {
+        *x *= sign;
+    }
+    vectors
 }
 
 /// Mirrors intervals where the sign is −1.

@@ -8,6 +8,7 @@
 mod cells;
 mod grow;
 mod kernels;
+mod product;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,5 +16,6 @@ mod tree;
 
 pub use grow::{Budget, Grower};
 pub use kernels::BrdfKernels;
+pub use product::{Product, ProductSky, ProductWeights};
 pub use table::{ShiftedTree, TreeTable};
 pub use tree::DirectionTree;

@@ -7,6 +7,7 @@
 //! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is.
 
 use super::cells::{direction, width};
+use super::product::Top;
 use super::tree::DirectionTree;
 use crate::math::{Vec2, Vec3, vec2, vec3};
 use crate::sampling::ONE_MINUS_EPSILON;
@@ -32,7 +33,7 @@ impl TreeTable {
     /// An empty one for shaders of these sides, if so many share `bytes` of memory, with trees of so many cells that are cut. `None` where
     /// there is no room for them.
     pub fn new(sides: Sides, tables: usize, cuts: usize, bytes: usize) -> Option<TreeTable> {
-        let cell = size_of::<OnceLock<DirectionTree>>() + cuts * DirectionTree::NODE_BYTES;
+        let cell = size_of::<OnceLock<DirectionTree>>() + cuts * DirectionTree::NODE_BYTES + Top::BYTES;
         let size = |rows: usize| 2 * rows * rows * width(sides) as usize;
         // Two are the fewest, so that each quadrant has a column.
         let mut halved = std::iter::successors(Some(ROWS), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);
@@ -79,9 +80,9 @@ impl TreeTable {
 /// A tree of directions, shifted.
 #[derive(Clone, Copy, Debug)]
 pub struct ShiftedTree<'a> {
-    tree: &'a DirectionTree,
+    pub(super) tree: &'a DirectionTree,
     /// From the middle of the cell to `wo`, in the disk.
-    shift: Vec2,
+    pub(super) shift: Vec2,
 }
 
 impl ShiftedTree<'_> {
@@ -91,12 +92,25 @@ impl ShiftedTree<'_> {
             direction(vec2((u.x / BY_COSINE).min(ONE_MINUS_EPSILON) * width(self.tree.sides()), u.y))
         } else {
             let u = vec2(((u.x - BY_COSINE) / (1.0 - BY_COSINE)).min(ONE_MINUS_EPSILON), u.y);
-            let (there, _) = self.tree.draw(u)?;
-            let moved = there.truncate() - self.shift;
-            let height2 = 1.0 - moved.length_squared();
-            if height2 > 0.0 { moved.extend(height2.sqrt().copysign(there.z)) } else { vec3(-there.x, -there.y, there.z) }
+            self.shifted(self.tree.draw(u)?.0)
         };
         Some((wi, self.pdf(wi)))
+    }
+
+    /// Where a direction of the tree goes.
+    #[inline]
+    pub(super) fn shifted(&self, there: Vec3) -> Vec3 {
+        let moved = there.truncate() - self.shift;
+        let height2 = 1.0 - moved.length_squared();
+        if height2 > 0.0 { moved.extend(height2.sqrt().copysign(there.z)) } else { vec3(-there.x, -there.y, there.z) }
+    }
+
+    /// Where one comes from: x, y and the sign of z.
+    #[inline]
+    pub(super) fn shifted_back(&self, wi: Vec3) -> Vec3 {
+        let moved = wi.truncate() + self.shift;
+        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
+        there.extend(wi.z)
     }
 
     /// Density of a unit direction per steradian.
@@ -105,9 +119,7 @@ impl ShiftedTree<'_> {
         if !sides.covers(wi.z) {
             return 0.0;
         }
-        let moved = wi.truncate() + self.shift;
-        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
-        let by_tree = self.tree.per_area(there.extend(wi.z));
+        let by_tree = self.tree.per_area(self.shifted_back(wi));
         (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
     }
 }

@@ -4,7 +4,9 @@
 //! number chooses a column, the second a row within it, and what is left of each is uniform again. Numbers that are close lead to directions that
 //! are close, so strata stay strata. The density of a direction is that of the cell that has its position: what is drawn, to rounding.
 
-use super::cells::{Cell, LEVELS, direction, division, position, width};
+use super::cells::{Cell, LEVELS, division, position, width};
+use super::product::Top;
+use super::table::ShiftedTree;
 use crate::math::direction_box::{LANES, Lanes};
 use crate::math::{Vec2, Vec3, vec2};
 use crate::sampling::ONE_MINUS_EPSILON;
@@ -20,6 +22,8 @@ pub struct DirectionTree {
     sides: Sides,
     /// The domain first, children after their parents; none where nothing is scattered.
     nodes: Vec<Node>,
+    /// Its first cells, where products with skies are drawn.
+    top: Top,
 }
 
 /// A cell that is cut.
@@ -40,7 +44,7 @@ impl DirectionTree {
     /// The density |cos θ|/π over the hemisphere, or half of it over the sphere.
     pub fn cosine(sides: Sides) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
-        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
+        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }], top: Top::default() }
     }
 
     /// Makes it that of nodes whose masses add up to 1, or void where there are none.
@@ -48,6 +52,29 @@ impl DirectionTree {
         self.sides = sides;
         self.nodes.clear();
         self.nodes.extend(nodes);
+        self.top.clear();
+    }
+
+    /// Makes it ready for [products](super::Product).
+    pub fn prepare_products(&mut self) {
+        let mut top = std::mem::take(&mut self.top);
+        top.fill(self.sides, &self.nodes);
+        self.top = top;
+    }
+
+    /// The same where it is.
+    pub fn unshifted(&self) -> ShiftedTree<'_> {
+        ShiftedTree { tree: self, shift: Vec2::ZERO }
+    }
+
+    /// Its first cells; none where it is void, or was not made ready.
+    pub(super) fn top(&self) -> &Top {
+        &self.top
+    }
+
+    /// A cell that is cut.
+    pub(super) fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
     }
 
     /// Memory of a cell that is cut.
@@ -68,14 +95,7 @@ impl DirectionTree {
         let mut node = self.nodes.first()?;
         let (mut rest, mut cell) = (u, Cell::DOMAIN);
         loop {
-            let (columns, rows) = division(cell.level());
-            let mut sums = [0.0; 4];
-            for (sum, masses) in sums.iter_mut().zip(node.mass.chunks_exact(rows)) {
-                *sum = masses.iter().sum();
-            }
-            let column = choose(&sums[..columns], &mut rest.x)?;
-            let row = choose(&node.mass[column * rows..][..rows], &mut rest.y)?;
-            let lane = column * rows + row;
+            let lane = choose_part(&node.mass, cell.level(), &mut rest)?;
             cell = cell.child(lane);
             match node.child[lane] {
                 0 => return Some(self.within(&cell, node.mass[lane], rest)),
@@ -86,11 +106,7 @@ impl DirectionTree {
 
     /// A direction of a cell.
     fn within(&self, cell: &Cell, mass: f32, rest: Vec2) -> (Vec3, f32) {
-        let (corner, extent) = cell.rectangle(self.sides);
-        let far = corner + extent;
-        // Sums may be rounded to the far edge, which is the next cell's.
-        let p = (corner + rest * extent).min(vec2(far.x.next_down(), far.y.next_down()));
-        let wi = direction(p);
+        let wi = cell.direction(self.sides, rest);
         (wi, self.density(mass, cell.level(), wi))
     }
 
@@ -100,7 +116,7 @@ impl DirectionTree {
     }
 
     /// Probability by the area of the domain within a cell of a level.
-    fn mean(&self, mass: f32, level: u32) -> f32 {
+    pub(super) fn mean(&self, mass: f32, level: u32) -> f32 {
         mass * (1u64 << (3 * level)) as f32 / width(self.sides)
     }
 
@@ -123,13 +139,9 @@ impl DirectionTree {
             return None;
         }
         let mut node = 0;
-        let p = position(wi) * vec2(1.0 / width(self.sides), 1.0);
-        let scale = (1u32 << DIGITS) as f32;
-        let (mut x, mut y) = ((p.x * scale) as u32, (p.y * scale) as u32);
+        let mut digits = Digits::of(wi, self.sides);
         for level in 0..LEVELS {
-            let (columns, rows) = division(level);
-            let (column, row) = (take_digits(&mut x, columns), take_digits(&mut y, rows));
-            let lane = column * rows + row;
+            let lane = digits.part(level);
             match self.nodes[node].child[lane] {
                 0 => return Some((node, lane, level + 1)),
                 child => node = child as usize,
@@ -170,6 +182,30 @@ impl DirectionTree {
     }
 }
 
+/// A position of the domain, by which its cells are found.
+pub(super) struct Digits {
+    x: u32,
+    y: u32,
+}
+
+impl Digits {
+    /// That of a direction.
+    #[inline]
+    pub fn of(wi: Vec3, sides: Sides) -> Digits {
+        let p = position(wi) * vec2(1.0 / width(sides), 1.0);
+        let scale = (1u32 << DIGITS) as f32;
+        Digits { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
+    }
+
+    /// Which part of its cell of a level it is in; levels in turn from the first one.
+    #[inline]
+    pub fn part(&mut self, level: u32) -> usize {
+        let (columns, rows) = division(level);
+        let (column, row) = (take_digits(&mut self.x, columns), take_digits(&mut self.y, rows));
+        column * rows + row
+    }
+}
+
 /// Takes the leading digits off: which of so many parts, four or two.
 #[inline]
 fn take_digits(x: &mut u32, parts: usize) -> usize {
@@ -177,6 +213,20 @@ fn take_digits(x: &mut u32, parts: usize) -> usize {
     let part = *x >> (DIGITS - digits);
     *x = (*x << digits) & ((1 << DIGITS) - 1);
     part as usize
+}
+
+/// A part of a cell of a level, each as often as it has a share of the mass: a column, then a row within it. What is left of the numbers is
+/// uniform again.
+#[inline]
+pub(super) fn choose_part(mass: &Lanes, level: u32, rest: &mut Vec2) -> Option<usize> {
+    let (columns, rows) = division(level);
+    let mut sums = [0.0; 4];
+    for (sum, masses) in sums.iter_mut().zip(mass.chunks_exact(rows)) {
+        *sum = masses.iter().sum();
+    }
+    let column = choose(&sums[..columns], &mut rest.x)?;
+    let row = choose(&mass[column * rows..][..rows], &mut rest.y)?;
+    Some(column * rows + row)
 }
 
 /// One of the masses, each as often as it has a part of the sum; what is left of the number is uniform again.

@@ -5,7 +5,7 @@
 //! the density it is sampled with, which is proportional to luminance.
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
-use super::{Light, LightError, LightSample, weight};
+use super::{Light, LightError, LightSample, SkyPyramid, weight};
 use crate::math::{Cone, Transform, Vec2, Vec3, vec2};
 use crate::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
 use crate::sampling::{Part, PiecewiseConstant2d};
@@ -67,6 +67,27 @@ impl Environment {
             texels,
         };
         Ok(Environment { kind: Kind::Image(Box::new(image)), mean: mean.as_vec3() })
+    }
+
+    /// The same with other radiance in place of each.
+    pub fn map(&self, radiance: impl Fn(Vec3) -> Vec3) -> Result<Environment, LightError> {
+        match &self.kind {
+            Kind::Constant => Ok(Environment::constant(radiance(self.mean))),
+            Kind::Image(image) => {
+                let texels: Vec<Vec3> = image.texels.iter().map(|&t| radiance(t)).collect();
+                Environment::image(&texels, image.size, &image.world_from_light, 1.0)
+            }
+        }
+    }
+
+    /// Means over patches of all sizes; `None` if it is not an image, or black.
+    pub fn pyramid(&self) -> Option<SkyPyramid> {
+        match &self.kind {
+            Kind::Image(image) if image.distribution.is_some() => {
+                Some(SkyPyramid::new(&image.texels, image.size, &image.light_from_world))
+            }
+            _ => None,
+        }
     }
 
     /// Radiance that arrives from the unit direction `wi`.

@@ -9,6 +9,7 @@ mod distant;
 mod environment;
 mod octahedral;
 mod point;
+mod sky_pyramid;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -21,6 +22,7 @@ pub use distant::DistantLight;
 pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPart, SkyPlace, image_illuminance};
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
+pub use sky_pyramid::{Patches, SkyPyramid};
 
 /// Light arriving at a point, drawn by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]

@@ -54,7 +54,7 @@ pub fn disk_to_square(d: Vec2) -> Vec2 {
 ///
 /// A polynomial in t² through Chebyshev nodes, as [`sin_cos_eighth`].
 #[inline]
-fn eighths_of_tangent(t: f32) -> f32 {
+pub(crate) fn eighths_of_tangent(t: f32) -> f32 {
     const TERMS: [f32; 8] =
         [1.273_239_4, -0.424_393_83, 0.254_227_25, -0.178_295_43, 0.125_654_3, -0.074_904_37, 0.030_278_297, -0.005_805_707_5];
     let s = t * t;

@@ -10,7 +10,7 @@ mod cases;
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
-use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ProductWeights, TreeTable};
+use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ShiftedTree, TreeTable};
 use lightbound::light::{Environment, SkyPyramid};
 use lightbound::material::{Bound, Program};
 use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
@@ -172,9 +172,12 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
     let budget = Budget { cuts: args.cuts, open: args.open };
     let members = || subject.members.iter().copied();
     let mut tree = DirectionTree::cosine(sides);
-    let mut weights = ProductWeights::default();
     let environment = &light.environment;
-    let sky = |frame: &Frame| ProductSky::new(environment, &light.pyramid, [frame.t, frame.b, frame.n]);
+    let sky = ProductSky { environment, pyramid: &light.pyramid };
+    let product = |tree: ShiftedTree, frame: &Frame, u: Vec2| {
+        let sample = Product::new(tree, sky, [frame.t, frame.b, frame.n]).draw(u)?;
+        Some((frame.local_direction(sample.wi), sample.pdf))
+    };
     let hand = measure(frames, environment, args, |_, numbers| by_hand(subject, wo, numbers));
     let grown = measure(frames, environment, args, |_, numbers| {
         by_draws(subject, wo, numbers, |u| {
@@ -185,21 +188,14 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
     let grown_product = measure(frames, environment, args, |frame, numbers| {
         by_draws(subject, wo, numbers, |u| {
             grower.grow(wo, members(), &budget, &mut tree);
-            tree.prepare_products();
-            Product::new(tree.unshifted(), sky(frame), &mut weights).draw(u)
+            product(tree.unshifted(), frame, u)
         })
     });
     let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");
-    let mut of_table = || {
-        table.tree(wo, |middle, tree| {
-            grower.grow(middle, members(), &Budget::TABLE, tree);
-            tree.prepare_products();
-        })
-    };
+    let mut of_table = || table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree));
     let tabled = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| of_table().draw(u)));
-    let tabled_product = measure(frames, environment, args, |frame, numbers| {
-        by_draws(subject, wo, numbers, |u| Product::new(of_table(), sky(frame), &mut weights).draw(u))
-    });
+    let tabled_product =
+        measure(frames, environment, args, |frame, numbers| by_draws(subject, wo, numbers, |u| product(of_table(), frame, u)));
     let cosine = DirectionTree::cosine(sides);
     let cosine = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| cosine.draw(u)));
     ([hand, grown, tabled, cosine, grown_product, tabled_product], tree.nodes())

@@ -16,6 +16,6 @@ mod tree;
 
 pub use grow::{Budget, Grower};
 pub use kernels::BrdfKernels;
-pub use product::{Product, ProductSky, ProductWeights};
+pub use product::{Product, ProductSky};
 pub use table::{ShiftedTree, TreeTable};
 pub use tree::DirectionTree;

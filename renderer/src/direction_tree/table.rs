@@ -7,7 +7,6 @@
 //! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is.
 
 use super::cells::{direction, width};
-use super::product::Top;
 use super::tree::DirectionTree;
 use crate::math::{Vec2, Vec3, vec2, vec3};
 use crate::sampling::ONE_MINUS_EPSILON;
@@ -33,7 +32,7 @@ impl TreeTable {
     /// An empty one for shaders of these sides, if so many share `bytes` of memory, with trees of so many cells that are cut. `None` where
     /// there is no room for them.
     pub fn new(sides: Sides, tables: usize, cuts: usize, bytes: usize) -> Option<TreeTable> {
-        let cell = size_of::<OnceLock<DirectionTree>>() + cuts * DirectionTree::NODE_BYTES + Top::BYTES;
+        let cell = size_of::<OnceLock<DirectionTree>>() + cuts * DirectionTree::NODE_BYTES;
         let size = |rows: usize| 2 * rows * rows * width(sides) as usize;
         // Two are the fewest, so that each quadrant has a column.
         let mut halved = std::iter::successors(Some(ROWS), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);

@@ -11,16 +11,16 @@ use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target
 use std::sync::Arc;
 
 /// Of `wo` off the normal, degrees, each with an azimuth that is on no axis.
-const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
+pub(super) const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
 
-fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
+pub(super) fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
     let ((s, c), (sin, cos)) = (theta.to_radians().sin_cos(), phi.to_radians().sin_cos());
     vec3(s * cos, s * sin, c)
 }
 
 /// A shader of the library, ready for trees.
-struct Subject {
-    bound: Bound,
+pub(super) struct Subject {
+    pub bound: Bound,
     kernels: BrdfKernels,
 }
 
@@ -32,25 +32,25 @@ impl Subject {
         Subject { bound: Bound::new(Arc::new(program), vec![]), kernels }
     }
 
-    fn library() -> Vec<Subject> {
+    pub fn library() -> Vec<Subject> {
         library::LIBRARY.iter().map(|entry| Subject::new(entry.name, entry.text)).collect()
     }
 
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.bound.program.name
     }
 
     /// Words of the members, of which `value` gives each.
-    fn members(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
+    pub fn members(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
         let words = |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
         self.bound.program.settable.iter().flat_map(words).collect()
     }
 
-    fn defaults(&self) -> Vec<u32> {
+    pub fn defaults(&self) -> Vec<u32> {
         self.members(|p, k| p.default.as_ref().expect("the library has defaults")[k])
     }
 
-    fn any(&self, seed: u32) -> Vec<u32> {
+    pub fn any(&self, seed: u32) -> Vec<u32> {
         let mut number = 0;
         self.members(|p, _| {
             number += 1;
@@ -58,22 +58,22 @@ impl Subject {
         })
     }
 
-    fn tree(&self, wo: Vec3, members: &[u32]) -> DirectionTree {
+    pub fn tree(&self, wo: Vec3, members: &[u32]) -> DirectionTree {
         let mut tree = DirectionTree::cosine(self.bound.program.sides);
         self.grow(wo, members, &mut tree);
         tree
     }
 
-    fn grow(&self, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
+    pub fn grow(&self, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
         Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, tree);
     }
 
-    fn table(&self) -> TreeTable {
+    pub fn table(&self) -> TreeTable {
         TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30).expect("there is room")
     }
 
     /// Luminance of s for light directions.
-    fn s(&self, wi: &[Vec3], wo: Vec3, members: &[u32]) -> Vec<f32> {
+    pub fn s(&self, wi: &[Vec3], wo: Vec3, members: &[u32]) -> Vec<f32> {
         let kernel = &self.bound.program.evaluate;
         let mut inputs = Batch::new(kernel.target(), 6 + members.len(), wi.len());
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), wi.len());
@@ -92,12 +92,12 @@ impl Subject {
     }
 }
 
-fn number(random: &mut Random) -> Vec2 {
+pub(super) fn number(random: &mut Random) -> Vec2 {
     vec2(uniform(random), uniform(random))
 }
 
 /// Any direction from which the shader can be seen.
-fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
+pub(super) fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
     let w = unit(random);
     let low = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
     let w = vec3(w.x, w.y, w.z * low).normalize();

@@ -5,7 +5,6 @@
 //! are close, so strata stay strata. The density of a direction is that of the cell that has its position: what is drawn, to rounding.
 
 use super::cells::{Cell, LEVELS, division, position, width};
-use super::product::Top;
 use super::table::ShiftedTree;
 use crate::math::direction_box::{LANES, Lanes};
 use crate::math::{Vec2, Vec3, vec2};
@@ -22,8 +21,6 @@ pub struct DirectionTree {
     sides: Sides,
     /// The domain first, children after their parents; none where nothing is scattered.
     nodes: Vec<Node>,
-    /// Its first cells, where products with skies are drawn.
-    top: Top,
 }
 
 /// A cell that is cut.
@@ -44,7 +41,7 @@ impl DirectionTree {
     /// The density |cos θ|/π over the hemisphere, or half of it over the sphere.
     pub fn cosine(sides: Sides) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
-        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }], top: Top::default() }
+        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
     }
 
     /// Makes it that of nodes whose masses add up to 1, or void where there are none.
@@ -52,14 +49,6 @@ impl DirectionTree {
         self.sides = sides;
         self.nodes.clear();
         self.nodes.extend(nodes);
-        self.top.clear();
-    }
-
-    /// Makes it ready for [products](super::Product).
-    pub fn prepare_products(&mut self) {
-        let mut top = std::mem::take(&mut self.top);
-        top.fill(self.sides, &self.nodes);
-        self.top = top;
     }
 
     /// The same where it is.
@@ -67,14 +56,9 @@ impl DirectionTree {
         ShiftedTree { tree: self, shift: Vec2::ZERO }
     }
 
-    /// Its first cells; none where it is void, or was not made ready.
-    pub(super) fn top(&self) -> &Top {
-        &self.top
-    }
-
-    /// A cell that is cut.
-    pub(super) fn node(&self, node: u32) -> &Node {
-        &self.nodes[node as usize]
+    /// The cells that are cut, the domain first.
+    pub(super) fn cuts(&self) -> &[Node] {
+        &self.nodes
     }
 
     /// Memory of a cell that is cut.

@@ -22,7 +22,7 @@ pub use distant::DistantLight;
 pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPart, SkyPlace, image_illuminance};
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
-pub use sky_pyramid::{Patches, SkyPyramid};
+pub use sky_pyramid::SkyPyramid;
 
 /// Light arriving at a point, drawn by [`Light::sample_li`].
 #[derive(Clone, Copy, Debug)]

@@ -60,6 +60,8 @@ pub fn square_of(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::direction_box::testing::unit;
+    use lightbound_shader::ir::random::Random;
 
     #[test]
     fn known_directions() {
@@ -88,6 +90,30 @@ mod tests {
             assert!((d.length() - 1.0).abs() < 1e-6);
             assert!((sphere_to_square(d) - p).length() < 2e-6, "{p} {}", sphere_to_square(d));
         }
+    }
+
+    #[test]
+    fn eight_at_a_time() {
+        let random = &mut Random::new(1);
+        for _ in 0..10_000 {
+            let mut towards = [[0.0; LANES]; 3];
+            for lane in 0..LANES {
+                let axis = [Vec3::X, Vec3::Y, Vec3::Z][lane % 3];
+                let d = if random.once_in(8) { axis * (1.0 - 2.0 * (lane % 2) as f32) } else { unit(random) };
+                let d = d * 2f32.powi(random.below(40) as i32 - 20);
+                (towards[0][lane], towards[1][lane], towards[2][lane]) = d.into();
+            }
+            let (u, v) = square_of(&towards[0], &towards[1], &towards[2]);
+            for lane in 0..LANES {
+                let d = Vec3::from_array([0, 1, 2].map(|k| towards[k][lane])).normalize();
+                let (expected, p) = (sphere_to_square(d), vec2(u[lane], v[lane]));
+                // Signs of zero tell on which edge the pole below is.
+                assert!((expected - p).length() < 2e-6 || (square_to_sphere(p) - d).length() < 2e-6, "{d}: {p}, {expected}");
+                assert!(p.cmpge(Vec2::ZERO).all() && p.cmple(Vec2::ONE).all());
+            }
+        }
+        let (u, v) = square_of(&[0.0; LANES], &[0.0; LANES], &[0.0; LANES]);
+        assert_eq!((u, v), ([0.5; LANES], [0.5; LANES]));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use super::octahedral::square_of;
 use super::weight;
-use crate::math::direction_box::{LANES, Lanes};
+use crate::math::direction_box::{LANES, Lanes, greater};
 use crate::math::{Transform, Vec3};
 
 /// The finest level there may be: 2048 texels along a side, 22 MB.
@@ -29,15 +29,6 @@ pub struct SkyPyramid {
     light_from_world: Transform,
 }
 
-/// Light from patches of the sky.
-#[derive(Clone, Copy, Debug)]
-pub struct Patches {
-    /// Mean luminance, about.
-    pub mean: Lanes,
-    /// Whether there is nothing to be gained from smaller patches, one bit for each.
-    pub plain: u8,
-}
-
 impl SkyPyramid {
     /// Of `size`² texels, row by row, that are seen through a map.
     pub(super) fn new(texels: &[Vec3], size: usize, light_from_world: &Transform) -> SkyPyramid {
@@ -50,27 +41,48 @@ impl SkyPyramid {
         SkyPyramid { finest, means, light_from_world: *light_from_world }
     }
 
-    /// Axes of a frame in the world, as directions of the image.
-    pub fn frame(&self, axes: [Vec3; 3]) -> [Vec3; 3] {
-        axes.map(|axis| self.light_from_world.vector(axis))
+    /// Vectors of the world in the space of the image.
+    pub fn directions(&self, of: [Vec3; 3]) -> [Vec3; 3] {
+        of.map(|vector| self.light_from_world.vector(vector))
     }
 
-    /// Light from patches: by direction in the image, of any length, and by how many patches of that size all directions are made of.
+    /// Mean luminance of patches, about, as a part of the brightest texel's: by direction in the image, of any length, and by how many patches of that size all directions are made
+    /// of. It is negative (−0, too) where there is nothing to be gained from smaller patches.
     #[inline]
-    pub fn look(&self, [x, y, z]: &[Lanes; 3], counts: &Lanes) -> Patches {
+    pub fn look(&self, [x, y, z]: &[Lanes; 3], counts: &Lanes) -> Lanes {
         let (u, v) = square_of(x, y, z);
-        let (mut mean, mut plain) = ([0.0; LANES], 0);
+        let (mut index, mut is_small) = ([0; LANES], [0; LANES]);
+        let (finest, small) = (self.finest as i32, (self.finest + BEYOND) as i32);
         for lane in 0..LANES {
-            // A texel is a quarter of a patch, or less.
-            let level = (counts[lane].to_bits() >> 23).saturating_sub(126) / 2 + 1;
-            let (side, scale) = (level.min(self.finest), (1u32 << level.min(self.finest)) as f32);
-            let cell = |x: f32| ((x * scale) as u32).min((1 << side) - 1) as usize;
-            let texel = self.means[(((1 << (2 * side)) - 1) / 3) + (cell(v[lane]) << side) + cell(u[lane])];
-            mean[lane] = texel.abs();
-            plain |= u8::from(texel.is_sign_negative() || level > self.finest + BEYOND) << lane;
+            // A texel is a quarter of a patch, or less; its level is half of the exponent of the count of texels.
+            let wanted = (((counts[lane].to_bits() >> 23) as i32 - 126) >> 1) + 1;
+            let level = wanted.clamp(0, finest);
+            is_small[lane] = if wanted > small { SIGN } else { 0 };
+            let side = f32::from_bits(((127 + level) as u32) << 23);
+            // All of it is below 2²³, in exact floats.
+            let column = whole(u[lane] * side).min(side - 1.0);
+            let row = whole(v[lane] * side).min(side - 1.0);
+            // Levels before have (4ˡ − 1)/3 texels, every second digit of which is 1.
+            let before = (side * side - 1.0) as i32 & 0x5555_5555;
+            index[lane] = before + (row * side + column) as i32;
         }
-        Patches { mean, plain }
+        let mut means = [0.0; LANES];
+        for lane in 0..LANES {
+            let mean = self.means[index[lane] as usize];
+            means[lane] = f32::from_bits(mean.to_bits() | is_small[lane]);
+        }
+        means
     }
+}
+
+/// The sign of a float.
+const SIGN: u32 = 1 << 31;
+
+/// A number from 0 to 2²² as a whole one, next to it from below or, of whole ones, maybe the one before.
+#[inline(always)]
+fn whole(x: f32) -> f32 {
+    const STEP: f32 = (1 << 23) as f32;
+    greater((x - 0.5) + STEP - STEP, 0.0)
 }
 
 /// Patches that are so many levels finer than the image are not cut further.
@@ -105,11 +117,13 @@ impl Level {
     fn base(texels: &[Vec3], size: usize, side: usize) -> Level {
         // The first whose middle is not before the edge.
         let first = |k: usize| (2 * k * size).div_ceil(side).saturating_sub(1).div_ceil(2);
+        // Whatever the unit of radiance, sums and products of luminance are numbers.
+        let brightest = texels.iter().map(|&texel| weight(texel)).fold(0.0, f32::max);
         let part = |i: usize| {
             let (x, y) = (i % side, i / side);
             let rows = first(y)..first(y + 1);
             let all = rows.flat_map(|row| (first(x)..first(x + 1)).map(move |column| row * size + column));
-            Texel::of(all.map(|i| weight(texels[i])).map(|mean| Texel { mean, least: mean, most: mean }))
+            Texel::of(all.map(|i| weight(texels[i]) / brightest).map(|mean| Texel { mean, least: mean, most: mean }))
         };
         Level { side, texels: (0..side * side).map(part).collect() }
     }
@@ -149,5 +163,94 @@ impl Level {
             (x, y) = (last - x, y.clamp(0, last));
         }
         y as usize * self.side + x as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::light::{Environment, square_to_sphere};
+    use crate::math::{Vec2, vec2};
+
+    /// Pyramid of an image by columns and rows.
+    fn pyramid(size: usize, texel: impl Fn(usize, usize) -> f32) -> SkyPyramid {
+        let texels: Vec<Vec3> = (0..size * size).map(|i| Vec3::splat(texel(i % size, i / size))).collect();
+        Environment::image(&texels, size, &Transform::IDENTITY, 1.0).unwrap().pyramid().expect("it is bright")
+    }
+
+    /// What is found at a place by patches of which so many are the sphere.
+    fn look(pyramid: &SkyPyramid, p: Vec2, count: f32) -> f32 {
+        let d = square_to_sphere(p) * 3.0;
+        let means = pyramid.look(&[[d.x; LANES], [d.y; LANES], [d.z; LANES]], &[count; LANES]);
+        assert_eq!(means, [means[0]; LANES]);
+        means[0]
+    }
+
+    /// The middle of a texel.
+    fn middle(x: usize, y: usize, size: usize) -> Vec2 {
+        vec2(x as f32 + 0.5, y as f32 + 0.5) / size as f32
+    }
+
+    #[test]
+    fn constant_skies_are_plain() {
+        for size in [1, 2, 3, 16, 100] {
+            let pyramid = pyramid(size, |_, _| 7.0);
+            for count in [0.0, 0.1, 1.0, 5.0, 1e3, 1e6, 1e30] {
+                for p in [vec2(0.1, 0.2), vec2(0.5, 0.5), vec2(0.999, 0.001)] {
+                    assert!((look(&pyramid, p, count) + 1.0).abs() < 1e-6, "{size} {count}");
+                }
+            }
+        }
+        assert!(Environment::constant(Vec3::ONE).pyramid().is_none());
+        assert!(Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap().pyramid().is_none());
+    }
+
+    #[test]
+    fn a_bright_texel_is_never_missed() {
+        for (size, at) in
+            [(16, (3, 9)), (64, (0, 0)), (64, (63, 20)), (37, (36, 36)), (100, (50, 0)), (3, (1, 1)), (2500, (7, 2499))]
+        {
+            let pyramid = pyramid(size, |x, y| if (x, y) == at { 1e6 } else { 0.0 });
+            let p = middle(at.0, at.1, size);
+            let mut last = 0.0;
+            for level in 0..pyramid.finest {
+                // Patches of that level look a level further down.
+                let mean = look(&pyramid, p, 4f32.powi(level as i32));
+                assert!(mean.is_sign_positive() && mean >= last, "{size} {at:?} {level}: {mean}, {last}");
+                let side = (2 << level) as f32;
+                assert!(mean * side * side > 0.2 * (2048f32.min(size as f32) / size as f32).powi(2), "{mean} of {side}");
+                last = mean;
+            }
+        }
+    }
+
+    #[test]
+    fn small_patches_are_plain_and_edges_are_not() {
+        let pyramid = pyramid(64, |x, _| if x < 32 { 1.0 } else { 2.0 });
+        for (x, is_plain) in [(10, true), (31, false), (32, false), (50, true)] {
+            assert_eq!(look(&pyramid, middle(x, 20, 64), 1024.0) < 0.0, is_plain, "{x}");
+        }
+        // With a texel as wide as two of them, there is no more to see.
+        assert!(look(&pyramid, middle(31, 20, 64), 16_384.0) < 0.0);
+    }
+
+    #[test]
+    fn neighbours_are_over_the_edges() {
+        // Those over the left edge are mirrored along it.
+        let pyramid = pyramid(32, |x, y| if (x, y) == (0, 5) { 1.0 } else { 0.0 });
+        for (at, is_near) in [((0, 26), true), ((0, 27), true), ((0, 24), false), ((31, 5), false), ((1, 6), true)] {
+            assert_eq!(look(&pyramid, middle(at.0, at.1, 32), 1024.0) > 0.0, is_near, "{at:?}");
+        }
+    }
+
+    #[test]
+    fn means_are_of_the_whole_image() {
+        for size in [8, 11, 100] {
+            let texel = |x: usize, y: usize| (1 + (x * 7 + y * 5) % 9) as f32 / 9.0;
+            let pyramid = pyramid(size, texel);
+            let mean = (0..size * size).map(|i| texel(i % size, i / size)).sum::<f32>() / (size * size) as f32;
+            let coarse = look(&pyramid, vec2(0.5, 0.5), 0.0).abs();
+            assert!((coarse - mean).abs() < 0.1 * mean, "{coarse}, {mean}");
+        }
     }
 }

@@ -119,7 +119,7 @@ fn help_and_version() {
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 26] = [
+    let cases: [(&[&str], &str); 28] = [
         (&["--integrator", "magic"], "path, lightcuts"),
         (&["--error", "-1"], "as in 0.02"),
         (&["--error-mode", "sum"], "cluster, total"),
@@ -130,6 +130,8 @@ fn wrong_options_name_what_is_right() {
         (&["--integrator", "lightcuts", "--cut-size", "8"], "add --mode stochastic"),
         (&["--bsdf-sampling", "best"], "shader, bounds, cosine"),
         (&["--integrator", "lightcuts", "--bsdf-sampling", "bounds"], "add --integrator path"),
+        (&["--sky-sampling", "produkt"], "map, product"),
+        (&["--integrator", "lightcuts", "--sky-sampling", "map"], "add --integrator path"),
         (&["--accel", "kd"], "builtin"),
         (&["--target", "avx512"], "interpreter, sse, avx, avx2"),
         (&["--spp", "0"], "from 1 to 16777216"),

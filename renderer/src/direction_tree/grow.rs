@@ -37,6 +37,9 @@ impl Budget {
     /// For a tree of one point of a path, which serves one direction that is drawn and one light.
     pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
 
+    /// For a tree of one point which serves products with a sky alone, in which the shader's own sampler has its part.
+    pub const SKETCH: Budget = Budget { cuts: 12, open: 0.1 };
+
     /// For a tree of a table, which serves many.
     pub const TABLE: Budget = Budget { cuts: 96, open: 0.05 };
 }

@@ -13,7 +13,15 @@ const TABLE_BYTES: usize = 512 << 20;
 /// How directions are drawn for each of a scene's shaders, as [`Instance::shader`](crate::material::Instance::shader) counts them.
 #[derive(Debug)]
 pub(super) struct DirectionSampling {
-    shaders: Vec<(Bound, Drawing)>,
+    shaders: Vec<Shader>,
+}
+
+#[derive(Debug)]
+struct Shader {
+    bound: Bound,
+    drawing: Drawing,
+    /// Where they are needed.
+    trees: Option<Trees>,
 }
 
 /// How directions are drawn for a shader.
@@ -22,13 +30,22 @@ enum Drawing {
     /// As its compiled code does.
     Own,
     Cosine(DirectionTree),
-    /// By trees: of points, or of tables where the members of `Material` are those of one.
-    Grown(Arc<BrdfKernels>, Vec<(Box<[u32]>, TreeTable)>),
+    /// By trees.
+    Trees,
+}
+
+/// Trees of a shader: of points, or of tables where the members of `Material` are those of one.
+#[derive(Debug)]
+struct Trees {
+    kernels: Arc<BrdfKernels>,
+    tables: Vec<(Box<[u32]>, TreeTable)>,
+    /// For a point.
+    budget: Budget,
 }
 
 impl DirectionSampling {
-    /// Compiles what it takes.
-    pub fn new(scene: &Scene, sampling: BsdfSampling) -> Result<DirectionSampling, ProgramError> {
+    /// Compiles what it takes; with trees for all shaders where products are to be drawn.
+    pub fn new(scene: &Scene, sampling: BsdfSampling, products: bool) -> Result<DirectionSampling, ProgramError> {
         let arena = Arena::new();
         // Uses of one program differ in textures alone.
         let mut compiled: Vec<(Arc<Program>, Arc<BrdfKernels>)> = Vec::new();
@@ -45,9 +62,15 @@ impl DirectionSampling {
             let drawing = match sampling {
                 BsdfSampling::Cosine => Drawing::Cosine(DirectionTree::cosine(bound.program.sides)),
                 BsdfSampling::Shader if bound.is_sampler_right => Drawing::Own,
-                BsdfSampling::Shader | BsdfSampling::Bounds => Drawing::Grown(kernels(&bound.program)?, Vec::new()),
+                BsdfSampling::Shader | BsdfSampling::Bounds => Drawing::Trees,
             };
-            shaders.push((bound.clone(), drawing));
+            let budget = if matches!(drawing, Drawing::Trees) { Budget::POINT } else { Budget::SKETCH };
+            let trees = if products || matches!(drawing, Drawing::Trees) {
+                Some(Trees { kernels: kernels(&bound.program)?, tables: Vec::new(), budget })
+            } else {
+                None
+            };
+            shaders.push(Shader { bound: bound.clone(), drawing, trees });
         }
         let mut sampling = DirectionSampling { shaders };
         sampling.make_tables(scene);
@@ -59,19 +82,20 @@ impl DirectionSampling {
         let mut constants: Vec<(usize, &[u32])> = Vec::new();
         for material in &scene.materials {
             let Material::Surface { scattering: Some(instance), .. } = material else { continue };
-            let (bound, drawing) = &self.shaders[instance.shader as usize];
-            if let (Drawing::Grown(..), None, Some(words)) = (drawing, &bound.program.setup, instance.constants())
+            let shader = &self.shaders[instance.shader as usize];
+            if let (Some(_), None, Some(words)) = (&shader.trees, &shader.bound.program.setup, instance.constants())
                 && !constants.contains(&(instance.shader as usize, words))
             {
                 constants.push((instance.shader as usize, words));
             }
         }
         for (shader, words) in &constants {
-            let (bound, drawing) = &mut self.shaders[*shader];
-            let Drawing::Grown(_, tables) = drawing else { unreachable!("others have no constants") };
+            let Shader { bound, trees: Some(trees), .. } = &mut self.shaders[*shader] else {
+                unreachable!("others have no constants")
+            };
             // Where there is no room for tables, trees are grown for each point.
             if let Some(table) = TreeTable::new(bound.program.sides, constants.len(), Budget::TABLE.cuts, TABLE_BYTES) {
-                tables.push(((*words).into(), table));
+                trees.tables.push(((*words).into(), table));
             }
         }
     }
@@ -98,8 +122,9 @@ impl<'a> Directions<'a> {
     pub fn begin<M: Iterator<Item = u32> + Clone>(&mut self, shader: u32, points: impl Iterator<Item = (Vec3, M)>) {
         self.shader = shader as usize;
         self.tabled.clear();
-        let (bound, drawing) = &self.sampling.shaders[self.shader];
-        let Drawing::Grown(kernels, tables) = drawing else { return };
+        let Shader { bound, trees: Some(Trees { kernels, tables, budget }), .. } = &self.sampling.shaders[self.shader] else {
+            return;
+        };
         let grower = self.growers[self.shader].get_or_insert_with(|| Grower::new(kernels, bound));
         for (point, (wo, members)) in points.enumerate() {
             if point == self.trees.len() {
@@ -110,7 +135,7 @@ impl<'a> Directions<'a> {
                 table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
             });
             if tabled.is_none() {
-                grower.grow(wo, members, &Budget::POINT, &mut self.trees[point]);
+                grower.grow(wo, members, budget, &mut self.trees[point]);
             }
             self.tabled.push(tabled);
         }
@@ -118,15 +143,15 @@ impl<'a> Directions<'a> {
 
     /// Whether the shader's code draws directions.
     pub fn are_own(&self) -> bool {
-        matches!(self.sampling.shaders[self.shader].1, Drawing::Own)
+        matches!(self.sampling.shaders[self.shader].drawing, Drawing::Own)
     }
 
     /// A direction at a point for numbers in [0, 1), and its density per steradian; `None` where the sample is void.
     pub fn draw(&self, point: usize, u: Vec2) -> Option<(Vec3, f32)> {
-        match &self.sampling.shaders[self.shader].1 {
+        match &self.sampling.shaders[self.shader].drawing {
             Drawing::Own => None,
             Drawing::Cosine(tree) => tree.draw(u),
-            Drawing::Grown(..) => match &self.tabled[point] {
+            Drawing::Trees => match &self.tabled[point] {
                 Some(tree) => tree.draw(u),
                 None => self.trees[point].draw(u),
             },
@@ -135,13 +160,20 @@ impl<'a> Directions<'a> {
 
     /// Density with which a direction is drawn at a point, per steradian.
     pub fn pdf(&self, point: usize, wi: Vec3) -> f32 {
-        match &self.sampling.shaders[self.shader].1 {
+        match &self.sampling.shaders[self.shader].drawing {
             Drawing::Own => 0.0,
             Drawing::Cosine(tree) => tree.pdf(wi),
-            Drawing::Grown(..) => match &self.tabled[point] {
+            Drawing::Trees => match &self.tabled[point] {
                 Some(tree) => tree.pdf(wi),
                 None => self.trees[point].pdf(wi),
             },
+        }
+    }
+    /// The tree of a point, for products with a sky.
+    pub fn tree(&self, point: usize) -> ShiftedTree<'_> {
+        match &self.tabled[point] {
+            Some(tree) => *tree,
+            None => self.trees[point].unshifted(),
         }
     }
 }

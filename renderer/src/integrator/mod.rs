@@ -10,6 +10,7 @@ pub mod lightcuts;
 pub mod material_bound;
 mod path;
 mod shading;
+mod sky_sampling;
 
 pub use counts::{Counts, ShadingCounts};
 pub use cut_counts::{CutCounts, CutSizes, CutTimes};

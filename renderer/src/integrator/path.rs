@@ -8,6 +8,7 @@ use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
 use super::light_sampling::{Chooser, LightSampler, Lobe, Place, Receiver};
 use super::shading::{Scattered, Shading};
+use super::sky_sampling::{SkyPoint, SkySampler};
 use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::{Features, Tile};
 use crate::geometry::{Hit, Surface};
@@ -27,6 +28,8 @@ pub struct PathTracer {
     max_depth: u32,
     lights: LightSampler,
     directions: DirectionSampling,
+    /// Where a sky is drawn of by products; the lights are the others then.
+    sky: Option<SkySampler>,
 }
 
 impl PathTracer {
@@ -34,10 +37,12 @@ impl PathTracer {
     ///
     /// *Errors*: no bounds can be compiled of a material, where they are needed.
     pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
-        let lights = LightSampler::new(scene, settings.light_sampling)?;
-        let directions = DirectionSampling::new(scene, settings.bsdf_sampling)
+        let sky = SkySampler::of(&scene.lights, settings);
+        let others = sky.as_ref().map(|sky| scene.lights.without(sky.light));
+        let lights = LightSampler::new(scene, others.as_ref().unwrap_or(&scene.lights), settings.light_sampling)?;
+        let directions = DirectionSampling::new(scene, settings.bsdf_sampling, sky.is_some())
             .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
-        Ok(PathTracer { max_depth, lights, directions })
+        Ok(PathTracer { max_depth, lights, directions, sky })
     }
 }
 
@@ -48,6 +53,8 @@ struct Path {
     throughput: Vec3,
     /// Density per steradian of the ray's direction; 0 after a delta lobe (and at the camera), where only hits can see light.
     pdf: f32,
+    /// Density with which light sampling would draw the direction of the sky that is drawn of by products.
+    sky_pdf: f32,
     /// Product of squared refractive-index ratios, taken out of the throughput for Russian roulette.
     eta_scale: f32,
     /// Index of the sample within the wave.
@@ -132,6 +139,12 @@ impl Vertex<'_> {
         Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
     }
 
+    /// Where the sky is drawn of, as the point of this number.
+    fn sky_point(&self, row: usize) -> SkyPoint<'_> {
+        SkyPoint { row, frame: &self.surface.frame, side: self.side }
+    }
+
+    /// From the side of the shader to that of the frame, or back.
     fn mirrored(&self, wi: Vec3) -> Vec3 {
         Vec3::new(wi.x, wi.y, self.side * wi.z)
     }
@@ -164,6 +177,9 @@ struct Wave<'a> {
     /// Those of the vertex at hand.
     scratch: Vec<u32>,
     chooser: Chooser<'a>,
+    sky: Option<&'a SkySampler>,
+    /// How often the chooser is asked, and not the sky.
+    others: f32,
     /// Whether paths remember where they come from.
     remembers: bool,
     shadow_rays: Vec<Ray>,
@@ -296,6 +312,8 @@ impl<'a> Wave<'a> {
             next_members: Vec::new(),
             scratch: Vec::new(),
             chooser: Chooser::new(&tracer.lights, &scene.lights),
+            sky: tracer.sky.as_ref(),
+            others: 1.0 - tracer.sky.as_ref().map_or(0.0, |sky| sky.share),
             remembers: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
@@ -326,7 +344,7 @@ impl<'a> Wave<'a> {
                 let (ray, weight) = eye::camera_ray(self.scene, &self.sampler, key, x, y);
                 self.rays.push(ray);
                 let sample = self.samples.len() as u32;
-                self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, key });
+                self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, sky_pdf: 0.0, eta_scale: 1.0, sample, key });
                 self.samples.push(Sample { x, y, number, weight, radiance: Vec3::ZERO });
             }
         }
@@ -482,12 +500,22 @@ impl<'a> Wave<'a> {
     fn choose_lights(&mut self, bound: &Bound) {
         for (row, vertex) in self.vertices.iter().enumerate() {
             let Some([pick, fine, u, v]) = vertex.light else { continue };
-            self.scratch.clear();
-            if vertex.receiver.lobe.is_some() {
-                self.scratch.extend(self.shading.members(&bound.program, row));
-            }
-            self.chooser.stand(&vertex.receiver, &self.scratch);
-            let Some((light, pdf)) = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v)) else { continue };
+            let drawn = match self.sky {
+                Some(sky) if pick < sky.share => {
+                    sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row), vec2(u, v))
+                }
+                _ => {
+                    self.scratch.clear();
+                    if vertex.receiver.lobe.is_some() {
+                        self.scratch.extend(self.shading.members(&bound.program, row));
+                    }
+                    self.chooser.stand(&vertex.receiver, &self.scratch);
+                    let pick = self.sky.map_or(pick, |sky| sky.rest(pick));
+                    let drawn = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v));
+                    drawn.map(|(light, pdf)| (light, self.others * pdf))
+                }
+            };
+            let Some((light, pdf)) = drawn else { continue };
             let mut wi = vertex.surface.frame.local_direction(light.wi);
             wi.z *= vertex.side;
             // Most light that a one-sided shader does not reflect is known before it is asked.
@@ -549,7 +577,13 @@ impl<'a> Wave<'a> {
         }
         let d = vertex.surface.frame.to_world(next.wi);
         self.next_rays.push(Ray::new(vertex.surface.origin_towards(d), d));
-        self.next_paths.push(Path { throughput, pdf: next.pdf, eta_scale, ..*path });
+        let sky_pdf = match self.sky {
+            Some(sky) if next.pdf > 0.0 => {
+                sky.pdf(&self.scene.lights, &self.shading, vertex.sky_point(row), vertex.mirrored(next.wi))
+            }
+            _ => 0.0,
+        };
+        self.next_paths.push(Path { throughput, pdf: next.pdf, sky_pdf, eta_scale, ..*path });
         if self.remembers {
             let first = self.next_members.len();
             // What a delta function draws is weighed against nothing.
@@ -578,7 +612,15 @@ impl<'a> Wave<'a> {
         for (index, light) in scene.lights.environments() {
             let le = light.radiance(d);
             let is_weighted = pdf != 0.0 && le != Vec3::ZERO;
-            sum += if is_weighted { le * power_heuristic(pdf, self.chooser.pdf_of_sky(index, d)) } else { le };
+            if !is_weighted {
+                sum += le;
+                continue;
+            }
+            let by_light = match self.sky {
+                Some(sky) if sky.light == index => self.paths[path].sky_pdf,
+                _ => self.others * self.chooser.pdf_of_sky(index, d),
+            };
+            sum += le * power_heuristic(pdf, by_light);
         }
         sum
     }
@@ -592,7 +634,7 @@ impl<'a> Wave<'a> {
             return le;
         }
         self.stand_at_origin(path);
-        le * power_heuristic(pdf, self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface))
+        le * power_heuristic(pdf, self.others * self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface))
     }
 
     /// Adds the light whose shadow rays were free.

@@ -4,6 +4,7 @@
 
 use super::ShadingCounts;
 use super::directions::Directions;
+use crate::direction_tree::ShiftedTree;
 use crate::geometry::Surface;
 use crate::material::{Bound, Instance, Program};
 use crate::math::{Vec2, Vec3, vec2, vec3};
@@ -152,6 +153,11 @@ impl<'a> Shading<'a> {
             None => pdf,
         };
         Scattered { s: vec3(r, g, b), pdf }
+    }
+
+    /// The tree of directions of the point of this number, after [`Shading::set_up`], where all shaders have trees.
+    pub fn tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
+        self.directions.as_ref().map(|directions| directions.tree(point))
     }
 
     /// What draws directions, if not the shader's code.

@@ -149,6 +149,15 @@ impl Lights {
         Lights { powers, lights, environments }
     }
 
+    /// The same, but for one that is dark.
+    pub fn without(&self, light: u32) -> Lights {
+        let mut others = self.clone();
+        others.lights[light as usize] = AnyLight::Environment(Environment::constant(Vec3::ZERO));
+        others.powers[light as usize] = 0.0;
+        others.environments.retain(|&environment| environment != light);
+        others
+    }
+
     /// All lights.
     pub fn all(&self) -> &[AnyLight] {
         &self.lights

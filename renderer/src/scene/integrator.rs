@@ -39,6 +39,8 @@ pub struct PathSettings {
     pub light_sampling: LightSampling,
     /// How a direction is drawn at a surface.
     pub bsdf_sampling: BsdfSampling,
+    /// How light of a sky is drawn.
+    pub sky_sampling: SkySampling,
 }
 
 /// Settings of lightcuts.
@@ -143,6 +145,16 @@ words! {
         Bounds = "bounds",
         /// By the cosine
         Cosine = "cosine",
+    }
+}
+words! {
+    /// How the path tracer draws light of a sky that is an image.
+    SkySampling {
+        /// By its radiance
+        #[default]
+        Map = "map",
+        /// By its radiance times the BRDF, from compiled bounds of it (Clarberg & Akenine-Möller 2008)
+        Product = "product",
     }
 }
 words! {

@@ -12,7 +12,7 @@ pub mod shader_file;
 
 pub use integrator::{
     BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
-    PathSettings,
+    PathSettings, SkySampling,
 };
 
 use crate::accel::Accel;

@@ -4,7 +4,7 @@ use crate::cli::Error;
 use crate::cli::part::Attributes;
 use lightbound::image::write::Attribute;
 use lightbound::scene::build::PathOverrides;
-use lightbound::scene::{BsdfSampling, LightSampling, Method, MethodName, PathSettings};
+use lightbound::scene::{BsdfSampling, LightSampling, Method, MethodName, PathSettings, SkySampling};
 
 /// Options of it; each goes before what the scene says.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -17,17 +17,29 @@ pub struct PathArgs {
     /// How a direction is drawn at a surface; it changes noise, not the picture [default: the scene's, or shader]
     #[arg(long, value_enum)]
     bsdf_sampling: Option<BsdfSampling>,
+
+    /// How light of a sky that is an image is drawn; it changes noise, not the picture [default: the scene's, or map]
+    #[arg(long, value_enum)]
+    sky_sampling: Option<SkySampling>,
 }
 
 impl PathArgs {
     /// What goes before the scene's settings.
     pub fn overrides(&self) -> PathOverrides {
-        PathOverrides { light_sampling: self.light_sampling, bsdf_sampling: self.bsdf_sampling }
+        PathOverrides {
+            light_sampling: self.light_sampling,
+            bsdf_sampling: self.bsdf_sampling,
+            sky_sampling: self.sky_sampling,
+        }
     }
 
     /// Refuses options that do nothing for an integrator.
     pub fn check(&self, method: &Method) -> Result<(), Error> {
-        let options = [("--light-sampling", self.light_sampling.is_some()), ("--bsdf-sampling", self.bsdf_sampling.is_some())];
+        let options = [
+            ("--light-sampling", self.light_sampling.is_some()),
+            ("--bsdf-sampling", self.bsdf_sampling.is_some()),
+            ("--sky-sampling", self.sky_sampling.is_some()),
+        ];
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
                 message: format!("{option} is for the integrator path; this picture is rendered by lightcuts"),
@@ -40,7 +52,11 @@ impl PathArgs {
 
 /// The settings on which the bits of a picture depend.
 pub fn attributes(settings: &PathSettings) -> Attributes {
-    let words = [("lightSampling", settings.light_sampling.word()), ("bsdfSampling", settings.bsdf_sampling.word())];
+    let words = [
+        ("lightSampling", settings.light_sampling.word()),
+        ("bsdfSampling", settings.bsdf_sampling.word()),
+        ("skySampling", settings.sky_sampling.word()),
+    ];
     words.into_iter().map(|(key, word)| (format!("lightbound/{key}"), Attribute::text(word))).collect()
 }
 
@@ -54,6 +70,7 @@ mod tests {
         let others = [
             PathSettings { light_sampling: LightSampling::Uniform, ..own },
             PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..own },
+            PathSettings { sky_sampling: SkySampling::Product, ..own },
         ];
         assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
         assert_eq!(attributes(&own)[1], ("lightbound/bsdfSampling".into(), Attribute::text("shader")));

@@ -60,11 +60,10 @@ pub struct Receiver {
 }
 
 impl LightSampler {
-    /// For a scene.
+    /// For lights of a scene.
     ///
     /// *Errors*: no bounds can be compiled of a material.
-    pub fn new(scene: &Scene, by: LightSampling) -> Result<LightSampler, SceneError> {
-        let lights = &scene.lights;
+    pub fn new(scene: &Scene, lights: &Lights, by: LightSampling) -> Result<LightSampler, SceneError> {
         let tree = |materials| {
             let started = Instant::now();
             let forest = Forest::build(lights, scene.accel.bounds());

@@ -265,7 +265,7 @@ fn tables_are_uniform_or_by_power() {
                 LightSource \"point\" \"rgb I\" [3 3 3]\n";
     let scene = scene(text, 0);
     for (by, expected) in [(LightSampling::Uniform, [0.5, 0.0, 0.5]), (LightSampling::Power, [0.25, 0.0, 0.75])] {
-        let sampler = LightSampler::new(&scene, by).unwrap();
+        let sampler = LightSampler::new(&scene, &scene.lights, by).unwrap();
         let mut chooser = Chooser::new(&sampler, &scene.lights);
         let mut counts = [0u32; 3];
         for k in 0..1000u32 {
@@ -285,7 +285,7 @@ fn without_light_there_is_none() {
     {
         let scene = scene(text, 0);
         for by in [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree] {
-            let sampler = LightSampler::new(&scene, by).unwrap();
+            let sampler = LightSampler::new(&scene, &scene.lights, by).unwrap();
             let mut chooser = Chooser::new(&sampler, &scene.lights);
             let place = Place { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
             chooser.stand(&Receiver { place, lobe: None }, &[]);

@@ -6,7 +6,7 @@ use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::parse::Entity;
 use crate::scene::{
     BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
-    PathSettings,
+    PathSettings, SkySampling,
 };
 use clap::ValueEnum;
 
@@ -17,6 +17,8 @@ pub struct PathOverrides {
     pub light_sampling: Option<LightSampling>,
     /// As [`PathSettings::bsdf_sampling`].
     pub bsdf_sampling: Option<BsdfSampling>,
+    /// As [`PathSettings::sky_sampling`].
+    pub sky_sampling: Option<SkySampling>,
 }
 
 /// What the command line says over the file's settings of lightcuts, which it checked.
@@ -43,7 +45,7 @@ pub struct LightcutsOverrides {
 }
 
 /// Parameters of path.
-const PATH: [&str; 4] = ["maxdepth", "lightsampling", "lightsampler", "regularize"];
+const PATH: [&str; 6] = ["maxdepth", "lightsampling", "bsdfsampling", "skysampling", "lightsampler", "regularize"];
 
 /// Parameters of lightcuts.
 const LIGHTCUTS: [&str; 8] = ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
@@ -72,9 +74,11 @@ impl Builder<'_> {
             MethodName::Path => {
                 let light_sampling = self.light_sampling(integrator)?;
                 let bsdf_sampling = word(integrator, "bsdfsampling", BsdfSampling::WORDS)?;
+                let sky_sampling = word(integrator, "skysampling", SkySampling::WORDS)?;
                 Method::Path(PathSettings {
                     light_sampling: overrides.path.light_sampling.unwrap_or(light_sampling),
                     bsdf_sampling: overrides.path.bsdf_sampling.unwrap_or(bsdf_sampling),
+                    sky_sampling: overrides.path.sky_sampling.unwrap_or(sky_sampling),
                 })
             }
             MethodName::Lightcuts if own == MethodName::Lightcuts => {

@@ -66,6 +66,7 @@ Integrator "lightcuts" "float error" nan => nan; number
 Integrator "lightcuts" "integer maxcut" 0 => "maxcut" is 0; 1 or more
 Integrator "lightcuts" "string errormode" "clustre" => "errormode" of "lightcuts"; did you mean "cluster"
 Integrator "lightcuts" "string errormode" "sum" => unknown; "sum"; the values are cluster, total
+Integrator "path" "string skysampling" "produkt" => "skysampling" of "path"; did you mean "product"
 Integrator "lightcuts" "string mode" "random" => unknown "mode"; "random"; deterministic, stochastic
 Integrator "lightcuts" "integer cutsize" 0 => "cutsize" is 0; 1 or more
 Integrator "lightcuts" "integer areapoints" -1 => "areapoints" is -1; 1 or more

@@ -11,7 +11,7 @@ use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
 use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ShiftedTree, TreeTable};
-use lightbound::light::{Environment, SkyPyramid};
+use lightbound::light::Environment;
 use lightbound::material::{Bound, Program};
 use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
 use lightbound::sampling::{hash, luminance, unit_float};
@@ -173,9 +173,8 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
     let members = || subject.members.iter().copied();
     let mut tree = DirectionTree::cosine(sides);
     let environment = &light.environment;
-    let sky = ProductSky { environment, pyramid: &light.pyramid };
     let product = |tree: ShiftedTree, frame: &Frame, u: Vec2| {
-        let sample = Product::new(tree, sky, [frame.t, frame.b, frame.n]).draw(u)?;
+        let sample = Product::new(tree, environment, &light.products, [frame.t, frame.b, frame.n]).draw(u)?;
         Some((frame.local_direction(sample.wi), sample.pdf))
     };
     let hand = measure(frames, environment, args, |_, numbers| by_hand(subject, wo, numbers));
@@ -210,7 +209,7 @@ const RATIOS: [(usize, usize); 5] = [(1, 0), (2, 0), (3, 2), (4, 0), (5, 0)];
 /// The light, ready for products.
 struct Light {
     environment: Environment,
-    pyramid: SkyPyramid,
+    products: ProductSky,
 }
 
 impl Light {
@@ -219,8 +218,8 @@ impl Light {
         let mean = numbers(1, 100_000).map(|u| luminance(sky.place(u).radiance)).sum::<f32>() / 1e5;
         let cut = |radiance: Vec3| radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0);
         let environment = sky.map(cut).expect("it was one");
-        let pyramid = environment.pyramid().expect("it is an image");
-        Light { environment, pyramid }
+        let products = ProductSky::new(&environment).expect("it is an image");
+        Light { environment, products }
     }
 }
 

@@ -9,41 +9,83 @@
 //! They are poor where a narrow lobe is in a wide cell whose sky varies; to weigh the 128 cells with most of the mass at once, and wide ones by sums of
 //! these, leaves 0.6 to 0.8 of the variance, for three times the time.
 //!
-//! A small part of the directions ([`BY_MAP`]) is drawn by the sky alone. That keeps the support, whatever is estimated, and what bounds leave out: a
-//! density is 0 only where there is no light.
+//! Suns are too bright for means over cells that do not end where they do. So the sky is cut at some times its mean ([`CUT`]) for all that, and what is
+//! above, its *peaks*, is drawn by itself, exactly texel by texel, as often as the tree's density towards it tells. A trace of all the sky is among the peaks.
+//! That keeps the support, whatever is estimated: a density is 0 only where there is no light.
 
 use super::cells::{Cell, LEVELS, width};
 use super::table::ShiftedTree;
 use super::tree::{Digits, Node, choose_part};
-use crate::light::{Environment, Light, LightSample, SkyPyramid};
+use crate::light::{Environment, Light, LightSample, SkyPyramid, weight};
 use crate::math::direction_box::{LANES, Lanes};
 use crate::math::{Vec2, Vec3, vec2};
 use crate::sampling::ONE_MINUS_EPSILON;
 use std::f32::consts::FRAC_1_PI;
 
-/// The part of directions that the sky draws.
-const BY_MAP: f32 = 0.05;
+/// Radiance of more than so many times the mean is among the peaks.
+const CUT: f32 = 4.0;
 
-/// A sky with its pyramid.
-#[derive(Clone, Copy, Debug)]
-pub struct ProductSky<'a> {
-    /// The sky.
-    pub environment: &'a Environment,
-    /// What [`Environment::pyramid`] made of it.
-    pub pyramid: &'a SkyPyramid,
+/// How much of all the sky is drawn with the peaks.
+const TRACE: f32 = 0.05;
+
+/// The least part of directions that either of the two ways draws: by the tree, and of the peaks.
+const LEAST: f32 = 0.05;
+
+/// Directions by which the tree's density towards the peaks is estimated, along each of two axes.
+const PROBES: usize = 2;
+
+/// A sky, ready for products.
+#[derive(Clone, Debug)]
+pub struct ProductSky {
+    /// The sky, cut.
+    smooth: SkyPyramid,
+    /// What was cut off, and a trace of the rest.
+    peaks: Environment,
+    /// Directions to the peaks, in the world.
+    probes: [Vec3; PROBES * PROBES],
+    /// Irradiance from the peaks, all from ahead, as a part of the radiance at which the sky is cut.
+    power: f32,
+}
+
+impl ProductSky {
+    /// Of a sky that is an image, if there is any light.
+    pub fn new(sky: &Environment) -> Option<ProductSky> {
+        let most = CUT * weight(sky.mean());
+        let smooth = sky.pyramid(most)?;
+        let above = |radiance: Vec3| {
+            let all = weight(radiance);
+            // What is black stays so.
+            radiance * (TRACE + (1.0 - most / all.max(most)))
+        };
+        let peaks = sky.map(above).ok()?;
+        let (mut probes, mut power) = ([Vec3::Z; PROBES * PROBES], 0.0);
+        for (k, probe) in probes.iter_mut().enumerate() {
+            let place = |k: usize| (k as f32 + 0.5) / PROBES as f32;
+            let sample = peaks.sample_li(Vec3::ZERO, vec2(place(k % PROBES), place(k / PROBES)))?;
+            *probe = sample.wi;
+            power += weight(sample.radiance) / sample.pdf / (PROBES * PROBES) as f32;
+        }
+        Some(ProductSky { smooth, peaks, probes, power: power / most })
+    }
 }
 
 /// A density of directions: that of a tree times the radiance of a sky, about.
 #[derive(Clone, Copy, Debug)]
 pub struct Product<'a> {
     tree: ShiftedTree<'a>,
-    sky: ProductSky<'a>,
+    environment: &'a Environment,
+    sky: &'a ProductSky,
     /// Those of the frame that the tree is in, in the world and in the image.
     axes: [Vec3; 3],
     in_image: [Vec3; 3],
+    /// The parts of the domain.
+    first: Weighed,
+    /// How often peaks are drawn.
+    by_peaks: f32,
 }
 
 /// Parts of a cell, weighed.
+#[derive(Clone, Copy, Debug)]
 struct Weighed {
     weights: Lanes,
     /// Means of the sky, as of [`SkyPyramid::look`].
@@ -51,9 +93,25 @@ struct Weighed {
 }
 
 impl<'a> Product<'a> {
-    /// Of a tree in a frame of these axes in the world, which are those of an orthonormal one.
-    pub fn new(tree: ShiftedTree<'a>, sky: ProductSky<'a>, axes: [Vec3; 3]) -> Product<'a> {
-        Product { tree, sky, axes, in_image: sky.pyramid.directions(axes) }
+    /// Of a tree in a frame of these axes in the world, which are those of an orthonormal one, and of an environment with what was made of it.
+    pub fn new(tree: ShiftedTree<'a>, environment: &'a Environment, sky: &'a ProductSky, axes: [Vec3; 3]) -> Product<'a> {
+        let first = Weighed { weights: [0.0; LANES], sky: [0.0; LANES] };
+        let in_image = sky.smooth.directions(axes);
+        let mut product = Product { tree, environment, sky, axes, in_image, first, by_peaks: 1.0 };
+        if let Some(node) = tree.tree.cuts().first() {
+            product.first = product.weigh(&Cell::DOMAIN, Some(node));
+            let smooth = (0..LANES).map(|lane| node.mass[lane] * product.first.sky[lane].abs()).sum::<f32>();
+            let towards = |&probe: &Vec3| {
+                let wi = product.to_local(probe);
+                let is_seen = tree.tree.sides().covers(wi.z);
+                if is_seen { tree.tree.per_area(tree.shifted_back(wi)) * wi.z.abs() * FRAC_1_PI } else { 0.0 }
+            };
+            let peaks = sky.power * sky.probes.iter().map(towards).sum::<f32>() / sky.probes.len() as f32;
+            // Numbers that are too great or too small to tell are no numbers here.
+            let by_peaks = peaks / (peaks + smooth);
+            product.by_peaks = if by_peaks >= 0.0 { by_peaks.clamp(LEAST, 1.0 - LEAST) } else { 0.5 };
+        }
+        product
     }
 
     /// Draws light by numbers in [0, 1); `None` if nothing is scattered.
@@ -62,18 +120,18 @@ impl<'a> Product<'a> {
         if tree.cuts().is_empty() {
             return None;
         }
-        if u.x < BY_MAP {
-            let u = vec2((u.x / BY_MAP).min(ONE_MINUS_EPSILON), u.y);
-            let sample = self.sky.environment.sample_li(Vec3::ZERO, u)?;
-            let wi = Vec3::from_array(self.axes.map(|axis| axis.dot(sample.wi)));
-            return Some(LightSample { pdf: self.pdf(wi / wi.length()), ..sample });
+        if u.x < self.by_peaks {
+            let u = vec2((u.x / self.by_peaks).min(ONE_MINUS_EPSILON), u.y);
+            let sample = self.sky.peaks.sample_li(Vec3::ZERO, u)?;
+            let (radiance, pdf) = (self.environment.radiance(sample.wi), self.pdf(self.to_local(sample.wi)));
+            return Some(LightSample { radiance, pdf, ..sample });
         }
-        let mut rest = vec2(((u.x - BY_MAP) / (1.0 - BY_MAP)).min(ONE_MINUS_EPSILON), u.y);
+        let mut rest = vec2(((u.x - self.by_peaks) / (1.0 - self.by_peaks)).min(ONE_MINUS_EPSILON), u.y);
         let (cell, mass) = self.descend(|weights, level| choose_part(weights, level, &mut rest))?;
         let wi = self.tree.shifted(cell.direction(tree.sides(), rest));
         let pdf = self.mixed(wi, tree.mean(mass, cell.level()));
         let wi = self.to_world(wi);
-        Some(LightSample { wi, target: None, radiance: self.sky.environment.radiance(wi), pdf, delta: false })
+        Some(LightSample { wi, target: None, radiance: self.environment.radiance(wi), pdf, delta: false })
     }
 
     /// Density of a unit direction of the frame per steradian.
@@ -90,14 +148,19 @@ impl<'a> Product<'a> {
         self.mixed(wi, found.map_or(0.0, |(cell, mass)| tree.mean(mass, cell.level())))
     }
 
-    fn to_world(self, wi: Vec3) -> Vec3 {
+    fn to_local(&self, wi: Vec3) -> Vec3 {
+        let local = Vec3::from_array(self.axes.map(|axis| axis.dot(wi)));
+        local / local.length()
+    }
+
+    fn to_world(&self, wi: Vec3) -> Vec3 {
         self.axes[0] * wi.x + self.axes[1] * wi.y + self.axes[2] * wi.z
     }
 
     /// Both ways together, from what the way by the tree has by area of the disk.
     fn mixed(&self, wi: Vec3, per_area: f32) -> f32 {
-        let by_map = self.sky.environment.pdf_li(self.to_world(wi));
-        BY_MAP * by_map + (1.0 - BY_MAP) * per_area * wi.z.abs() * FRAC_1_PI
+        let of_peaks = self.sky.peaks.pdf_li(self.to_world(wi));
+        self.by_peaks * of_peaks + (1.0 - self.by_peaks) * per_area * wi.z.abs() * FRAC_1_PI
     }
 
     /// The cell to which choices of parts lead, by their weights and the level of what they are parts of, and its probability.
@@ -106,8 +169,9 @@ impl<'a> Product<'a> {
         let cuts = self.tree.tree.cuts();
         let (mut cell, mut probability) = (Cell::DOMAIN, 1.0);
         let mut node = cuts.first();
+        let mut weighed = self.first;
         loop {
-            let Weighed { weights, sky } = self.weigh(&cell, node);
+            let Weighed { weights, sky } = weighed;
             let lane = choose(&weights, cell.level())?;
             probability *= weights[lane] / total(&weights);
             cell = cell.child(lane);
@@ -119,6 +183,7 @@ impl<'a> Product<'a> {
             if is_plain || cell.level() == LEVELS {
                 return Some((cell, probability));
             }
+            weighed = self.weigh(&cell, node);
         }
     }
 
@@ -145,7 +210,7 @@ impl<'a> Product<'a> {
                 towards[k][lane] = axes[0][k] * x + axes[1][k] * y + axes[2][k] * z;
             }
         }
-        let sky = self.sky.pyramid.look(&towards, &counts);
+        let sky = self.sky.smooth.look(&towards, &counts);
         let masses = node.map_or([1.0; LANES], |node| node.mass);
         let weights = std::array::from_fn(|lane| masses[lane] * sky[lane].abs());
         // Where no light is known of, directions are the BRDF's.
@@ -162,7 +227,7 @@ fn total([a, b, c, d, e, f, g, h]: &Lanes) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Subject, any_wo, from_angles, number};
-    use super::super::{DirectionTree, TreeTable};
+    use super::super::{Budget, DirectionTree, TreeTable};
     use super::*;
     use crate::light::square_to_sphere;
     use crate::math::direction_box::testing::unit;
@@ -174,11 +239,11 @@ mod tests {
     use lightbound_shader::ir::random::Random;
 
     /// An image by columns and rows, as it is seen through a map.
-    fn sky(size: usize, map: DAffine3, texel: impl Fn(usize, usize) -> Vec3) -> (Environment, SkyPyramid) {
+    fn sky(size: usize, map: DAffine3, texel: impl Fn(usize, usize) -> Vec3) -> (Environment, ProductSky) {
         let texels: Vec<Vec3> = (0..size * size).map(|i| texel(i % size, i / size)).collect();
         let environment = Environment::image(&texels, size, &Transform::new(map).unwrap(), 2.0).unwrap();
-        let pyramid = environment.pyramid().expect("it shines");
-        (environment, pyramid)
+        let sky = ProductSky::new(&environment).expect("it shines");
+        (environment, sky)
     }
 
     fn skewed() -> DAffine3 {
@@ -186,7 +251,7 @@ mod tests {
     }
 
     /// Maps that are hard, each in its way.
-    fn skies() -> Vec<(&'static str, (Environment, SkyPyramid))> {
+    fn skies() -> Vec<(&'static str, (Environment, ProductSky))> {
         let turned = DAffine3::from_quat(DQuat::from_rotation_x(1.0));
         let varied = |x: usize, y: usize| vec3((1 + x % 3) as f32, (y % 4) as f32, 1.0) * if x == y { 20.0 } else { 1.0 };
         vec![
@@ -198,22 +263,27 @@ mod tests {
         ]
     }
 
-    fn product<'a>(tree: ShiftedTree<'a>, (environment, pyramid): &'a (Environment, SkyPyramid), frame: &Frame) -> Product<'a> {
-        Product::new(tree, ProductSky { environment, pyramid }, [frame.t, frame.b, frame.n])
+    fn product<'a>(tree: ShiftedTree<'a>, (environment, sky): &'a (Environment, ProductSky), frame: &Frame) -> Product<'a> {
+        Product::new(tree, environment, sky, [frame.t, frame.b, frame.n])
     }
 
-    /// χ² of draws from products of some shaders with all skies, so many of each.
-    fn assert_draws_follow(subjects: &[Subject], draws: usize) {
+    /// χ² of draws from products of a few cells with all skies.
+    #[test]
+    fn directions_follow_the_density() {
         let random = &mut Random::new(1);
-        let skies = skies();
-        for subject in subjects {
-            let (members, table) = (subject.defaults(), subject.table());
+        let (skies, library) = (skies(), Subject::library());
+        for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
+            let subject = library.iter().find(|subject| subject.name() == name).expect("it is there");
+            let members = subject.members(|p, k| match &*p.name {
+                "exponent" | "alpha_x" | "alpha_y" => alpha,
+                _ => p.default.as_ref().expect("the library has defaults")[k],
+            });
+            let table = subject.table();
             for (k, (name, sky)) in skies.iter().enumerate() {
                 let frame = Frame::from_normal(unit(random));
                 let wo = from_angles([(10.0, 30.0), (50.0, 200.0), (80.0, 100.0)][k % 3]);
-                let grown = subject.tree(wo, &members);
-                let tabled = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
-                let tree = if k % 2 == 0 { grown.unshifted() } else { tabled };
+                let tree =
+                    table.tree(wo, |middle, tree| subject.grow_within(&Budget { cuts: 6, open: 0.0 }, middle, &members, tree));
                 let product = product(tree, sky, &frame);
                 let draw = |u: [f32; 3]| {
                     let sample = product.draw(vec2(u[0], u[1]))?;
@@ -221,22 +291,69 @@ mod tests {
                     Some(frame.local_direction(sample.wi))
                 };
                 let name = format!("{} {name} {wo}", subject.name());
-                chi_square_sphere(&name, draws, draw, |wi| product.pdf(wi), subjects.len() * skies.len());
+                chi_square_sphere(&name, 30_000, draw, |wi| product.pdf(wi), 3 * skies.len());
+            }
+        }
+    }
+
+    /// The integral of a density over parts of the world's directions, by the eight signs, each with its squared error, for draws that follow half the tree and half
+    /// the sky; and how many of as many draws of the product are there.
+    fn shares(product: &Product, frame: &Frame, draws: usize, random: &mut Random) -> [[f64; 3]; 8] {
+        let mut shares = [[0.0; 3]; 8];
+        let part = |wi: Vec3| wi.to_array().iter().fold(0, |part, x| 2 * part + usize::from(*x < 0.0));
+        for k in 0..draws {
+            let wi = if k % 2 == 0 {
+                frame.to_world(product.tree.draw(number(random)).expect("there is mass").0)
+            } else {
+                product.environment.sample_li(Vec3::ZERO, number(random)).expect("it shines").wi
+            };
+            let local = frame.local_direction(wi);
+            let density = 0.5 * (product.tree.pdf(local) + product.environment.pdf_li(wi));
+            let weight = f64::from(product.pdf(local) / density);
+            let [sum, squares, _] = &mut shares[part(wi)];
+            (*sum, *squares) = (*sum + weight, *squares + weight * weight);
+            let drawn = product.draw(number(random)).expect("something is scattered");
+            shares[part(drawn.wi)][2] += 1.0;
+        }
+        shares
+    }
+
+    /// For all shaders and skies, so many draws of each.
+    fn assert_shares_are_those_of_the_density(draws: usize) {
+        let random = &mut Random::new(6);
+        let skies = skies();
+        for subject in Subject::library() {
+            let (members, table) = (subject.defaults(), subject.table());
+            for (k, (name, sky)) in skies.iter().enumerate() {
+                let frame = Frame::from_normal(unit(random));
+                let wo = any_wo(random, subject.bound.program.sides);
+                let grown = subject.tree(wo, &members);
+                let tabled = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
+                let tree = if k % 2 == 0 { grown.unshifted() } else { tabled };
+                let product = product(tree, sky, &frame);
+                let n = draws as f64;
+                let mut whole = 0.0;
+                for [sum, squares, count] in shares(&product, &frame, draws, random) {
+                    let share = sum / n;
+                    let deviation = ((squares / n - share * share).max(0.0) / n + count / n * (1.0 - count / n) / n).sqrt();
+                    let what = format!("{}, {name}, {wo}", subject.name());
+                    assert!((share - count / n).abs() < 5.0 * deviation + 2e-3, "{what}: {share}, {count} of {draws}");
+                    whole += share;
+                }
+                assert!((whole - 1.0).abs() < 0.2, "{} {name}: {whole}", subject.name());
             }
         }
     }
 
     #[test]
-    fn directions_follow_the_density() {
-        let few = ["phong.wgsl", "oren_nayar.wgsl", "dielectric.wgsl"];
-        let subjects: Vec<_> = Subject::library().into_iter().filter(|subject| few.contains(&subject.name())).collect();
-        assert_draws_follow(&subjects, 30_000);
+    fn shares_of_directions_are_those_of_the_density() {
+        assert_shares_are_those_of_the_density(2000);
     }
 
     #[test]
     #[ignore = "minutes; cargo test --release -p lightbound --lib product -- --ignored"]
-    fn directions_of_all_shaders_follow_the_density() {
-        assert_draws_follow(&Subject::library(), 1_000_000);
+    fn shares_of_many_directions_are_those_of_the_density() {
+        assert_shares_are_those_of_the_density(1_000_000);
     }
 
     #[test]

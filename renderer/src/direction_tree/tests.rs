@@ -65,7 +65,11 @@ impl Subject {
     }
 
     pub fn grow(&self, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
-        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), &Budget::POINT, tree);
+        self.grow_within(&Budget::POINT, wo, members, tree);
+    }
+
+    pub fn grow_within(&self, budget: &Budget, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
+        Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), budget, tree);
     }
 
     pub fn table(&self) -> TreeTable {
@@ -208,8 +212,7 @@ fn directions_of_tables_follow_the_density() {
         for _ in 0..2 {
             let wo = any_wo(random, subject.bound.program.sides);
             let tree = table.tree(wo, |middle, tree| {
-                let budget = Budget { cuts: 6, open: 0.0 };
-                Grower::new(&subject.kernels, &subject.bound).grow(middle, members.iter().copied(), &budget, tree);
+                subject.grow_within(&Budget { cuts: 6, open: 0.0 }, middle, &members, tree);
             });
             let draw = |u: [f32; 3]| {
                 let (wi, pdf) = tree.draw(vec2(u[0], u[1]))?;

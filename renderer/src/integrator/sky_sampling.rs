@@ -6,7 +6,7 @@
 
 use super::shading::Shading;
 use crate::direction_tree::{Product, ProductSky};
-use crate::light::{AnyLight, LightSample, Lights, SkyPyramid};
+use crate::light::{AnyLight, LightSample, Lights};
 use crate::math::{Frame, Vec2, Vec3};
 use crate::sampling::ONE_MINUS_EPSILON;
 use crate::scene::{LightSampling, PathSettings, SkySampling};
@@ -21,7 +21,7 @@ pub struct SkySampler {
     pub light: u32,
     /// How often it is drawn.
     pub share: f32,
-    pyramid: SkyPyramid,
+    products: ProductSky,
 }
 
 impl SkySampler {
@@ -43,7 +43,7 @@ impl SkySampler {
             }
             LightSampling::Tree | LightSampling::MaterialTree => BESIDE_TREES,
         };
-        Some(SkySampler { light, share, pyramid: sky.pyramid()? })
+        Some(SkySampler { light, share, products: ProductSky::new(sky)? })
     }
 
     /// What is left of a number in [0, 1) that did not choose the sky: uniform again.
@@ -66,8 +66,7 @@ impl SkySampler {
     fn product<'a>(&'a self, lights: &'a Lights, shading: &'a Shading, at: SkyPoint) -> Option<Product<'a>> {
         let AnyLight::Environment(environment) = &lights.all()[self.light as usize] else { return None };
         let SkyPoint { row, frame, side } = at;
-        let sky = ProductSky { environment, pyramid: &self.pyramid };
-        Some(Product::new(shading.tree(row)?, sky, [frame.t, frame.b, side * frame.n]))
+        Some(Product::new(shading.tree(row)?, environment, &self.products, [frame.t, frame.b, side * frame.n]))
     }
 }
 

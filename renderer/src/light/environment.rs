@@ -80,14 +80,19 @@ impl Environment {
         }
     }
 
-    /// Means over patches of all sizes; `None` if it is not an image, or black.
-    pub fn pyramid(&self) -> Option<SkyPyramid> {
+    /// Means of luminance, but at most `most`, over patches of all sizes; `None` if it is not an image, or black.
+    pub fn pyramid(&self, most: f32) -> Option<SkyPyramid> {
         match &self.kind {
-            Kind::Image(image) if image.distribution.is_some() => {
-                Some(SkyPyramid::new(&image.texels, image.size, &image.light_from_world))
+            Kind::Image(image) if image.distribution.is_some() && most > 0.0 => {
+                Some(SkyPyramid::new(&image.texels, image.size, &image.light_from_world, most))
             }
             _ => None,
         }
+    }
+
+    /// The mean radiance over the directions of the image, or of the world where it is the same from everywhere.
+    pub fn mean(&self) -> Vec3 {
+        self.mean
     }
 
     /// Radiance that arrives from the unit direction `wi`.

@@ -30,10 +30,10 @@ pub struct SkyPyramid {
 }
 
 impl SkyPyramid {
-    /// Of `size`² texels, row by row, that are seen through a map.
-    pub(super) fn new(texels: &[Vec3], size: usize, light_from_world: &Transform) -> SkyPyramid {
+    /// Of `size`² texels, row by row, that are seen through a map; of brighter ones than `most`, that counts.
+    pub(super) fn new(texels: &[Vec3], size: usize, light_from_world: &Transform, most: f32) -> SkyPyramid {
         let finest = size.ilog2().min(FINEST);
-        let mut levels = vec![Level::base(texels, size, 1 << finest)];
+        let mut levels = vec![Level::base(texels, size, 1 << finest, most)];
         for _ in 0..finest {
             levels.push(levels[levels.len() - 1].halved());
         }
@@ -46,7 +46,7 @@ impl SkyPyramid {
         of.map(|vector| self.light_from_world.vector(vector))
     }
 
-    /// Mean luminance of patches, about, as a part of the brightest texel's: by direction in the image, of any length, and by how many patches of that size all directions are made
+    /// Mean luminance of patches, about, as a part of the most that counts: by direction in the image, of any length, and by how many patches of that size all directions are made
     /// of. It is negative (−0, too) where there is nothing to be gained from smaller patches.
     #[inline]
     pub fn look(&self, [x, y, z]: &[Lanes; 3], counts: &Lanes) -> Lanes {
@@ -114,16 +114,14 @@ impl Texel {
 
 impl Level {
     /// From texels with their middles in each, of which there is one at least.
-    fn base(texels: &[Vec3], size: usize, side: usize) -> Level {
+    fn base(texels: &[Vec3], size: usize, side: usize, most: f32) -> Level {
         // The first whose middle is not before the edge.
         let first = |k: usize| (2 * k * size).div_ceil(side).saturating_sub(1).div_ceil(2);
-        // Whatever the unit of radiance, sums and products of luminance are numbers.
-        let brightest = texels.iter().map(|&texel| weight(texel)).fold(0.0, f32::max);
         let part = |i: usize| {
             let (x, y) = (i % side, i / side);
             let rows = first(y)..first(y + 1);
             let all = rows.flat_map(|row| (first(x)..first(x + 1)).map(move |column| row * size + column));
-            Texel::of(all.map(|i| weight(texels[i]) / brightest).map(|mean| Texel { mean, least: mean, most: mean }))
+            Texel::of(all.map(|i| (weight(texels[i]) / most).min(1.0)).map(|mean| Texel { mean, least: mean, most: mean }))
         };
         Level { side, texels: (0..side * side).map(part).collect() }
     }
@@ -175,7 +173,7 @@ mod tests {
     /// Pyramid of an image by columns and rows.
     fn pyramid(size: usize, texel: impl Fn(usize, usize) -> f32) -> SkyPyramid {
         let texels: Vec<Vec3> = (0..size * size).map(|i| Vec3::splat(texel(i % size, i / size))).collect();
-        Environment::image(&texels, size, &Transform::IDENTITY, 1.0).unwrap().pyramid().expect("it is bright")
+        Environment::image(&texels, size, &Transform::IDENTITY, 1.0).unwrap().pyramid(1.0).expect("it is bright")
     }
 
     /// What is found at a place by patches of which so many are the sphere.
@@ -194,15 +192,15 @@ mod tests {
     #[test]
     fn constant_skies_are_plain() {
         for size in [1, 2, 3, 16, 100] {
-            let pyramid = pyramid(size, |_, _| 7.0);
+            let pyramid = pyramid(size, |_, _| 1.0);
             for count in [0.0, 0.1, 1.0, 5.0, 1e3, 1e6, 1e30] {
                 for p in [vec2(0.1, 0.2), vec2(0.5, 0.5), vec2(0.999, 0.001)] {
                     assert!((look(&pyramid, p, count) + 1.0).abs() < 1e-6, "{size} {count}");
                 }
             }
         }
-        assert!(Environment::constant(Vec3::ONE).pyramid().is_none());
-        assert!(Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap().pyramid().is_none());
+        assert!(Environment::constant(Vec3::ONE).pyramid(1.0).is_none());
+        assert!(Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap().pyramid(1.0).is_none());
     }
 
     #[test]
@@ -210,7 +208,7 @@ mod tests {
         for (size, at) in
             [(16, (3, 9)), (64, (0, 0)), (64, (63, 20)), (37, (36, 36)), (100, (50, 0)), (3, (1, 1)), (2500, (7, 2499))]
         {
-            let pyramid = pyramid(size, |x, y| if (x, y) == at { 1e6 } else { 0.0 });
+            let pyramid = pyramid(size, |x, y| if (x, y) == at { 1.0 } else { 0.0 });
             let p = middle(at.0, at.1, size);
             let mut last = 0.0;
             for level in 1..=pyramid.finest {
@@ -226,7 +224,7 @@ mod tests {
 
     #[test]
     fn small_patches_are_plain_and_edges_are_not() {
-        let pyramid = pyramid(64, |x, _| if x < 32 { 1.0 } else { 2.0 });
+        let pyramid = pyramid(64, |x, _| if x < 32 { 0.5 } else { 1.0 });
         for (x, is_plain) in [(10, true), (31, false), (32, false), (50, true)] {
             assert_eq!(look(&pyramid, middle(x, 20, 64), 600.0) < 0.0, is_plain, "{x}");
         }

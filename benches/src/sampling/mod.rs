@@ -1,5 +1,5 @@
 //! Importance sampling of directions: variance under a varying environment map, and cost, of samplers that are derived from bounds, beside those
-//! written by hand and the cosine.
+//! written by hand and the cosine; and of products of the same trees with the map.
 //!
 //! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are of one independent sample of its luminance, as means over
 //! frames of the surface; angles are summed up by geometric means. Times are those of a sample with all that belongs to it: the tree of

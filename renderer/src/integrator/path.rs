@@ -150,6 +150,8 @@ struct Wave<'a> {
     scene: &'a Scene,
     sampler: Sampler,
     max_depth: u32,
+    /// Scattering events from which paths go on: all, but for the last one where nothing that shines can be met behind it.
+    continuing: u32,
     samples: Vec<Sample>,
     rays: Vec<Ray>,
     paths: Vec<Path>,
@@ -285,6 +287,7 @@ impl<'a> Wave<'a> {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
             max_depth: tracer.max_depth,
+            continuing: tracer.max_depth.saturating_sub(u32::from(!scene.lights.can_be_hit())),
             samples: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
@@ -391,11 +394,17 @@ impl<'a> Wave<'a> {
         for &i in chunk {
             self.visit(i as usize, bound, depth, features);
         }
+        let ends = depth >= self.continuing && !features;
         if let Some(bound) = bound {
             self.shading.set_up(bound);
             self.choose_lights(bound);
             self.light(bound);
-            self.shading.scatter(bound);
+            if !ends {
+                self.shading.scatter(bound);
+            }
+        }
+        if ends {
+            return;
         }
         for row in 0..self.vertices.len() {
             self.leave(row, bound, depth, features);
@@ -527,7 +536,7 @@ impl<'a> Wave<'a> {
             self.features[vertex.feature as usize].1.albedo =
                 next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
-        let Some(next) = next.filter(|_| depth < self.max_depth) else { return };
+        let Some(next) = next.filter(|_| depth < self.continuing) else { return };
         let path = &self.paths[vertex.path as usize];
         let eta_scale = path.eta_scale * next.eta * next.eta;
         let mut throughput = path.throughput * next.weight;

@@ -3,11 +3,12 @@
 
 use super::*;
 use crate::geometry::{Hit, Surface};
-use crate::integrator::material_bound::BoundsAt;
 use crate::integrator::material_bound::tests::{LIBRARY, any_members};
+use crate::integrator::material_bound::{BoundsAt, MaterialBounds};
 use crate::light_tree::testing::Random;
 use crate::math::{Aabb, Frame, Viewpoint, vec2};
 use crate::sampling::testing::assert_chi_square;
+use crate::scene::BoundMode;
 use crate::scene::build::{Overrides, load_source};
 use crate::scene::diagnostics::{Diagnostics, Source};
 use lightbound_shader::Sides;
@@ -159,8 +160,8 @@ fn all_that_is_reflected_may_be_drawn() {
     for asks in [false, true] {
         let sampler = sampler(&lights, asks);
         let forest = forest(&sampler);
-        let bounds = MaterialWeights::compile(&LIBRARY).expect("it compiles");
-        let mut material = BoundsAt::new(bounds.bounds());
+        let bounds = MaterialBounds::compile(&LIBRARY, BoundMode::Related).expect("it compiles");
+        let mut material = BoundsAt::new(&bounds);
         let (mut chooser, mut random, mut lit, mut excluded) = (Chooser::new(&sampler, &lights), Random(8), 0, 0);
         for k in 0..if cfg!(debug_assertions) { 120 } else { 5000 } {
             let (at, members, frame) = receiver(&sampler, &mut random, k);

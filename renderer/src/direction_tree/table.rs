@@ -105,10 +105,33 @@ impl ShiftedTree<'_> {
         if !sides.covers(wi.z) {
             return 0.0;
         }
+        let by_tree = self.tree.per_area(self.unshifted(wi));
+        (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
+    }
+
+    /// Where a direction is in the tree: x and y, and the sign of z.
+    fn unshifted(&self, wi: Vec3) -> Vec3 {
         let moved = wi.truncate() + self.shift;
         let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
-        let by_tree = self.tree.per_area(there.extend(wi.z));
-        (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
+        there.extend(wi.z)
+    }
+}
+
+/// Draws and masses held against each other.
+#[cfg(test)]
+impl ShiftedTree<'_> {
+    /// χ² of so many draws over all cells of the tree, shifted: its p-value; and the share of draws whose density is not that of their direction.
+    pub fn chi_square(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> [f64; 2] {
+        use crate::math::direction_box::testing::uniform;
+        let mut differ = 0;
+        let draw = || {
+            let (wi, pdf) = self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
+            assert!(pdf > 0.0 && self.tree.sides().covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
+            differ += u32::from(pdf != self.pdf(wi));
+            self.unshifted(wi)
+        };
+        let p = self.tree.chi_square_of(draw, BY_COSINE, draws);
+        [p, f64::from(differ) / draws as f64]
     }
 }
 

@@ -8,8 +8,8 @@ use lightbound::scene::build::{Overrides, PathOverrides};
 use lightbound::scene::{BsdfSampling, LightSampling, Scene};
 use std::f64::consts::{PI, TAU};
 
-const LIGHTS: [LightSampling; 5] =
-    [LightSampling::Auto, LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
+const LIGHTS: [LightSampling; 4] =
+    [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
 
 const DIRECTIONS: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
@@ -51,11 +51,11 @@ fn each_with_each() {
     let grain = pfm(8, |x, y| [0.4 + 0.6 * ((x + y) % 2) as f32, 0.7, 0.5]);
     let files = [("sky.pfm", sky), ("grain.pfm", grain), ("cloth.wgsl", CLOTH.into())];
     let lights = r#"
-LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.2
+LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.05
 LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
 LightSource "point" "rgb I" [1 1 3] "point3 from" [-2 -2 0.5]
 AttributeBegin
-AreaLightSource "diffuse" "rgb L" [3 4 5] "bool twosided" true
+AreaLightSource "diffuse" "rgb L" [9 12 15] "bool twosided" true
 Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-3 1 2  -2 1 2  -2 1 3  -3 1.5 3]
 AttributeEnd
 "#;
@@ -71,7 +71,7 @@ AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0
         modes().map(|mode| Sums::of(&draw(&scene_of(&text, &files, &Overrides { spp: Some(64), ..by(mode) }), 2))).collect();
     for (k, mode) in modes().enumerate() {
         let others = all.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, sums)| sums);
-        all[k].assert_same(&Sums::mean(others), 0.04, &format!("{mode:?} and the others"));
+        all[k].assert_same(&Sums::mean(others), 0.06, &format!("{mode:?} and the others"));
     }
 }
 
@@ -96,7 +96,7 @@ fn a_small_lamp_in_a_narrow_lobe() {
         world += &format!(
             "LightSource \"point\" \"rgb I\" [0.01 0.01 0.01] \"point3 from\" [{} {} {}]\n",
             k % 15 - 7,
-            k / 15 - 5,
+            f64::from(k / 15) - 5.5,
             k % 3 - 1
         );
     }
@@ -157,6 +157,7 @@ fn in_a_mirror(material: &str, mode: (LightSampling, BsdfSampling)) -> Scene {
 #[test]
 fn light_that_lobes_alone_find() {
     let spike = |settings: &str| format!("Material \"shader\" \"string filename\" \"spike.wgsl\" {settings}");
+    // Lobes that move against `wo`, and such that stay.
     // Of a symmetric lobe of any exponent about 45°, ks cos 45°; a spike reflects all. Textures make trees for each point.
     let scaled = |name: &str, scale: &str| {
         format!("Texture \"{name}\" \"float\" \"scale\" \"texture tex\" \"nearly\" \"float scale\" {scale}\n")

@@ -26,6 +26,7 @@ pub struct TreeTable {
     sides: Sides,
     rows: usize,
     cells: Box<[OnceLock<DirectionTree>]>,
+    serves: OnceLock<bool>,
 }
 
 impl TreeTable {
@@ -37,7 +38,12 @@ impl TreeTable {
         // Two are the fewest, so that each quadrant has a column.
         let mut halved = std::iter::successors(Some(ROWS), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);
         let rows = halved.find(|&rows| tables.saturating_mul(size(rows) * cell) <= bytes)?;
-        Some(TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect() })
+        Some(TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect(), serves: OnceLock::new() })
+    }
+
+    /// Whether it is good enough for its material, which `follows` finds out where nobody did.
+    pub fn serves(&self, follows: impl FnOnce() -> bool) -> bool {
+        *self.serves.get_or_init(follows)
     }
 
     /// The tree for a direction, grown from the middle of its cell where nobody did.
@@ -105,8 +111,12 @@ impl ShiftedTree<'_> {
         if !sides.covers(wi.z) {
             return 0.0;
         }
-        let by_tree = self.tree.per_area(self.unshifted(wi));
-        (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
+        self.per_area(wi) * wi.z.abs() * FRAC_1_PI
+    }
+
+    /// Probability by the area of the disk at a direction where there are any.
+    pub(super) fn per_area(&self, wi: Vec3) -> f32 {
+        BY_COSINE / width(self.tree.sides()) + (1.0 - BY_COSINE) * self.tree.per_area(self.unshifted(wi))
     }
 
     /// Where a direction is in the tree: x and y, and the sign of z.

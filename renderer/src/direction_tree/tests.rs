@@ -203,6 +203,36 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
+/// A lobe back to where light comes from.
+const RETROREFLECTOR: &str = "struct Material {
+    /// range: [1, 1e5], default: 2000
+    exponent: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return vec3f(m.exponent / 6.2831853 * pow(max(dot(wi, wo), 0.0), m.exponent));
+}
+";
+
+#[test]
+fn tables_are_for_lobes_that_move_as_theirs() {
+    let follows = |subject: &Subject, members: &[u32]| {
+        Grower::new(&subject.kernels, &subject.bound).follows(&subject.table(), members.iter().copied())
+    };
+    for subject in Subject::library() {
+        for (number, members) in settings(&subject).iter().enumerate() {
+            let follows = follows(&subject, members);
+            println!("{} {number}: {follows}", subject.name());
+            assert!(number > 0 || follows, "{}", subject.name());
+        }
+    }
+    let spike = Subject::new("spike.wgsl", SPIKE);
+    let of_width = |width: f64| spike.members(|p, _| if &*p.name == "width" { width } else { 0.3 });
+    let narrow = [0.2, 0.003, 0.001].map(|width| follows(&spike, &of_width(width)));
+    assert_eq!(narrow, [true, false, false]);
+    let retroreflector = Subject::new("retroreflector.wgsl", RETROREFLECTOR);
+    assert!(!follows(&retroreflector, &retroreflector.defaults()));
+}
+
 #[test]
 fn lobes_narrower_than_the_first_cells_are_found() {
     let random = &mut Random::new(6);

@@ -105,8 +105,11 @@ impl<'a> Directions<'a> {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
             let found = tables.binary_search_by(|(words, _)| words.iter().copied().cmp(members.clone()));
-            let tabled = found.ok().map(|number| {
-                let (words, table) = &tables[number];
+            let served = found
+                .ok()
+                .map(|number| &tables[number])
+                .filter(|(words, table)| table.serves(|| grower.follows(table, words.iter().copied())));
+            let tabled = served.map(|(words, table)| {
                 table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
             });
             if tabled.is_none() {

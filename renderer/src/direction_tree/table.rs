@@ -4,7 +4,8 @@
 //! the cell alone, whichever thread comes first. From elsewhere in the cell, the tree is *shifted* in the disk by what parts `wo` from the middle, against
 //! it: so does a lobe about the mirror direction move, and to first order any lobe whose half vector stays. What a shift by −s takes out of the disk, the d
 //! with |d − s| > 1, goes to −d, which are just the points that it leaves bare. So the disk is mapped onto itself and areas stay, the density is exact, and
-//! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is.
+//! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is. Materials with narrow
+//! lobes that move otherwise are told by [`Grower::follows`](super::Grower::follows), and have no use of a table.
 
 use super::cells::{direction, width};
 use super::tree::DirectionTree;

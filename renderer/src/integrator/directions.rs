@@ -5,6 +5,7 @@ use crate::material::{Bound, Material, Program, ProgramError};
 use crate::math::{Vec2, Vec3};
 use crate::scene::{BsdfSampling, Scene};
 use lightbound_shader::Arena;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What tables of trees may take together, bytes.
@@ -22,7 +23,7 @@ enum Drawing {
     /// As its compiled code does.
     Own,
     Cosine(DirectionTree),
-    /// By trees: of points, or of tables where the members of `Material` are those of one.
+    /// By trees: of points, or of tables where the members of `Material` are those of one; in the order of these words.
     Grown(Arc<BrdfKernels>, Vec<(Box<[u32]>, TreeTable)>),
 }
 
@@ -56,14 +57,12 @@ impl DirectionSampling {
 
     /// Makes a table for all constants that shaders are used with.
     fn make_tables(&mut self, scene: &Scene) {
-        let mut constants: Vec<(usize, &[u32])> = Vec::new();
+        let mut constants: BTreeSet<(usize, &[u32])> = BTreeSet::new();
         for material in &scene.materials {
             let Material::Surface { scattering: Some(instance), .. } = material else { continue };
             let (bound, drawing) = &self.shaders[instance.shader as usize];
-            if let (Drawing::Grown(..), None, Some(words)) = (drawing, &bound.program.setup, instance.constants())
-                && !constants.contains(&(instance.shader as usize, words))
-            {
-                constants.push((instance.shader as usize, words));
+            if let (Drawing::Grown(..), None, Some(words)) = (drawing, &bound.program.setup, instance.constants()) {
+                constants.insert((instance.shader as usize, words));
             }
         }
         for (shader, words) in &constants {
@@ -105,8 +104,12 @@ impl<'a> Directions<'a> {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
-            let table = tables.iter().find(|(words, _)| members.clone().eq(words.iter().copied()));
-            let tabled = table.map(|(words, table)| {
+            let found = tables.binary_search_by(|(words, _)| words.iter().copied().cmp(members.clone()));
+            let served = found
+                .ok()
+                .map(|number| &tables[number])
+                .filter(|(words, table)| table.serves(|| grower.follows(table, words.iter().copied())));
+            let tabled = served.map(|(words, table)| {
                 table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
             });
             if tabled.is_none() {

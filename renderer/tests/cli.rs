@@ -128,6 +128,8 @@ fn wrong_options_name_what_is_right() {
         (&["--error", "0.1"], "add --integrator lightcuts"),
         (&["--check-bounds"], "add --integrator lightcuts"),
         (&["--integrator", "lightcuts", "--cut-size", "8"], "add --mode stochastic"),
+        (&["--light-sampling", "tre"], "auto, uniform, power, tree, material-tree"),
+        (&["--integrator", "lightcuts", "--light-sampling", "auto"], "add --integrator path"),
         (&["--bsdf-sampling", "best"], "shader, bounds, cosine"),
         (&["--integrator", "lightcuts", "--bsdf-sampling", "bounds"], "add --integrator path"),
         (&["--sky-sampling", "produkt"], "map, product"),
@@ -418,6 +420,10 @@ fn stats_hold_what_benchmarks_need() {
     assert!(evaluations >= stats["shadow_rays"].as_u64() && occupancy > Some(0.5) && occupancy <= Some(1.0), "{stats}");
     assert_eq!(stats["shader_target"], Target::best().name());
     assert_eq!(stats["integrator"], "path");
+    // A lamp, and pieces of a sky.
+    let tree = &stats["light_tree"];
+    assert!(tree["leaves"].as_u64() > Some(500) && tree["memory_bytes"].as_u64() > Some(50_000), "{tree}");
+    assert!(tree["build_seconds"].as_f64() > Some(0.0), "{tree}");
     assert!(["builtin", "embree"].contains(&stats["accel"].as_str().unwrap()));
     assert_eq!(stats["warnings"], Value::Array(Vec::new()));
     if cfg!(target_os = "linux") {
@@ -449,6 +455,7 @@ fn without_evaluations_shaders_have_no_occupancy() {
     place.render(&["-q", "-o", "a.exr", "--spp", "1", "--resolution", "8x8", "--stats", "s.json"]).assert().success();
     let stats = stats(&place.path("s.json"));
     assert_eq!((&stats["shader_evaluations"], &stats["shader_occupancy"]), (&Value::from(0), &Value::Null), "{stats}");
+    assert_eq!(stats["light_tree"], Value::Null, "{stats}");
 }
 
 #[test]

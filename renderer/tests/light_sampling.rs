@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{draw, floor_and_balls, overrides, pfm, scene_of};
+use common::{assert_same, draw, floor_and_balls, overrides, pfm, scene_of};
 use lightbound::film::Picture;
 use lightbound::scene::LightSampling;
 use lightbound::scene::build::{Overrides, PathOverrides};
@@ -57,42 +57,14 @@ fn pictures(ways: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
     ways.iter().map(of).collect()
 }
 
-/// Pixels along a side of pictures, and of blocks of which means are compared.
-const SIDE: usize = 16;
-const BLOCK: usize = 4;
-
-/// Asserts that two pictures show the same, as a whole and in blocks of pixels.
-fn agree(a: &Picture, b: &Picture, sharp: f64, what: &str) {
-    assert_eq!(a.invalid_samples + b.invalid_samples, 0);
-    let sums = |picture: &Picture, channel: usize, block: Option<usize>| {
-        let variance = picture.variance.as_ref().expect("it is recorded");
-        let is_within = |pixel: &usize| {
-            let (x, y) = (pixel % SIDE / BLOCK, pixel / SIDE / BLOCK);
-            block.is_none_or(|block| block == y * (SIDE / BLOCK) + x)
-        };
-        (0..picture.radiance.len()).filter(is_within).fold([0.0; 2], |[sum, of_it], pixel| {
-            [sum + f64::from(picture.radiance[pixel][channel]), of_it + f64::from(variance[pixel][channel])]
-        })
-    };
-    let blocks = (SIDE / BLOCK) * (SIDE / BLOCK);
-    for channel in 0..3 {
-        for block in (0..blocks).map(Some).chain([None]) {
-            let ([x, of_x], [y, of_y]) = (sums(a, channel, block), sums(b, channel, block));
-            let deviation = (of_x + of_y).sqrt();
-            assert!((x - y).abs() <= 5.0 * deviation + 1e-4 * x, "{what}, {block:?}: {x}, {y}, deviation {deviation}");
-            assert!(block.is_some() || deviation < sharp * x, "{what}: the test is sharp: {deviation} of {x}");
-        }
-    }
-}
-
 /// `sharp` is the greatest deviation of the difference between pictures, in parts of their sum: by tables, which are noisy, and by trees.
 fn assert_all_agree(ways: &[LightSampling], text: &str, spp: u32, sharp: [f64; 2]) {
     let pictures = pictures(ways, text, spp);
     for (way, picture) in ways.iter().zip(&pictures).skip(1) {
-        agree(&pictures[0], picture, sharp[0], &format!("{:?} and {way:?}", ways[0]));
+        assert_same(&pictures[0], picture, sharp[0], &format!("{:?} and {way:?}", ways[0]));
     }
     let last = &pictures[pictures.len() - 2..];
-    agree(&last[0], &last[1], sharp[1], "both trees");
+    assert_same(&last[0], &last[1], sharp[1], "both trees");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn pictures_and_figures_tell_what_cuts_took() {
     let cuts = &all["lightcuts"];
     assert_eq!(cuts["bound_violations"], 0);
     assert!(cuts["cut_size_mean"].as_f64().unwrap() > 1.0 && cuts["bound_checks"].as_u64().unwrap() > 1000, "{cuts}");
-    assert!(cuts["tree_points"].as_u64().unwrap() >= 1024 && cuts["shadow_rays"] == all["shadow_rays"], "{all}");
+    assert!(all["light_tree"]["leaves"].as_u64().unwrap() >= 1024 && cuts["shadow_rays"] == all["shadow_rays"], "{all}");
     for layer in ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"] {
         place.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
     }

@@ -8,8 +8,8 @@ use lightbound::math::vec3;
 use lightbound::scene::build::{Overrides, PathOverrides};
 use lightbound::scene::{BsdfSampling, LightSampling, SkySampling};
 
-const LIGHTS: [LightSampling; 4] =
-    [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
+const LIGHTS: [LightSampling; 5] =
+    [LightSampling::Auto, LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
 const DIRECTIONS: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
 fn by(sky: SkySampling, lights: LightSampling, directions: BsdfSampling) -> Overrides {
@@ -77,7 +77,7 @@ fn products_and_maps_show_the_same() {
             let text = scene(&lights, material, *from, 16);
             let map = estimate(&text, &sky(), &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader));
             for (n, directions) in DIRECTIONS.into_iter().enumerate() {
-                let choice = LIGHTS[(k + n) % 4];
+                let choice = LIGHTS[(k + n) % 5];
                 let product = estimate(&text, &sky(), &by(SkySampling::Product, choice, directions));
                 let most = if directions == BsdfSampling::Cosine { 0.2 } else { 0.05 };
                 results.push((format!("{material}, {choice:?}, {directions:?}"), agree(&map, &product, most)));

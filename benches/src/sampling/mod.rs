@@ -187,7 +187,7 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
     let grown_product = measure(frames, environment, args, |frame, numbers| {
         by_draws(subject, wo, numbers, |u| {
             grower.grow(wo, members(), &budget, &mut tree);
-            product(tree.unshifted(), frame, u)
+            product(tree.centred(), frame, u)
         })
     });
     let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");

@@ -67,6 +67,8 @@ pub struct Stats {
     pub accel: &'static str,
     /// Integrator.
     pub integrator: &'static str,
+    /// Of the trees of lights that the integrator built; null where it has none, as the path tracer by tables.
+    pub light_tree: Option<LightTreeStats>,
     /// Of the integrator lightcuts; null for others.
     pub lightcuts: Option<CutStats>,
     /// Whether Ctrl-C ended the rendering.
@@ -104,17 +106,28 @@ pub struct CutStats {
     pub shading_share: Option<f64>,
     /// For shadow rays.
     pub visibility_share: Option<f64>,
-    /// Building the trees of lights, wall clock.
-    pub tree_build_seconds: Option<f64>,
+}
+
+/// What the trees of lights took.
+#[derive(Clone, Debug, Serialize)]
+pub struct LightTreeStats {
+    /// Building them, wall clock.
+    pub build_seconds: f64,
     /// Their memory.
-    pub tree_memory_bytes: Option<usize>,
-    /// Points and directions that stand for lights.
-    pub tree_points: Option<usize>,
+    pub memory_bytes: usize,
+    /// Leaves: points and directions that stand for lights, or lights and pieces of skies.
+    pub leaves: usize,
+}
+
+impl From<LightTreeFigures> for LightTreeStats {
+    fn from(tree: LightTreeFigures) -> LightTreeStats {
+        LightTreeStats { build_seconds: tree.build.as_secs_f64(), memory_bytes: tree.bytes, leaves: tree.points }
+    }
 }
 
 impl CutStats {
-    /// The figures of what was counted, and of the trees.
-    pub fn new(counts: &CutCounts, tree: Option<LightTreeFigures>) -> CutStats {
+    /// The figures of what was counted.
+    pub fn new(counts: &CutCounts) -> CutStats {
         let CutTimes { total, bounds, shading, visibility } = counts.times;
         let share = |part: Duration| (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64());
         CutStats {
@@ -131,9 +144,6 @@ impl CutStats {
             bounds_share: share(bounds),
             shading_share: share(shading),
             visibility_share: share(visibility),
-            tree_build_seconds: tree.map(|tree| tree.build.as_secs_f64()),
-            tree_memory_bytes: tree.map(|tree| tree.bytes),
-            tree_points: tree.map(|tree| tree.points),
         }
     }
 }
@@ -158,18 +168,16 @@ mod tests {
     fn shares_are_of_the_time_of_all_threads() {
         let mut counts = CutCounts::default();
         [4, 6, 8].iter().for_each(|&size| counts.sizes.add(size));
-        assert_eq!(CutStats::new(&counts, None).bounds_share, None);
+        assert_eq!(CutStats::new(&counts).bounds_share, None);
         let [total, bounds, shading, visibility] = [8, 4, 2, 1].map(Duration::from_millis);
         counts.times = CutTimes { total, bounds, shading, visibility };
-        let tree = LightTreeFigures { build: Duration::from_millis(500), bytes: 640, points: 9 };
-        let stats = serde_json::to_value(CutStats::new(&counts, Some(tree))).unwrap();
+        let stats = serde_json::to_value(CutStats::new(&counts)).unwrap();
         for (key, value) in [("cuts", 3.0), ("cut_size_mean", 6.0), ("cut_size_median", 6.0), ("cut_size_max", 8.0)] {
             assert_eq!(stats[key].as_f64(), Some(value), "{key}");
         }
         for (key, value) in [("bounds_share", 0.5), ("shading_share", 0.25), ("visibility_share", 0.125)] {
             assert_eq!(stats[key], value, "{key}");
         }
-        assert_eq!((&stats["tree_build_seconds"], &stats["tree_points"]), (&0.5.into(), &9.into()));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::tree::{DirectionTree, Node};
 use crate::material::Bound;
 use crate::math::Vec3;
 use crate::math::direction_box::{LANES, Lanes, greater};
+use lightbound_shader::Sides;
 use std::collections::BinaryHeap;
 use std::f32::consts::FRAC_1_PI;
 
@@ -89,6 +90,17 @@ impl<'a> Grower<'a> {
     /// For a shader with its textures.
     pub fn new(kernels: &'a BrdfKernels, bound: &'a Bound) -> Grower<'a> {
         Grower { brdf: Brdf::new(kernels, bound), families: Vec::new(), open: BinaryHeap::new() }
+    }
+
+    /// Where there are directions.
+    pub(super) fn sides(&self) -> Sides {
+        self.brdf.sides()
+    }
+
+    /// The BRDF of a point for eight directions, as [`Grower::grow`] sees it.
+    pub(super) fn evaluate(&mut self, wo: Vec3, members: impl Iterator<Item = u32>, wi: &[Lanes; 3]) -> Lanes {
+        self.brdf.begin(wo, members);
+        self.brdf.evaluate(wi)
     }
 
     /// Makes the tree that of a point: `wo` is unit, and above the surface where the shader is for that alone; members are words.

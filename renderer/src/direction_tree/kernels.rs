@@ -91,14 +91,20 @@ impl<'a> Brdf<'a> {
         }
     }
 
-    /// Evaluates and bounds it in eight cells.
-    pub fn look(&mut self, parts: &Parts) -> Known {
-        let mut known = Known { value: [0.0; LANES], lower: [0.0; LANES], upper: [0.0; LANES] };
-        for (port, words) in parts.middles.iter().enumerate() {
+    /// Evaluates it for eight directions: 0 where it is not a number or below 0.
+    pub fn evaluate(&mut self, wi: &[Lanes; 3]) -> Lanes {
+        for (port, words) in wi.iter().enumerate() {
             self.inputs.set_port(port, bytemuck::cast_slice(words));
         }
         self.kernels.values.run(&self.textures, &self.inputs, &mut self.outputs);
-        self.outputs.read_port(0, bytemuck::cast_slice_mut(&mut known.value));
+        let mut values = [0.0; LANES];
+        self.outputs.read_port(0, bytemuck::cast_slice_mut(&mut values));
+        values.map(|value| if value > 0.0 && value < f32::INFINITY { value } else { 0.0 })
+    }
+
+    /// Evaluates and bounds it in eight cells.
+    pub fn look(&mut self, parts: &Parts) -> Known {
+        let mut known = Known { value: self.evaluate(&parts.middles), lower: [0.0; LANES], upper: [0.0; LANES] };
         for (port, (lo, hi)) in std::iter::zip(&parts.boxes.lo, &parts.boxes.hi).enumerate() {
             self.boxes.set_all(port, lo, hi);
         }
@@ -110,8 +116,7 @@ impl<'a> Brdf<'a> {
             let upper = known.upper[lane];
             known.upper[lane] = if upper < f32::INFINITY { upper.max(0.0) } else { f32::INFINITY };
             known.lower[lane] = known.lower[lane].max(0.0).min(known.upper[lane]);
-            let value = known.value[lane];
-            known.value[lane] = if value > 0.0 && value < f32::INFINITY { value.min(known.upper[lane]) } else { 0.0 };
+            known.value[lane] = known.value[lane].min(known.upper[lane]);
         }
         known
     }

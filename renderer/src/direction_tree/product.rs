@@ -104,7 +104,7 @@ impl<'a> Product<'a> {
             let towards = |&probe: &Vec3| {
                 let wi = product.to_local(probe);
                 let is_seen = tree.tree.sides().covers(wi.z);
-                if is_seen { tree.tree.per_area(tree.shifted_back(wi)) * wi.z.abs() * FRAC_1_PI } else { 0.0 }
+                if is_seen { tree.tree.per_area(tree.unshifted(wi)) * wi.z.abs() * FRAC_1_PI } else { 0.0 }
             };
             let peaks = sky.power * sky.probes.iter().map(towards).sum::<f32>() / sky.probes.len() as f32;
             // Numbers that are too great or too small to tell are no numbers here.
@@ -143,7 +143,7 @@ impl<'a> Product<'a> {
         if !tree.sides().covers(wi.z) {
             return self.mixed(wi, 0.0);
         }
-        let mut digits = Digits::of(self.tree.shifted_back(wi), tree.sides());
+        let mut digits = Digits::of(self.tree.unshifted(wi), tree.sides());
         let found = self.descend(|weights, level| Some(digits.part(level)).filter(|&part| weights[part] > 0.0));
         self.mixed(wi, found.map_or(0.0, |(cell, mass)| tree.mean(mass, cell.level())))
     }
@@ -329,7 +329,7 @@ mod tests {
                 let wo = any_wo(random, subject.bound.program.sides);
                 let grown = subject.tree(wo, &members);
                 let tabled = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
-                let tree = if k % 2 == 0 { grown.unshifted() } else { tabled };
+                let tree = if k % 2 == 0 { grown.centred() } else { tabled };
                 let product = product(tree, sky, &frame);
                 let n = draws as f64;
                 let mut whole = 0.0;
@@ -390,7 +390,7 @@ mod tests {
                 let (wo, frame) = (any_wo(random, subject.bound.program.sides), Frame::from_normal(unit(random)));
                 let members = subject.any(seed);
                 let tree = subject.tree(wo, &members);
-                let product = product(tree.unshifted(), sky, &frame);
+                let product = product(tree.centred(), sky, &frame);
                 let bright = |k: u32| match k % 2 {
                     0 => unit(random),
                     _ => sky.0.sample_li(Vec3::ZERO, number(random)).expect("it shines").wi,
@@ -421,7 +421,7 @@ mod tests {
         let (members, frame) = (subject.defaults(), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
         let wo = from_angles((40.0, 100.0));
         let tree = subject.tree(wo, &members);
-        let product = product(tree.unshifted(), &sky, &frame);
+        let product = product(tree.centred(), &sky, &frame);
         let mut variance = |draw: &mut dyn FnMut(Vec2) -> (Vec3, f32)| {
             let drawn: Vec<_> = (0..4000).map(|_| draw(number(random))).collect();
             let s = subject.s(&drawn.iter().map(|(wi, _)| *wi).collect::<Vec<_>>(), wo, &members);
@@ -444,7 +444,7 @@ mod tests {
         let mut void = DirectionTree::cosine(Sides::One);
         void.set(Sides::One, std::iter::empty());
         let (_, sky) = &skies()[0];
-        let product = product(void.unshifted(), sky, &Frame::from_normal(Vec3::Z));
+        let product = product(void.centred(), sky, &Frame::from_normal(Vec3::Z));
         assert!(product.draw(vec2(0.5, 0.5)).is_none() && product.draw(vec2(0.01, 0.5)).is_none());
         assert_eq!(product.pdf(Vec3::Z), 0.0);
     }

@@ -4,7 +4,8 @@
 //! the cell alone, whichever thread comes first. From elsewhere in the cell, the tree is *shifted* in the disk by what parts `wo` from the middle, against
 //! it: so does a lobe about the mirror direction move, and to first order any lobe whose half vector stays. What a shift by −s takes out of the disk, the d
 //! with |d − s| > 1, goes to −d, which are just the points that it leaves bare. So the disk is mapped onto itself and areas stay, the density is exact, and
-//! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is.
+//! what is diffuse stays so. What a point may see that the middle does not is drawn by the cosine, as a small part of all directions is. Materials with narrow
+//! lobes that move otherwise are told by [`Grower::follows`](super::Grower::follows), and have no use of a table.
 
 use super::cells::{direction, width};
 use super::tree::DirectionTree;
@@ -26,6 +27,7 @@ pub struct TreeTable {
     sides: Sides,
     rows: usize,
     cells: Box<[OnceLock<DirectionTree>]>,
+    serves: OnceLock<bool>,
 }
 
 impl TreeTable {
@@ -37,7 +39,12 @@ impl TreeTable {
         // Two are the fewest, so that each quadrant has a column.
         let mut halved = std::iter::successors(Some(ROWS), |rows| Some(rows / 2)).take_while(|&rows| rows > 1);
         let rows = halved.find(|&rows| tables.saturating_mul(size(rows) * cell) <= bytes)?;
-        Some(TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect() })
+        Some(TreeTable { sides, rows, cells: (0..size(rows)).map(|_| OnceLock::new()).collect(), serves: OnceLock::new() })
+    }
+
+    /// Whether it is good enough for its material, which `follows` finds out where nobody did.
+    pub fn serves(&self, follows: impl FnOnce() -> bool) -> bool {
+        *self.serves.get_or_init(follows)
     }
 
     /// The tree for a direction, grown from the middle of its cell where nobody did.
@@ -104,22 +111,44 @@ impl ShiftedTree<'_> {
         if height2 > 0.0 { moved.extend(height2.sqrt().copysign(there.z)) } else { vec3(-there.x, -there.y, there.z) }
     }
 
-    /// Where one comes from: x, y and the sign of z.
-    #[inline]
-    pub(super) fn shifted_back(&self, wi: Vec3) -> Vec3 {
-        let moved = wi.truncate() + self.shift;
-        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
-        there.extend(wi.z)
-    }
-
     /// Density of a unit direction per steradian.
     pub fn pdf(&self, wi: Vec3) -> f32 {
         let sides = self.tree.sides();
         if !sides.covers(wi.z) {
             return 0.0;
         }
-        let by_tree = self.tree.per_area(self.shifted_back(wi));
-        (BY_COSINE / width(sides) + (1.0 - BY_COSINE) * by_tree) * wi.z.abs() * FRAC_1_PI
+        self.per_area(wi) * wi.z.abs() * FRAC_1_PI
+    }
+
+    /// Probability by the area of the disk at a direction where there are any.
+    pub(super) fn per_area(&self, wi: Vec3) -> f32 {
+        BY_COSINE / width(self.tree.sides()) + (1.0 - BY_COSINE) * self.tree.per_area(self.unshifted(wi))
+    }
+
+    /// Where a direction is in the tree: x and y, and the sign of z.
+    #[inline]
+    pub(super) fn unshifted(&self, wi: Vec3) -> Vec3 {
+        let moved = wi.truncate() + self.shift;
+        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
+        there.extend(wi.z)
+    }
+}
+
+/// Draws and masses held against each other.
+#[cfg(test)]
+impl ShiftedTree<'_> {
+    /// χ² of so many draws over all cells of the tree, shifted: its p-value; and the share of draws whose density is not that of their direction.
+    pub fn chi_square(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> [f64; 2] {
+        use crate::math::direction_box::testing::uniform;
+        let mut differ = 0;
+        let draw = || {
+            let (wi, pdf) = self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
+            assert!(pdf > 0.0 && self.tree.sides().covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
+            differ += u32::from(pdf != self.pdf(wi));
+            self.unshifted(wi)
+        };
+        let p = self.tree.chi_square_of(draw, BY_COSINE, draws);
+        [p, f64::from(differ) / draws as f64]
     }
 }
 

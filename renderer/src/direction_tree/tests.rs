@@ -131,6 +131,131 @@ fn directions_follow_the_density() {
     }
 }
 
+/// Settings of each material whose lobes are told from each other by them: the defaults, as narrow as can be, and that along x alone.
+fn settings(subject: &Subject) -> Vec<Vec<u32>> {
+    let set = |narrow: fn(&str) -> bool, wide: fn(&str) -> bool| {
+        subject.members(|p, k| match &*p.name {
+            name if narrow(name) => {
+                if name.starts_with("alpha") {
+                    p.range[0]
+                } else {
+                    p.range[1]
+                }
+            }
+            name if wide(name) => {
+                if name.starts_with("alpha") {
+                    0.5
+                } else {
+                    10.0
+                }
+            }
+            _ => p.default.as_ref().expect("the library has defaults")[k],
+        })
+    };
+    let is_of_lobe = |name: &str| matches!(name, "alpha" | "alpha_x" | "alpha_y" | "exponent" | "n_u" | "n_v");
+    let along_x = |name: &str| matches!(name, "alpha_x" | "n_u");
+    let mut all = vec![subject.defaults(), set(is_of_lobe, |_| false), set(along_x, is_of_lobe)];
+    all.dedup();
+    all
+}
+
+#[test]
+#[ignore = "minutes; cargo test --release -p lightbound --lib a_million_draws -- --ignored --nocapture"]
+fn a_million_draws_follow_the_density() {
+    const DRAWS: usize = 1_000_000;
+    let random = &mut Random::new(5);
+    let library = Subject::library();
+    let mut all = Vec::new();
+    for subject in &library {
+        let table = subject.table();
+        for (number, members) in settings(subject).iter().enumerate() {
+            for angles in ANGLES {
+                let wo = from_angles(angles);
+                let tree = subject.tree(wo, members);
+                let own = TreeTable::new(subject.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30).expect("there is room");
+                let table = if number == 0 { &table } else { &own };
+                let shifted = table.tree(wo, |middle, tree| subject.grow(middle, members, tree));
+                let (p, at_edges) = (tree.chi_square(random, DRAWS), tree.at_edges(random, DRAWS));
+                let [p_of_table, astray] = shifted.chi_square(random, DRAWS);
+                let name = format!("{:24} {number} {angles:?}", subject.name());
+                println!(
+                    "{name:44} {:3} cuts: p {p:.4}, table {p_of_table:.4}; at edges {at_edges:.5}, {astray:.5}",
+                    tree.nodes()
+                );
+                assert!(at_edges < 0.01 && astray < 0.01, "{name}");
+                all.extend([(p, name.clone()), (p_of_table, name + ", table")]);
+            }
+        }
+    }
+    let threshold = 1.0 - 0.99f64.powf(1.0 / all.len() as f64);
+    let least = all.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("there are some");
+    let below = all.iter().filter(|(p, _)| *p < 0.05).count();
+    println!("{} tests, {below} below 0.05, least {:.2e} ({}), threshold {threshold:.2e}", all.len(), least.0, least.1);
+    assert!(least.0 > threshold, "{least:?}");
+}
+
+/// All that arrives is reflected, about one direction: since area of the disk is the cosine's measure, that is exact while the lobe is within it.
+const SPIKE: &str = "struct Material {
+    /// range: [-1, 1], default: 0
+    place: vec2f,
+    /// range: [1e-4, 1], default: 0.1
+    width: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let d = (wi.xy - m.place) / m.width;
+    return vec3f(exp(-dot(d, d)) / (3.14159265 * m.width * m.width));
+}
+";
+
+/// A lobe back to where light comes from.
+const RETROREFLECTOR: &str = "struct Material {
+    /// range: [1, 1e5], default: 2000
+    exponent: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return vec3f(m.exponent / 6.2831853 * pow(max(dot(wi, wo), 0.0), m.exponent));
+}
+";
+
+#[test]
+fn tables_are_for_lobes_that_move_as_theirs() {
+    let follows = |subject: &Subject, members: &[u32]| {
+        Grower::new(&subject.kernels, &subject.bound).follows(&subject.table(), members.iter().copied())
+    };
+    for subject in Subject::library() {
+        for (number, members) in settings(&subject).iter().enumerate() {
+            let follows = follows(&subject, members);
+            println!("{} {number}: {follows}", subject.name());
+            assert!(number > 0 || follows, "{}", subject.name());
+        }
+    }
+    let spike = Subject::new("spike.wgsl", SPIKE);
+    let of_width = |width: f64| spike.members(|p, _| if &*p.name == "width" { width } else { 0.3 });
+    let narrow = [0.2, 0.003, 0.001].map(|width| follows(&spike, &of_width(width)));
+    assert_eq!(narrow, [true, false, false]);
+    let retroreflector = Subject::new("retroreflector.wgsl", RETROREFLECTOR);
+    assert!(!follows(&retroreflector, &retroreflector.defaults()));
+}
+
+#[test]
+fn lobes_narrower_than_the_first_cells_are_found() {
+    let random = &mut Random::new(6);
+    let subject = Subject::new("spike.wgsl", SPIKE);
+    for width in [0.1, 0.01, 0.003, 0.001] {
+        for _ in 0..if cfg!(debug_assertions) { 6 } else { 100 } {
+            let place = 0.9 * (1.0 - 5.0 * width) * unit(random).truncate();
+            let members = subject.members(|p, k| if &*p.name == "width" { f64::from(width) } else { f64::from(place[k]) });
+            let wo = any_wo(random, Sides::One);
+            let tree = subject.tree(wo, &members);
+            let [reflected, variance] = mean(&subject, (wo, &members), random, |u| tree.draw(u));
+            let sigma = variance.sqrt();
+            assert!((reflected - 1.0).abs() < 4.5 * sigma + 1e-3, "{place} {width}: {reflected} ± {sigma}");
+            // By the cosine alone, it would be 1 / (2 π width²) draws that count as one.
+            assert!(sigma < 0.05, "{place} {width}: {sigma} of {} cuts", tree.nodes());
+        }
+    }
+}
+
 #[test]
 fn what_is_scattered_can_be_drawn() {
     let random = &mut Random::new(1);

@@ -51,8 +51,8 @@ impl DirectionTree {
         self.nodes.extend(nodes);
     }
 
-    /// The same where it is.
-    pub fn unshifted(&self) -> ShiftedTree<'_> {
+    /// The same, shifted by nothing.
+    pub fn centred(&self) -> ShiftedTree<'_> {
         ShiftedTree { tree: self, shift: Vec2::ZERO }
     }
 
@@ -141,17 +141,33 @@ impl DirectionTree {
     /// χ² of so many draws over all cells, in which densities are those of the cosine to a factor: its p-value.
     pub fn chi_square(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> f64 {
         use crate::math::direction_box::testing::uniform;
-        let mut counts = vec![[0.0; LANES]; self.nodes.len()];
-        for _ in 0..draws {
+        let draw = || {
             let (wi, pdf) = self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
             assert!(pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
-            let (node, lane, _) = self.find(wi).expect("there is a cell");
+            wi
+        };
+        self.chi_square_of(draw, 0.0, draws)
+    }
+
+    /// The same of given draws, a part of which follow the cosine instead.
+    pub fn chi_square_of(&self, mut draw: impl FnMut() -> Vec3, by_cosine: f32, draws: usize) -> f64 {
+        let mut counts = vec![[0.0; LANES]; self.nodes.len()];
+        for _ in 0..draws {
+            let (node, lane, _) = self.find(draw()).expect("there is a cell");
             counts[node][lane] += 1.0;
         }
-        let leaves = self.nodes.iter().zip(&counts).flat_map(|(node, counts)| {
-            (0..LANES).filter(|&lane| node.child[lane] == 0).map(|lane| (counts[lane], node.mass[lane]))
-        });
-        let pairs: Vec<_> = leaves.map(|(count, mass)| (count, f64::from(mass) * draws as f64)).collect();
+        let mut areas = vec![1.0; self.nodes.len()];
+        let mut pairs = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let area = areas[index] / LANES as f32;
+            for lane in 0..LANES {
+                let share = by_cosine * area + (1.0 - by_cosine) * node.mass[lane];
+                match node.child[lane] {
+                    0 => pairs.push((counts[index][lane], f64::from(share) * draws as f64)),
+                    child => areas[child as usize] = area,
+                }
+            }
+        }
         let total = pairs.iter().map(|(_, expected)| expected).sum::<f64>() / draws as f64;
         assert!((total - 1.0).abs() < 1e-5, "masses add up to {total}");
         crate::sampling::chi_square::pearson(pairs).2

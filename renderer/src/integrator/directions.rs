@@ -5,6 +5,7 @@ use crate::material::{Bound, Material, Program, ProgramError};
 use crate::math::{Vec2, Vec3};
 use crate::scene::{BsdfSampling, Scene};
 use lightbound_shader::Arena;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What tables of trees may take together, bytes.
@@ -79,14 +80,12 @@ impl DirectionSampling {
 
     /// Makes a table for all constants that shaders are used with.
     fn make_tables(&mut self, scene: &Scene) {
-        let mut constants: Vec<(usize, &[u32])> = Vec::new();
+        let mut constants: BTreeSet<(usize, &[u32])> = BTreeSet::new();
         for material in &scene.materials {
             let Material::Surface { scattering: Some(instance), .. } = material else { continue };
             let shader = &self.shaders[instance.shader as usize];
-            if let (Some(_), None, Some(words)) = (&shader.trees, &shader.bound.program.setup, instance.constants())
-                && !constants.contains(&(instance.shader as usize, words))
-            {
-                constants.push((instance.shader as usize, words));
+            if let (Some(_), None, Some(words)) = (&shader.trees, &shader.bound.program.setup, instance.constants()) {
+                constants.insert((instance.shader as usize, words));
             }
         }
         for (shader, words) in &constants {
@@ -130,8 +129,12 @@ impl<'a> Directions<'a> {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
-            let table = tables.iter().find(|(words, _)| members.clone().eq(words.iter().copied()));
-            let tabled = table.map(|(words, table)| {
+            let found = tables.binary_search_by(|(words, _)| words.iter().copied().cmp(members.clone()));
+            let served = found
+                .ok()
+                .map(|number| &tables[number])
+                .filter(|(words, table)| table.serves(|| grower.follows(table, words.iter().copied())));
+            let tabled = served.map(|(words, table)| {
                 table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
             });
             if tabled.is_none() {
@@ -173,7 +176,7 @@ impl<'a> Directions<'a> {
     pub fn tree(&self, point: usize) -> ShiftedTree<'_> {
         match &self.tabled[point] {
             Some(tree) => *tree,
-            None => self.trees[point].unshifted(),
+            None => self.trees[point].centred(),
         }
     }
 }

@@ -41,7 +41,7 @@ impl SkySampler {
                 let all: f64 = powers.iter().map(|&power| f64::from(power)).sum();
                 (f64::from(powers[light as usize]) / all) as f32
             }
-            LightSampling::Tree | LightSampling::MaterialTree => BESIDE_TREES,
+            LightSampling::Auto | LightSampling::Tree | LightSampling::MaterialTree => BESIDE_TREES,
         };
         Some(SkySampler { light, share, products: ProductSky::new(sky)? })
     }

@@ -124,10 +124,12 @@ words! {
 words! {
     /// How the path tracer chooses a light at a point.
     LightSampling {
+        /// By the tree, but by power where one thing alone shines
+        #[default]
+        Auto = "auto",
         /// All lights alike
         Uniform = "uniform",
         /// By their power
-        #[default]
         Power = "power",
         /// By a tree of lights: power, distance, and angles to lamps and surface (Conty Estévez & Kulla 2018)
         Tree = "tree",

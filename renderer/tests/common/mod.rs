@@ -117,6 +117,52 @@ impl Estimate {
     }
 }
 
+/// Sums of square pictures over 4×4 blocks of them, and over all, with the variances of these sums.
+pub struct Sums(Vec<[[f64; 2]; 3]>);
+
+impl Sums {
+    /// Of a picture.
+    pub fn of(picture: &Picture) -> Sums {
+        assert_eq!(picture.invalid_samples, 0);
+        let side = picture.window.width() as usize;
+        let variance = picture.variance.as_ref().expect("it is recorded");
+        let mut sums = vec![[[0.0; 2]; 3]; 17];
+        for (pixel, (radiance, variance)) in picture.radiance.iter().zip(variance).enumerate() {
+            let block = 4 * (4 * (pixel / side) / side) + 4 * (pixel % side) / side;
+            for sum in [block, 16] {
+                for (sum, x) in sums[sum].iter_mut().zip(radiance.iter().zip(variance)) {
+                    *sum = [sum[0] + f64::from(*x.0), sum[1] + f64::from(*x.1)];
+                }
+            }
+        }
+        Sums(sums)
+    }
+
+    /// The mean of several.
+    pub fn mean<'a>(all: impl Iterator<Item = &'a Sums> + Clone) -> Sums {
+        let n = all.clone().count() as f64;
+        let of =
+            |k: usize, c: usize| all.clone().fold([0.0; 2], |[x, v], s| [x + s.0[k][c][0] / n, v + s.0[k][c][1] / (n * n)]);
+        Sums((0..17).map(|k| [0, 1, 2].map(|c| of(k, c))).collect())
+    }
+
+    /// Asserts that two pictures show the same, all of it within `sharp`, the most that the deviation of the difference may be in parts of the sum.
+    pub fn assert_same(&self, other: &Sums, sharp: f64, what: &str) {
+        for (k, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
+            for ([x, of_x], [y, of_y]) in a.iter().zip(b) {
+                let deviation = (of_x + of_y).sqrt();
+                assert!((x - y).abs() <= 5.0 * deviation + 1e-4 * x, "{what}, {k}: {x}, {y}, deviation {deviation}");
+                assert!(k < 16 || deviation < sharp * x, "{what}: the test is sharp: {deviation} of {x}");
+            }
+        }
+    }
+}
+
+/// [`Sums::assert_same`] of pictures.
+pub fn assert_same(a: &Picture, b: &Picture, sharp: f64, what: &str) {
+    Sums::of(a).assert_same(&Sums::of(b), sharp, what);
+}
+
 /// Panics with all that went wrong.
 pub fn assert_all(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
     let wrong: Vec<String> = results.into_iter().filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}"))).collect();

@@ -5,7 +5,7 @@ use super::{Args, Job, layers, lightcuts, path};
 use crate::cli::console::{duration, rate};
 use crate::cli::output::Format;
 use crate::cli::part::{self, Attributes, Header};
-use crate::cli::stats::{CutStats, Stats, peak_memory_bytes};
+use crate::cli::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
 use lightbound::film::{Block, Coverage, Film, Picture};
 use lightbound::image::ImageError;
 use lightbound::image::write::{Attribute, ExrPicture, write_exr, write_pfm, write_png};
@@ -220,8 +220,8 @@ impl<'a> Finished<'a> {
             seed: scene.sampling.seed,
             accel: scene.accel.name(),
             integrator: self.job.integrator.name(),
-            lightcuts: matches!(scene.integrator.method, Method::Lightcuts(_))
-                .then(|| CutStats::new(&effort.counts.cuts, self.job.integrator.light_tree())),
+            light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
+            lightcuts: matches!(scene.integrator.method, Method::Lightcuts(_)).then(|| CutStats::new(&effort.counts.cuts)),
             interrupted: self.interrupted(),
             warnings,
         }

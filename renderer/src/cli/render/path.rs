@@ -10,7 +10,7 @@ use lightbound::scene::{BsdfSampling, LightSampling, Method, MethodName, PathSet
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Path tracing")]
 pub struct PathArgs {
-    /// How a light is chosen at a point; it changes noise, not the picture [default: the scene's, or power]
+    /// How a light is chosen at a point; it changes noise, not the picture [default: the scene's, or auto]
     #[arg(long, value_enum)]
     light_sampling: Option<LightSampling>,
 

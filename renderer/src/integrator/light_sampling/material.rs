@@ -30,12 +30,12 @@ const UPPER: f32 = 0.03;
 /// Where s is evaluated in wide clusters: four corners of a box half as wide.
 const PLACES: [[f32; 3]; 4] = [[0.5, 0.5, 0.5], [0.5, -0.5, -0.5], [-0.5, 0.5, -0.5], [-0.5, -0.5, 0.5]];
 
-/// Kernels of all shaders of a scene.
+/// Kernels of the shaders of a scene that have a lobe, that is, whose BRDF depends on the direction to the light.
 #[derive(Debug)]
 pub struct MaterialWeights {
     bounds: MaterialBounds,
-    /// Whether each shader has a lobe, that is, whether its BRDF depends on the direction to the light.
-    has_lobe: Vec<bool>,
+    /// Of each shader of the scene, its number among those.
+    numbers: Vec<Option<u32>>,
 }
 
 /// What is reflected at a point.
@@ -54,36 +54,41 @@ pub struct Lobe {
 impl MaterialWeights {
     /// Compiles kernels.
     pub fn compile(shaders: &[Bound]) -> Result<MaterialWeights, BoundError> {
-        let has_lobe = shaders.iter().map(|bound| bound.program.depends_on_light()).collect::<Result<_, _>>()?;
-        Ok(MaterialWeights { bounds: MaterialBounds::compile(shaders, BoundMode::Related)?, has_lobe })
+        let (mut lobes, mut numbers) = (Vec::new(), Vec::with_capacity(shaders.len()));
+        for bound in shaders {
+            let has_lobe = bound.program.depends_on_light()?;
+            numbers.push(has_lobe.then_some(lobes.len() as u32));
+            if has_lobe {
+                lobes.push(bound.clone());
+            }
+        }
+        Ok(MaterialWeights { bounds: MaterialBounds::compile(&lobes, BoundMode::Related)?, numbers })
     }
 
     /// Whether there is more to know of a shader than the cosine.
     pub fn asks(&self, shader: u32) -> bool {
-        self.has_lobe[shader as usize]
-    }
-
-    /// The bounds.
-    #[cfg(test)]
-    pub fn bounds(&self) -> &MaterialBounds {
-        &self.bounds
+        self.numbers[shader as usize].is_some()
     }
 
     /// For one thread.
     pub fn at(&self) -> WeightsAt<'_> {
-        WeightsAt { bounds: BoundsAt::new(&self.bounds) }
+        WeightsAt { bounds: BoundsAt::new(&self.bounds), numbers: &self.numbers }
     }
 }
 
 /// What one thread weighs with.
 pub struct WeightsAt<'a> {
     bounds: BoundsAt<'a>,
+    numbers: &'a [Option<u32>],
 }
 
 impl WeightsAt<'_> {
     /// Goes to a point; `members` are the words of the members of `Material`.
+    ///
+    /// *Panics* if the shader is not one that is asked.
     pub fn begin(&mut self, lobe: &Lobe, members: &[u32]) {
-        self.bounds.begin_with(lobe.shader as usize, lobe.wo, members);
+        let number = self.numbers[lobe.shader as usize].expect("shaders with lobes alone are asked");
+        self.bounds.begin_with(number as usize, lobe.wo, members);
     }
 
     /// Evaluations so far; counting starts again.

@@ -3,11 +3,12 @@
 
 use super::*;
 use crate::geometry::{Hit, Surface};
-use crate::integrator::material_bound::BoundsAt;
 use crate::integrator::material_bound::tests::{LIBRARY, any_members};
+use crate::integrator::material_bound::{BoundsAt, MaterialBounds};
 use crate::light_tree::testing::Random;
 use crate::math::{Aabb, Frame, Viewpoint, vec2};
 use crate::sampling::testing::assert_chi_square;
+use crate::scene::BoundMode;
 use crate::scene::build::{Overrides, load_source};
 use crate::scene::diagnostics::{Diagnostics, Source};
 use lightbound_shader::Sides;
@@ -159,8 +160,8 @@ fn all_that_is_reflected_may_be_drawn() {
     for asks in [false, true] {
         let sampler = sampler(&lights, asks);
         let forest = forest(&sampler);
-        let bounds = MaterialWeights::compile(&LIBRARY).expect("it compiles");
-        let mut material = BoundsAt::new(bounds.bounds());
+        let bounds = MaterialBounds::compile(&LIBRARY, BoundMode::Related).expect("it compiles");
+        let mut material = BoundsAt::new(&bounds);
         let (mut chooser, mut random, mut lit, mut excluded) = (Chooser::new(&sampler, &lights), Random(8), 0, 0);
         for k in 0..if cfg!(debug_assertions) { 120 } else { 5000 } {
             let (at, members, frame) = receiver(&sampler, &mut random, k);
@@ -241,6 +242,102 @@ fn densities_of_what_rays_meet_are_those_of_samples() {
     }
 }
 
+/// Shapes about the origin that shine: flat and curved ones, and such whose normals turn them, as a whole or in part.
+const SHINING: [&str; 8] = [
+    r#"Shape "trianglemesh" "point3 P" [-1 -0.5 0  0.5 1.5 0.2  1.5 -1 -0.3]"#,
+    r#"Shape "trianglemesh" "point3 P" [-1 -0.5 0  0.5 1.5 0.2  1.5 -1 -0.3] "normal N" [0 0.1 1  0 0 1  0.1 0 1]"#,
+    r#"Shape "trianglemesh" "point3 P" [-1 -0.5 0  0.5 1.5 0.2  1.5 -1 -0.3] "normal N" [0 0 1  0 0 1  0 0 -2]"#,
+    r#"Shape "bilinearmesh" "point3 P" [-1 -1 0  1 -1.2 0.4  -0.8 1 0.3  0.7 0.9 -0.2]"#,
+    r#"Shape "bilinearmesh" "point3 P" [-1 -1 0  1 -1.2 0.4  -0.8 1 0.3  0.7 0.9 -0.2] "normal N" [0 0 -1  0 0 -1  0 0 -1  0 0 -1]"#,
+    r#"Shape "disk" "float innerradius" 0.3 "float phimax" 300"#,
+    r#"Shape "sphere" "float zmax" 0.4"#,
+    r#"Shape "sphere""#,
+];
+
+/// What turns a surface's front to its back, or leaves it.
+const TURNS: [&str; 4] = ["", "ReverseOrientation", "Scale -1 1 1", "Rotate 40 1 2 3 Scale 1 -0.7 1 ReverseOrientation"];
+
+#[test]
+fn rays_find_the_side_that_draws_are_of() {
+    for (shape, turn, two_sided) in SHINING.iter().flat_map(|s| TURNS.iter().flat_map(move |t| [(s, t, false), (s, t, true)])) {
+        let what = format!("{turn} {shape}, two sides: {two_sided}");
+        let scene = scene(
+            &format!(
+                "WorldBegin LightSource \"point\" \"rgb I\" [1e-3 1e-3 1e-3] \"point3 from\" [0 0 9]\nAttributeBegin {turn}\n\
+                 AreaLightSource \"diffuse\" \"rgb L\" [1 1 1] \"bool twosided\" {two_sided}\n{shape}\nAttributeEnd\n"
+            ),
+            0,
+        );
+        let sampler = LightSampler::new(&scene, &scene.lights, LightSampling::Tree).unwrap();
+        let (mut chooser, mut random) = (Chooser::new(&sampler, &scene.lights), Random(6));
+        let [mut found, mut dark, mut astray] = [0; 3];
+        for _ in 0..1000 {
+            let p = 2.0 * random.cube();
+            let place = Place { p, n: random.cube().normalize(), both_sides: true };
+            chooser.stand(&Receiver { place, lobe: None }, &[]);
+            let draw = chooser.sample(p, [random.unit(), random.unit()], vec2(random.unit(), random.unit()));
+            if let Some((light, pdf)) = draw.filter(|(light, _)| !light.delta) {
+                let ray = Ray::new(p, light.wi);
+                let target = light.target.expect("it is a surface");
+                let Some((index, hit, surface)) = met(&scene, &ray).filter(|(.., surface)| {
+                    // Not of what is before it, nor seen from its own plane.
+                    surface.p.distance(target) < 1e-3 * p.distance(target) && surface.ng.dot(light.wi).abs() > 0.05
+                }) else {
+                    continue;
+                };
+                let same = scene.lights.area(index).expect("it shines").radiance(surface.ng, -light.wi) == light.radiance;
+                let density = chooser.pdf_of_surface(index, &ray, hit.t, &surface);
+                astray += u32::from(!same || (density / pdf - 1.0).abs() > 0.02);
+                found += 1;
+            }
+            let ray = Ray::new(p, (random.cube() - p).normalize());
+            let Some((index, hit, surface)) = met(&scene, &ray) else { continue };
+            let shines = scene.lights.area(index).expect("it shines").radiance(surface.ng, -ray.d) != Vec3::ZERO;
+            let density = chooser.pdf_of_surface(index, &ray, hit.t, &surface);
+            // Balls are drawn from up to their first wall; all else that is met and shines may be drawn.
+            assert!(!shines || density > 0.0, "{what}: {density}");
+            dark += u32::from(!shines);
+        }
+        // Interpolated normals turn a point just next to where they are at right angles to the surface.
+        assert!(found > 25 && astray <= found / 100, "{what}: {astray} of {found}");
+        assert_eq!(dark == 0, two_sided, "{what}: {dark}");
+    }
+}
+
+#[test]
+fn trees_are_for_more_than_one_thing() {
+    let point = "LightSource \"point\"\n";
+    let sky = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n";
+    let dark = "LightSource \"point\" \"rgb I\" [0 0 0]\n";
+    let mesh = |indices: &str| {
+        format!(
+            "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [1 1 1] Shape \"trianglemesh\" \"integer indices\" [{indices}]\n\
+             \"point3 P\" [0 0 0  1 0 0  1 1 0  0 1 0  2 1 1] AttributeEnd\n"
+        )
+    };
+    let [triangle, rectangle, bent] = ["0 1 2", "0 1 2 0 2 3", "0 1 2 0 2 3 1 4 2"].map(mesh);
+    for (lights, is_tree) in [
+        (String::new(), false),
+        (point.into(), false),
+        (sky.into(), false),
+        (dark.repeat(3) + sky + dark, false),
+        (triangle.clone(), false),
+        (rectangle.clone(), false),
+        (dark.to_owned() + &rectangle, false),
+        (point.repeat(2), true),
+        (format!("{sky}{point}"), true),
+        (triangle.repeat(2), true),
+        (triangle + point, true),
+        (format!("{rectangle}{point}"), true),
+        (rectangle.repeat(2), true),
+        (bent, true),
+    ] {
+        let scene = scene(&format!("WorldBegin\n{lights}"), 0);
+        let sampler = LightSampler::new(&scene, &scene.lights, LightSampling::Auto).unwrap();
+        assert_eq!(sampler.figures().is_some(), is_tree, "{lights}");
+    }
+}
+
 /// The light that a ray meets.
 fn met(scene: &Scene, ray: &Ray) -> Option<(u32, Hit, Surface)> {
     let hit = scene.accel.intersect(ray);
@@ -284,7 +381,13 @@ fn without_light_there_is_none() {
         ["WorldBegin\n", "WorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\nLightSource \"infinite\" \"rgb L\" [0 0 0]\n"]
     {
         let scene = scene(text, 0);
-        for by in [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree] {
+        for by in [
+            LightSampling::Auto,
+            LightSampling::Uniform,
+            LightSampling::Power,
+            LightSampling::Tree,
+            LightSampling::MaterialTree,
+        ] {
             let sampler = LightSampler::new(&scene, &scene.lights, by).unwrap();
             let mut chooser = Chooser::new(&sampler, &scene.lights);
             let place = Place { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };

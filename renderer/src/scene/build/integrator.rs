@@ -123,7 +123,8 @@ impl Builder<'_> {
         let theirs = match p.string("lightsampler")? {
             Some("uniform") => LightSampling::Uniform,
             Some("bvh") => LightSampling::Tree,
-            Some("power") | None => LightSampling::Power,
+            Some("power") => LightSampling::Power,
+            None => LightSampling::Auto,
             Some("exhaustive") => {
                 let (message, instead) = ("\"lightsampler\" \"exhaustive\" is not supported", "\"lightsampling\" \"tree\"");
                 self.warn(integrator, message, instead)?;
@@ -251,7 +252,8 @@ mod tests {
             }
         };
         for (text, expected) in [
-            ("Integrator \"path\"", (LightSampling::Power, 0)),
+            ("Integrator \"path\"", (LightSampling::Auto, 0)),
+            ("Integrator \"path\" \"string lightsampler\" \"power\"", (LightSampling::Power, 0)),
             ("Integrator \"path\" \"string lightsampler\" \"bvh\"", (LightSampling::Tree, 0)),
             ("Integrator \"volpath\" \"string lightsampler\" \"uniform\"", (LightSampling::Uniform, 1)),
             ("Integrator \"path\" \"string lightsampler\" \"exhaustive\"", (LightSampling::Tree, 1)),

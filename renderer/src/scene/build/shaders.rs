@@ -192,7 +192,7 @@ impl Builder<'_> {
         let sampler = bound.program.has_sampler.then(|| self_check::sampler(bound, &instance).err()).flatten();
         let sampler = sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
         if let Some(message) = values {
-            self.warn(entity, message, "values as they are, but lightcuts may leave out those below 0; surfaces of it may be too dark or too bright, or lose samples")?;
+            self.warn(entity, message, "values as they are, but lightcuts and --light-sampling material-tree may leave out those below 0; surfaces of it may be too dark or too bright, or lose samples")?;
         }
         if let Some(message) = sampler {
             self.shaders.uses(&program).for_each(|bound| bound.is_sampler_right = false);

@@ -138,7 +138,7 @@ fn what_is_white_cannot_be_seen_however_it_is_sampled() {
                                \"float tex1\" 0.08 \"float tex2\" 0.15\n";
                 let world = format!("{SKY}{varying}Material {material}\n{floor}");
                 let text = one_ray(5.0 * towards(40.0), Vec3::ZERO, 1, 8, 64, &world);
-                let path = PathOverrides { bsdf_sampling: Some(by), light_sampling: Some(lights) };
+                let path = PathOverrides { bsdf_sampling: Some(by), light_sampling: Some(lights), ..PathOverrides::default() };
                 let scene = scene_of(&text, &[("white.wgsl", WHITE.into())], &Overrides { path, ..overrides() });
                 let seen = Estimate::of_picture(&draw(&scene, 2));
                 results.push((format!("{material}, {by:?}, {lights:?}"), seen.agrees(&same(1.0), SIGMAS)));

@@ -123,29 +123,37 @@ impl<'a> Product<'a> {
         if u.x < self.by_peaks {
             let u = vec2((u.x / self.by_peaks).min(ONE_MINUS_EPSILON), u.y);
             let sample = self.sky.peaks.sample_li(Vec3::ZERO, u)?;
-            let (radiance, pdf) = (self.environment.radiance(sample.wi), self.pdf(self.to_local(sample.wi)));
-            return Some(LightSample { radiance, pdf, ..sample });
+            let wi = self.to_local(sample.wi);
+            // At the edge of a bright texel, another look-up might find the dark one beside it.
+            let pdf = self.mixed(wi, sample.pdf, self.by_tree(wi));
+            return Some(LightSample { radiance: self.environment.radiance(sample.wi), pdf, ..sample });
         }
         let mut rest = vec2(((u.x - self.by_peaks) / (1.0 - self.by_peaks)).min(ONE_MINUS_EPSILON), u.y);
         let (cell, mass) = self.descend(|weights, level| choose_part(weights, level, &mut rest))?;
         let wi = self.tree.shifted(cell.direction(tree.sides(), rest));
-        let pdf = self.mixed(wi, tree.mean(mass, cell.level()));
-        let wi = self.to_world(wi);
-        Some(LightSample { wi, target: None, radiance: self.environment.radiance(wi), pdf, delta: false })
+        let in_world = self.to_world(wi);
+        let pdf = self.mixed(wi, self.sky.peaks.pdf_li(in_world), tree.mean(mass, cell.level()));
+        let radiance = self.environment.radiance(in_world);
+        Some(LightSample { wi: in_world, target: None, radiance, pdf, delta: false })
     }
 
     /// Density of a unit direction of the frame per steradian.
     pub fn pdf(&self, wi: Vec3) -> f32 {
-        let tree = self.tree.tree;
-        if tree.cuts().is_empty() {
+        if self.tree.tree.cuts().is_empty() {
             return 0.0;
         }
+        self.mixed(wi, self.sky.peaks.pdf_li(self.to_world(wi)), self.by_tree(wi))
+    }
+
+    /// What the tree draws, by area of the disk.
+    fn by_tree(&self, wi: Vec3) -> f32 {
+        let tree = self.tree.tree;
         if !tree.sides().covers(wi.z) {
-            return self.mixed(wi, 0.0);
+            return 0.0;
         }
         let mut digits = Digits::of(self.tree.unshifted(wi), tree.sides());
         let found = self.descend(|weights, level| Some(digits.part(level)).filter(|&part| weights[part] > 0.0));
-        self.mixed(wi, found.map_or(0.0, |(cell, mass)| tree.mean(mass, cell.level())))
+        found.map_or(0.0, |(cell, mass)| tree.mean(mass, cell.level()))
     }
 
     fn to_local(&self, wi: Vec3) -> Vec3 {
@@ -157,9 +165,8 @@ impl<'a> Product<'a> {
         self.axes[0] * wi.x + self.axes[1] * wi.y + self.axes[2] * wi.z
     }
 
-    /// Both ways together, from what the way by the tree has by area of the disk.
-    fn mixed(&self, wi: Vec3, per_area: f32) -> f32 {
-        let of_peaks = self.sky.peaks.pdf_li(self.to_world(wi));
+    /// Both ways together: the density of peaks, and what the tree draws by area of the disk.
+    fn mixed(&self, wi: Vec3, of_peaks: f32, per_area: f32) -> f32 {
         self.by_peaks * of_peaks + (1.0 - self.by_peaks) * per_area * wi.z.abs() * FRAC_1_PI
     }
 

@@ -144,6 +144,14 @@ fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
         accel.intersect_batch(rays, &mut batch);
         accel.occluded_batch(rays, &mut blocked);
         assert_eq!((batch.len(), blocked.len()), (rays.len(), rays.len()));
+        for (i, ray) in rays.iter().enumerate() {
+            assert_eq!(
+                (batch[i], blocked[i]),
+                (accel.intersect(ray), accel.occluded(ray)),
+                "{name}, {}: {ray:?}",
+                accel.name()
+            );
+        }
         let mut differing = 0;
         for (i, (ray, (hit, gap))) in rays.iter().zip(&expected).enumerate() {
             for found in [accel.intersect(ray), batch[i]] {

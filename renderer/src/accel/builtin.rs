@@ -4,11 +4,13 @@
 //! 44 bytes where blocks are full, about 60 as trees fall, and about 20 bytes of nodes; the mesh itself is not touched by rays.
 //! Of surfaces that coincide the one with the least indices is met, so answers do not depend on the tree.
 
+use super::packet::{Floats, Packet, WIDTH, by_octant};
 use super::tree::Tree;
 use super::triangles::{Block, Shear};
 use super::{Accel, is_usable, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Hit, Shape};
 use crate::math::{Aabb, Ray};
+use fearless_simd::{Level, Simd};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,6 +62,59 @@ impl Builtin {
         let end = self.world.candidates(&self.geometry, ray, end, Hit::NONE, &mut offer);
         if !self.geometry.instances.is_empty() && end >= ray.tmin {
             self.instance_candidates(ray, end, &mut offer);
+        }
+    }
+
+    /// [`Builtin::candidates`] of many rays, in packets; `offer` is told the index of the ray. `false` if it is better done ray by ray.
+    fn batch_candidates(&self, rays: &[Ray], offer: impl FnMut(usize, Hit) -> f32) -> bool {
+        let level = Level::new();
+        match (level.as_avx512(), level.as_avx2()) {
+            _ if rays.len() < WIDTH || self.world.blocks.is_empty() => return false,
+            (Some(simd), _) => simd.vectorize(
+                #[inline(always)]
+                || self.packet_candidates(simd, rays, offer),
+            ),
+            (None, Some(simd)) => simd.vectorize(
+                #[inline(always)]
+                || self.packet_candidates(simd, rays, offer),
+            ),
+            (None, None) => return false,
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn packet_candidates<S: Simd>(&self, simd: S, rays: &[Ray], mut offer: impl FnMut(usize, Hit) -> f32) {
+        let (order, starts) = by_octant(rays);
+        let mut stack = Vec::new();
+        for octant in starts.windows(2) {
+            for indices in order[octant[0]..octant[1]].chunks(WIDTH) {
+                let mut gathered = [rays[indices[0] as usize]; WIDTH];
+                gathered.iter_mut().zip(indices).for_each(|(ray, &index)| *ray = rays[index as usize]);
+                let packet = Packet::new(simd, &gathered[..indices.len()]);
+                let mut end = packet.ends();
+                let mut of_lane = |lane: usize, hit| offer(indices[lane] as usize, hit);
+                packet.traverse(
+                    &self.world.triangles,
+                    &mut end,
+                    &mut stack,
+                    #[inline(always)]
+                    |leaf, lanes, end| self.world.packet_leaf(&self.geometry, &packet, leaf, lanes, end, &mut of_lane),
+                );
+                if self.world.elements.is_empty() && self.geometry.instances.is_empty() {
+                    continue;
+                }
+                for (lane, ray) in gathered[..indices.len()].iter().enumerate() {
+                    let mut offer = |hit| of_lane(lane, hit);
+                    let mut end = end[lane];
+                    if end >= ray.tmin && !self.world.elements.is_empty() {
+                        end = self.world.shape_candidates(&self.geometry, ray, end, Hit::NONE, &mut offer);
+                    }
+                    if end >= ray.tmin && !self.geometry.instances.is_empty() {
+                        self.instance_candidates(ray, end, &mut offer);
+                    }
+                }
+            }
         }
     }
 
@@ -160,6 +215,41 @@ impl Group {
         self.shape_candidates(geometry, ray, end, instance, offer)
     }
 
+    /// Offers triangles of a leaf that the rays of some lanes of a packet meet; `end` becomes what `offer` says.
+    #[inline(always)]
+    fn packet_leaf<S: Simd>(
+        &self,
+        geometry: &Geometry,
+        packet: &Packet<S>,
+        leaf: u32,
+        mut lanes: u32,
+        end: &mut Floats<S>,
+        offer: &mut impl FnMut(usize, Hit) -> f32,
+    ) {
+        let block = &self.blocks[leaf as usize];
+        let mut met = |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut Floats<S>| {
+            let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
+            if t <= end[lane] && (!self.alpha || geometry.accepts(packet.ray(lane), primitive, element, u, v)) {
+                end[lane] = offer(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
+            }
+        };
+        if lanes.count_ones() < FEW {
+            while let Some(lane) = take_bit(&mut lanes) {
+                let mut hits = Shear::new(packet.ray(lane)).intersect(block, end[lane]);
+                while let Some(triangle) = take_bit(&mut hits.mask) {
+                    met(lane, triangle, [hits.t[triangle], hits.u[triangle], hits.v[triangle]], end);
+                }
+            }
+            return;
+        }
+        for triangle in (0..4).take_while(|&triangle| block.primitive[triangle] != u32::MAX) {
+            let mut hits = packet.intersect(block, triangle, lanes, *end);
+            while let Some(lane) = take_bit(&mut hits.mask) {
+                met(lane, triangle, [hits.t[lane], hits.u[lane], hits.v[lane]], end);
+            }
+        }
+    }
+
     /// The part of [`Group::candidates`] that is no triangle.
     #[inline(never)]
     fn shape_candidates(
@@ -181,17 +271,61 @@ impl Group {
     }
 }
 
+/// Fewest rays of a packet for which a leaf is tested triangle by triangle, not ray by ray.
+const FEW: u32 = 4;
+
+/// Takes the lowest bit of a mask of lanes.
+#[inline(always)]
+fn take_bit(mask: &mut u32) -> Option<usize> {
+    let lowest = (*mask != 0).then(|| mask.trailing_zeros() as usize & (WIDTH - 1));
+    *mask &= mask.wrapping_sub(1);
+    lowest
+}
+
+/// The nearer of two hits; of equally near ones, the one with the least indices.
+#[inline(always)]
+fn nearer(hit: Hit, nearest: &mut Hit) -> f32 {
+    let rank = |hit: &Hit| (hit.instance, hit.primitive, hit.element);
+    if hit.t < nearest.t || hit.t == nearest.t && rank(&hit) < rank(nearest) {
+        *nearest = hit;
+    }
+    nearest.t
+}
+
 impl Accel for Builtin {
     fn intersect(&self, ray: &Ray) -> Hit {
-        let rank = |hit: &Hit| (hit.instance, hit.primitive, hit.element);
         let mut nearest = Hit::MISS;
-        self.candidates(ray, |hit| {
-            if hit.t < nearest.t || hit.t == nearest.t && rank(&hit) < rank(&nearest) {
-                nearest = hit;
-            }
-            nearest.t
-        });
+        self.candidates(ray, |hit| nearer(hit, &mut nearest));
         nearest
+    }
+
+    fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
+        hits.clear();
+        hits.resize(rays.len(), Hit::MISS);
+        let in_packets = self.batch_candidates(
+            rays,
+            #[inline(always)]
+            |ray, hit| nearer(hit, &mut hits[ray]),
+        );
+        if !in_packets {
+            hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray));
+        }
+    }
+
+    fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
+        blocked.clear();
+        blocked.resize(rays.len(), false);
+        let in_packets = self.batch_candidates(
+            rays,
+            #[inline(always)]
+            |ray, _| {
+                blocked[ray] = true;
+                f32::NEG_INFINITY
+            },
+        );
+        if !in_packets {
+            blocked.iter_mut().zip(rays).for_each(|(blocked, ray)| *blocked = self.occluded(ray));
+        }
     }
 
     fn occluded(&self, ray: &Ray) -> bool {

@@ -10,6 +10,7 @@
 mod builtin;
 #[cfg(feature = "embree")]
 mod embree;
+mod packet;
 mod tree;
 mod triangles;
 

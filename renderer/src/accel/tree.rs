@@ -14,13 +14,13 @@ use obvhs::bvh2::reinsertion::ReinsertionOptimizer;
 use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
 
 /// Set in references to leaves.
-const LEAF: u32 = 1 << 31;
+pub(super) const LEAF: u32 = 1 << 31;
 
 /// Stack entries that need no allocation.
 const STACK: usize = 96;
 
 /// (1 + 2γ₃): more than the slab test's rounding error.
-const FAR_SCALE: f32 = 1.000_000_4;
+pub(super) const FAR_SCALE: f32 = 1.000_000_4;
 
 /// Part of the nodes that the reinsertion optimiser moves.
 const REINSERTION: f32 = 0.1;
@@ -28,9 +28,9 @@ const REINSERTION: f32 = 0.1;
 /// Four children: lower and upper planes along x, y, z, and a reference each. Missing children have an empty box.
 #[repr(C, align(64))]
 #[derive(Clone)]
-struct Node {
-    planes: [Vec4; 6],
-    children: [u32; 4],
+pub(super) struct Node {
+    pub(super) planes: [Vec4; 6],
+    pub(super) children: [u32; 4],
 }
 
 impl Node {
@@ -50,7 +50,8 @@ impl Node {
 
 /// A tree whose leaves carry a number.
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    /// The root first.
+    pub(super) nodes: Vec<Node>,
     /// Entries that the traversal's stack can need.
     stack: usize,
     /// Box around everything.

@@ -12,7 +12,7 @@ use glam::Vec4;
 #[derive(Clone)]
 pub(super) struct Block {
     /// By vertex, then axis.
-    vertices: [[Vec4; 3]; 3],
+    pub(super) vertices: [[Vec4; 3]; 3],
     /// Index of the primitive of each lane.
     pub(super) primitive: [u32; 4],
     /// Element of the primitive.
@@ -22,7 +22,7 @@ pub(super) struct Block {
 /// A ray prepared for the test.
 pub(super) struct Shear {
     origin: [Vec4; 3],
-    /// The axis along which the direction is largest comes last; the order keeps the orientation.
+    /// See [`axes`].
     axes: [usize; 3],
     shear: [Vec4; 3],
     tmin: Vec4,
@@ -56,15 +56,19 @@ impl Block {
     }
 }
 
+/// The axes in the order in which a ray sees them: the one along which its direction is largest comes last; the order keeps the
+/// orientation.
+#[inline(always)]
+pub(super) fn axes(ray: &Ray) -> [usize; 3] {
+    let z = ray.d.abs().max_position();
+    let (x, y) = ((z + 1) % 3, (z + 2) % 3);
+    if ray.d[z] < 0.0 { [y, x, z] } else { [x, y, z] }
+}
+
 impl Shear {
     /// Prepares a finite ray with a direction.
     pub(super) fn new(ray: &Ray) -> Shear {
-        let z = ray.d.abs().max_position();
-        let (mut x, mut y) = ((z + 1) % 3, (z + 2) % 3);
-        if ray.d[z] < 0.0 {
-            (x, y) = (y, x);
-        }
-        let d = ray.d;
+        let ([x, y, z], d) = (axes(ray), ray.d);
         Shear {
             origin: [x, y, z].map(|axis| Vec4::splat(ray.o[axis])),
             axes: [x, y, z],

@@ -9,6 +9,7 @@ mod light_sampling;
 pub mod lightcuts;
 pub mod material_bound;
 mod path;
+mod samples;
 mod shading;
 
 pub use counts::{Counts, ShadingCounts};

@@ -7,9 +7,10 @@
 use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
 use super::light_sampling::{Chooser, LightSampler, Lobe, Place, Receiver};
+use super::samples::Samples;
 use super::shading::{Scattered, Shading};
 use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
-use crate::film::{Features, Tile};
+use crate::film::Tile;
 use crate::geometry::{Hit, Surface};
 use crate::light::LightSample;
 use crate::material::{Bound, GRAZING, Instance, Material, Specular};
@@ -55,15 +56,6 @@ struct Path {
     key: PathKey,
 }
 
-/// One sample of a pixel.
-struct Sample {
-    x: u32,
-    y: u32,
-    number: u32,
-    weight: f32,
-    radiance: Vec3,
-}
-
 /// Light that arrives unless its shadow ray is blocked.
 struct Pending {
     sample: u32,
@@ -96,8 +88,8 @@ struct Vertex<'a> {
     lobe: f32,
     /// Decides whether the path goes on.
     roulette: f32,
-    /// Index of what is recorded for denoisers.
-    feature: u32,
+    /// Number of what is recorded for denoisers, if it is wanted.
+    seen: u32,
     receiver: Receiver,
     /// Two numbers that choose a light, and two for a place of it; `None` where none is taken.
     light: Option<[f32; 4]>,
@@ -150,7 +142,9 @@ struct Wave<'a> {
     scene: &'a Scene,
     sampler: Sampler,
     max_depth: u32,
-    samples: Vec<Sample>,
+    /// Scattering events from which paths go on: all, but for the last one where nothing that shines can be met behind it.
+    continuing: u32,
+    samples: Samples,
     rays: Vec<Ray>,
     paths: Vec<Path>,
     next_rays: Vec<Ray>,
@@ -181,8 +175,6 @@ struct Wave<'a> {
     vertices: Vec<Vertex<'a>>,
     candidates: Vec<Candidate>,
     shading: Shading<'a>,
-    /// What camera rays see, with the sample's index.
-    features: Vec<(u32, Features)>,
     faults: Faults,
 }
 
@@ -238,7 +230,7 @@ impl Integrator for FaultyPathTracer {
 impl Worker for Wave<'_> {
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
         let mut counts = Counts::default();
-        self.start(samples, tile);
+        self.start(&samples, tile);
         for depth in 0..=self.max_depth {
             if self.rays.is_empty() {
                 break;
@@ -254,14 +246,8 @@ impl Worker for Wave<'_> {
         }
         counts.shading += self.shading.take_counts();
         counts.shading += self.chooser.take_counts();
-        let mut sums = tile.lock();
-        for (index, seen) in self.features.drain(..) {
-            let s = &self.samples[index as usize];
-            sums.add_features(s.x, s.y, s.number, s.weight, &seen);
-        }
-        for s in &self.samples {
-            sums.add_radiance(s.x, s.y, s.number, s.radiance * (self.faults.weight(s.number, s.weight) * self.scene.film.gain));
-        }
+        let (faults, gain) = (&self.faults, self.scene.film.gain);
+        self.samples.write(&mut tile.lock(), |number, weight| faults.weight(number, weight) * gain);
         counts
     }
 }
@@ -285,7 +271,8 @@ impl<'a> Wave<'a> {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
             max_depth: tracer.max_depth,
-            samples: Vec::new(),
+            continuing: tracer.max_depth.saturating_sub(u32::from(!scene.lights.can_be_hit())),
+            samples: Samples::default(),
             rays: Vec::new(),
             paths: Vec::new(),
             next_rays: Vec::new(),
@@ -309,27 +296,19 @@ impl<'a> Wave<'a> {
             vertices: Vec::new(),
             candidates: Vec::new(),
             shading: Shading::new(target, Some(Directions::new(&tracer.directions))),
-            features: Vec::new(),
             faults: Faults::default(),
         }
     }
 
-    /// Camera rays of all samples. Samples of a pixel are neighbours, so that packets of rays are coherent.
-    fn start(&mut self, numbers: Range<u32>, tile: &Tile) {
-        self.samples.clear();
+    /// Camera rays of all samples.
+    fn start(&mut self, numbers: &Range<u32>, tile: &Tile) {
         self.rays.clear();
         self.paths.clear();
         self.origins.clear();
-        for (x, y) in tile.window().pixels() {
-            for number in numbers.clone() {
-                let key = self.sampler.path(x, y, number);
-                let (ray, weight) = eye::camera_ray(self.scene, &self.sampler, key, x, y);
-                self.rays.push(ray);
-                let sample = self.samples.len() as u32;
-                self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, key });
-                self.samples.push(Sample { x, y, number, weight, radiance: Vec3::ZERO });
-            }
-        }
+        self.samples.start(self.scene, &self.sampler, numbers, tile, |ray, sample, key| {
+            self.rays.push(ray);
+            self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, eta_scale: 1.0, sample, key });
+        });
     }
 
     /// Orders the hits so that those of one shader come together, and within them those of one material (counting sort; misses first).
@@ -391,11 +370,17 @@ impl<'a> Wave<'a> {
         for &i in chunk {
             self.visit(i as usize, bound, depth, features);
         }
+        let ends = depth >= self.continuing && !features;
         if let Some(bound) = bound {
             self.shading.set_up(bound);
             self.choose_lights(bound);
             self.light(bound);
-            self.shading.scatter(bound);
+            if !ends {
+                self.shading.scatter(bound);
+            }
+        }
+        if ends {
+            return;
         }
         for row in 0..self.vertices.len() {
             self.leave(row, bound, depth, features);
@@ -407,18 +392,16 @@ impl<'a> Wave<'a> {
         let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
         if hit.is_miss() {
             let le = self.environment_light(i);
-            self.samples[path.sample as usize].radiance += path.throughput * le;
+            self.samples.add(path.sample, path.throughput * le);
             return;
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         let surface = scene.geometry.surface(&hit);
         if let Some(first) = primitive.first_light {
             let le = self.area_light(i, first + hit.element, &surface);
-            self.samples[path.sample as usize].radiance += path.throughput * le;
+            self.samples.add(path.sample, path.throughput * le);
         }
-        if features {
-            self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
-        }
+        let seen = if features { self.samples.see(path.sample, eye::seen(scene, &hit, &surface)) } else { 0 };
         let mut wo = surface.frame.local_direction(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
@@ -453,7 +436,7 @@ impl<'a> Wave<'a> {
             share,
             lobe,
             roulette,
-            feature: (self.features.len() as u32).saturating_sub(1),
+            seen,
             receiver: self.receiver(bound, scattering.as_ref(), &surface, -ray.d, side),
             light: takes_light.then_some([pick, fine, light_u, light_v]),
             surface,
@@ -524,16 +507,15 @@ impl<'a> Wave<'a> {
         let vertex = &self.vertices[row];
         let next = if vertex.lobe < vertex.share { vertex.reflect() } else { vertex.scatter(self.shading.scattered(row)) };
         if features {
-            self.features[vertex.feature as usize].1.albedo =
-                next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
+            *self.samples.albedo(vertex.seen) = next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
-        let Some(next) = next.filter(|_| depth < self.max_depth) else { return };
+        let Some(next) = next.filter(|_| depth < self.continuing) else { return };
         let path = &self.paths[vertex.path as usize];
         let eta_scale = path.eta_scale * next.eta * next.eta;
         let mut throughput = path.throughput * next.weight;
         if throughput.is_nan() {
             // A broken shader is to be seen by those who count invalid samples.
-            self.samples[path.sample as usize].radiance += throughput;
+            self.samples.add(path.sample, throughput);
             return;
         }
         // Russian roulette on the throughput that the path has left, free of the η² that a later refraction gives back.
@@ -599,7 +581,7 @@ impl<'a> Wave<'a> {
     fn collect_light(&mut self) {
         for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
             if !blocked {
-                self.samples[p.sample as usize].radiance += p.radiance;
+                self.samples.add(p.sample, p.radiance);
             }
         }
         self.pending.clear();

@@ -62,10 +62,11 @@ enum Opacity {
     Invisible,
 }
 
-/// A point drawn on the light: position, unit normal of the front, density per steradian from where it is seen.
+/// A point drawn on the light: position, unit normal of the front, and from where it is seen, unit direction and density per steradian.
 struct Drawn {
     p: Vec3,
     n: Vec3,
+    wi: Vec3,
     pdf: f32,
 }
 
@@ -140,7 +141,7 @@ impl AreaLight {
     /// As [`Light::sample_li`], but only light of the front, or of the back: `None` where the other side is seen.
     pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
         let drawn = self.draw(p, u);
-        let is_front = self.outward(&drawn).dot(drawn.p - p) < 0.0;
+        let is_front = self.outward(&drawn).dot(drawn.wi) < 0.0;
         self.sample(p, &drawn).filter(|_| is_front == front)
     }
 
@@ -151,8 +152,7 @@ impl AreaLight {
 
     /// Light that arrives at `p` from a point that was drawn.
     fn sample(&self, p: Vec3, drawn: &Drawn) -> Option<LightSample> {
-        let &Drawn { p: at, n, pdf } = drawn;
-        let wi = (at - p).try_normalize()?;
+        let &Drawn { p: at, n, wi, pdf } = drawn;
         let radiance = self.radiance(self.outward(drawn), -wi) * self.opacity(at, n);
         if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
             return None;
@@ -166,7 +166,7 @@ impl AreaLight {
         })
     }
 
-    /// Draws a point of the light; the density may be infinite or NaN where the light is seen from its own plane.
+    /// Draws a point of the light; the density may be 0, infinite or NaN where the light is seen from its own plane, or too near or far.
     fn draw(&self, from: Vec3, u: Vec2) -> Drawn {
         if let Element::Sphere { ball: Some(ball), .. } = &self.element
             && let Some((_, one_minus_cos)) = ball.cone(from, self.offset)
@@ -175,7 +175,9 @@ impl AreaLight {
         }
         let (p, n, by_area) = self.map(u);
         let d = p - from;
-        Drawn { p, n, pdf: by_area * d.length_squared() * d.length() / n.dot(d).abs() }
+        let distance2 = d.length_squared();
+        let wi = d * (1.0 / distance2.sqrt());
+        Drawn { p, n, wi, pdf: by_area * distance2 / n.dot(wi).abs() }
     }
 
     /// The place of the light that belongs to `u` of the unit square, which covers its surface once.
@@ -331,7 +333,7 @@ impl Ball {
         let sin2 = local.x * local.x + local.y * local.y;
         let t = d * local.z - (self.radius * self.radius - d * d * sin2).max(0.0).sqrt();
         let n = (from + t * wi - self.center).normalize();
-        Drawn { p: self.center + self.radius * n, n, pdf: uniform_cone_pdf(one_minus_cos) }
+        Drawn { p: self.center + self.radius * n, n, wi, pdf: uniform_cone_pdf(one_minus_cos) }
     }
 }
 

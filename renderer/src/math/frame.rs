@@ -38,10 +38,15 @@ impl Frame {
 
     /// A unit vector of the world in the frame, and what shaders are to be given for it: normalised again, so that its squared
     /// length is 1 to within 2⁻²¹, which bounds of shaders rely on.
+    ///
+    /// What is nearly unit takes a step of Newton's method for 1/√(v·v), which needs no root and no quotient. With u = 2⁻²⁴, v·v is off by 3u and
+    /// the factor by half of that and u more, each product by u: squares by 7u. The step itself leaves ¾ e² of an error e in v·v, up to 2⁻¹², which
+    /// is ¾ u.
     #[inline]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let v = Vec3::new(self.t.dot(w), self.b.dot(w), self.n.dot(w));
-        v / v.length()
+        let length2 = v.length_squared();
+        if (length2 - 1.0).abs() < 1.0 / 4096.0 { v * (1.5 - 0.5 * length2) } else { v / length2.sqrt() }
     }
 
     /// Local to world.
@@ -53,6 +58,18 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampling::testing::points;
+    use crate::sampling::warp::uniform_sphere;
+
+    #[test]
+    fn directions_that_shaders_get_are_unit() {
+        let f = Frame::from_normal_tangent(Vec3::new(0.48, -0.6, 0.64), Vec3::new(1.0, 2.0, 3.0));
+        for (i, u) in points(20_000, 1).enumerate() {
+            let stretch = [1.0, 1.0 + 1e-6, 1.0 - 1e-4, 1.0 + 1.2e-4, 3.0][i % 5];
+            let v = f.local_direction(uniform_sphere(u) * stretch).as_dvec3();
+            assert!((v.length_squared() - 1.0).abs() <= 2f64.powi(-21), "{v}");
+        }
+    }
 
     #[test]
     fn orthonormal_and_right_handed() {

@@ -18,9 +18,10 @@ use self::cut::{Cut, Limits};
 use self::lighting::{Lighting, Point};
 use self::stochastic::Drawing;
 use super::material_bound::{BoundError, BoundsAt, MaterialBounds};
+use super::samples::Samples;
 use super::shading::{Scattered, Shading};
 use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
-use crate::film::{CutSample, Features, Tile};
+use crate::film::{CutSample, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::light_tree::{LightTree, PointOptions};
 use crate::material::{GRAZING, Instance, Material};
@@ -97,22 +98,14 @@ struct Path {
     key: PathKey,
 }
 
-/// One sample of a pixel.
-struct Sample {
-    x: u32,
-    y: u32,
-    number: u32,
-    weight: f32,
-    radiance: Vec3,
-    cut: CutSample,
-}
-
 /// One thread's work. Rays and paths run in parallel arrays.
 struct Gathering<'a> {
     scene: &'a Scene,
     integrator: &'a Lightcuts,
     sampler: Sampler,
-    samples: Vec<Sample>,
+    samples: Samples,
+    /// What the cuts of each sample took.
+    cuts: Vec<CutSample>,
     rays: Vec<Ray>,
     paths: Vec<Path>,
     next_rays: Vec<Ray>,
@@ -123,8 +116,6 @@ struct Gathering<'a> {
     drawing: Drawing,
     /// Draws directions for the albedo.
     shading: Shading<'a>,
-    /// What camera rays see, with the sample's index.
-    features: Vec<(u32, Features)>,
     /// Points that were lit.
     points: u64,
 }
@@ -135,7 +126,7 @@ const TIMED: u64 = 16;
 impl Worker for Gathering<'_> {
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
         let mut counts = Counts::default();
-        self.start(samples, tile);
+        self.start(&samples, tile);
         for depth in 0..=self.integrator.max_depth {
             if self.rays.is_empty() {
                 break;
@@ -155,16 +146,12 @@ impl Worker for Gathering<'_> {
         counts.shading = self.lighting.material.take_counts();
         counts.shading += self.shading.take_counts();
         let mut sums = tile.lock();
-        for (index, seen) in self.features.drain(..) {
-            let s = &self.samples[index as usize];
-            sums.add_features(s.x, s.y, s.number, s.weight, &seen);
-        }
         let gain = self.scene.film.gain;
-        for s in &self.samples {
-            sums.add_radiance(s.x, s.y, s.number, s.radiance * (s.weight * gain));
-            if tile.wants_cuts() {
+        self.samples.write(&mut sums, |_, weight| weight * gain);
+        if tile.wants_cuts() {
+            for (s, cut) in self.samples.iter().zip(&self.cuts) {
                 // Weights of filters may be negative.
-                sums.add_cut(s.x, s.y, &CutSample { error_bound: s.cut.error_bound * (s.weight * gain).abs(), ..s.cut });
+                sums.add_cut(s.x, s.y, &CutSample { error_bound: cut.error_bound * (s.weight * gain).abs(), ..*cut });
             }
         }
         counts
@@ -179,7 +166,8 @@ impl<'a> Gathering<'a> {
             scene,
             integrator,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
-            samples: Vec::new(),
+            samples: Samples::default(),
+            cuts: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
             next_rays: Vec::new(),
@@ -189,44 +177,36 @@ impl<'a> Gathering<'a> {
             cut: Cut::default(),
             drawing: Drawing::default(),
             shading: Shading::new(target, None),
-            features: Vec::new(),
             points: 0,
         }
     }
 
     /// Camera rays of all samples.
-    fn start(&mut self, numbers: Range<u32>, tile: &Tile) {
-        self.samples.clear();
+    fn start(&mut self, numbers: &Range<u32>, tile: &Tile) {
+        self.cuts.clear();
         self.rays.clear();
         self.paths.clear();
-        for (x, y) in tile.window().pixels() {
-            for number in numbers.clone() {
-                let key = self.sampler.path(x, y, number);
-                let (ray, weight) = eye::camera_ray(self.scene, &self.sampler, key, x, y);
-                self.rays.push(ray);
-                self.paths.push(Path { throughput: Vec3::ONE, sample: self.samples.len() as u32, key });
-                self.samples.push(Sample { x, y, number, weight, radiance: Vec3::ZERO, cut: CutSample::default() });
-            }
-        }
+        self.samples.start(self.scene, &self.sampler, numbers, tile, |ray, sample, key| {
+            self.rays.push(ray);
+            self.paths.push(Path { throughput: Vec3::ONE, sample, key });
+            self.cuts.push(CutSample::default());
+        });
     }
 
     /// Adds the light that a path meets and that is reflected where it ends, and follows mirrors.
     fn visit(&mut self, index: usize, depth: u32, features: bool) {
         let (scene, hit, ray, path) = (self.scene, self.hits[index], self.rays[index], self.paths[index]);
-        let sample = path.sample as usize;
         if hit.is_miss() {
             let sky: Vec3 = scene.lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
-            self.samples[sample].radiance += path.throughput * sky;
+            self.samples.add(path.sample, path.throughput * sky);
             return;
         }
         let surface = scene.geometry.surface(&hit);
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         if let Some(light) = primitive.first_light.and_then(|first| scene.lights.area(first + hit.element)) {
-            self.samples[sample].radiance += path.throughput * light.radiance(surface.ng, -ray.d);
+            self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
-        if features {
-            self.features.push((path.sample, eye::seen(scene, &hit, &surface)));
-        }
+        let seen = features.then(|| self.samples.see(path.sample, eye::seen(scene, &hit, &surface)));
         let wo = surface.frame.local_direction(-ray.d);
         let goes_on = depth < self.integrator.max_depth;
         let is_seen = wo.z.abs() > GRAZING && (goes_on || features);
@@ -248,13 +228,13 @@ impl<'a> Gathering<'a> {
         }
         let mirror = specular.as_ref().filter(|_| lobe < share);
         let next = mirror.and_then(|mirror| mirror.sample(lobe / share, wo, &surface.lookup()));
-        if features {
+        if let Some(seen) = seen {
             let mirrored = || next.map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
             let albedo = match scattering {
                 Some(instance) if mirror.is_none() => self.albedo(&at, instance, vec2(u, v)) / (1.0 - share),
                 _ => mirrored(),
             };
-            self.features.last_mut().expect("it was just put there").1.albedo = albedo;
+            *self.samples.albedo(seen) = albedo;
         }
         if let Some(next) = next.filter(|_| goes_on) {
             let throughput = path.throughput * next.weight;
@@ -304,12 +284,12 @@ impl<'a> Gathering<'a> {
             counts.times.total += started.elapsed();
         }
         let [bound_evaluations, shadow_rays] = std::array::from_fn(|k| (done(counts)[k] - before[k]) as u32);
-        let sample = &mut self.samples[path.sample as usize];
-        sample.radiance += path.throughput * radiance;
-        sample.cut.cut_size += size;
-        sample.cut.bound_evaluations += bound_evaluations;
-        sample.cut.shadow_rays += shadow_rays;
-        sample.cut.error_bound += path.throughput.max_element() * error;
+        self.samples.add(path.sample, path.throughput * radiance);
+        let cut = &mut self.cuts[path.sample as usize];
+        cut.cut_size += size;
+        cut.bound_evaluations += bound_evaluations;
+        cut.shadow_rays += shadow_rays;
+        cut.error_bound += path.throughput.max_element() * error;
     }
 
     /// The weight of a direction that is drawn, as features want it.

@@ -1,9 +1,9 @@
 //! Whether a table of trees is good enough for a material.
 //!
-//! A table takes it that lobes move against `wo`, as that about the mirror direction does ([`TreeTable`]). A lobe that stays, or goes with `wo` as that of
-//! a retroreflector, or by its own measure as that through glass, is then looked for in the wrong place, and where it is narrow it is found by the cosine alone. So both are held against each other, for a
-//! few `wo`: the second moment of the estimator s/p by a tree of that very point, and by the shifted tree of the table. Lobes at the horizon, which no shift
-//! gets quite right, count as one `wo` of many.
+//! A table takes it that lobes move against `wo`, as that about the mirror direction does ([`TreeTable`]). A lobe that stays, goes with `wo` as that of
+//! a retroreflector, or moves by its own measure as that through glass, is then looked for in the wrong place, and where it is narrow it is found by the
+//! cosine alone. So both are held against each other, for a few `wo`: the second moment of the estimator s/p by a tree of that very point, and by the
+//! shifted tree of the table. Lobes at the horizon, which no shift gets quite right, count as one `wo` of many.
 
 use super::DirectionTree;
 use super::grow::{Budget, Grower};

@@ -119,7 +119,7 @@ fn help_and_version() {
 #[test]
 fn wrong_options_name_what_is_right() {
     let place = Place::new();
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 30] = [
         (&["--integrator", "magic"], "path, lightcuts"),
         (&["--error", "-1"], "as in 0.02"),
         (&["--error-mode", "sum"], "cluster, total"),

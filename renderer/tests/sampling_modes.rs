@@ -80,9 +80,9 @@ const GLOSS: &str =
     "Material \"shader\" \"string filename\" \"phong.wgsl\" \"rgb kd\" [0 0 0] \"rgb ks\" [1 1 1] \"float exponent\" 1e4\n";
 
 /// A floor that is seen at 45° along +x.
-fn floor(world: &str, depth: u32) -> String {
+fn floor(world: &str, depth: u32, size: u32) -> String {
     let floor = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
-    one_ray(vec3(-3.0, 0.0, 3.0), Vec3::ZERO, depth, 16, 64, &format!("{world}{floor}"))
+    one_ray(vec3(-3.0, 0.0, 3.0), Vec3::ZERO, depth, size, 64, &format!("{world}{floor}"))
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_small_lamp_in_a_narrow_lobe() {
     let mut results = Vec::new();
     // Uniform choices find it too seldom for their variance to be known.
     for mode in modes().filter(|(lights, _)| *lights != LightSampling::Uniform) {
-        let seen = Estimate::of_picture(&draw(&scene_of(&floor(&world, 1), &[], &by(mode)), 2));
+        let seen = Estimate::of_picture(&draw(&scene_of(&floor(&world, 1, 16), &[], &by(mode)), 2));
         results.push((format!("{mode:?}"), seen.agrees(&Estimate::exact(Vec3::splat(radiance as f32)), 4.5)));
     }
     assert_all(results);
@@ -151,7 +151,7 @@ fn in_a_mirror(material: &str, mode: (LightSampling, BsdfSampling)) -> Scene {
          Material \"conductor\" \"rgb reflectance\" [1 1 1]\n\
          Shape \"bilinearmesh\" \"point3 P\" [2 -5 0.2  2 5 0.2  2 -5 9  2 5 9]\n{material}\n"
     );
-    scene_of(&floor(&world, 2), &[("spike.wgsl", SPIKE.into())], &by(mode))
+    scene_of(&floor(&world, 2, 8), &[("spike.wgsl", SPIKE.into())], &by(mode))
 }
 
 #[test]

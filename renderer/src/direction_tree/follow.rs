@@ -1,8 +1,9 @@
 //! Whether a table of trees is good enough for a material.
 //!
-//! A table takes it that lobes move against `wo`, as that about the mirror direction does ([`TreeTable`]). A lobe that stays, or goes with `wo` as that of
-//! a retroreflector, is then looked for in the wrong place, and where it is narrow it is found by the cosine alone. So both are held against each other, for a
-//! few `wo`: the variance of the estimator s/p by a tree of that very point, and by the shifted tree of the table.
+//! A table takes it that lobes move against `wo`, as that about the mirror direction does ([`TreeTable`]). A lobe that stays, goes with `wo` as that of
+//! a retroreflector, or moves by its own measure as that through glass, is then looked for in the wrong place, and where it is narrow it is found by the
+//! cosine alone. So both are held against each other, for a few `wo`: the second moment of the estimator s/p by a tree of that very point, and by the
+//! shifted tree of the table. Lobes at the horizon, which no shift gets quite right, count as one `wo` of many.
 
 use super::DirectionTree;
 use super::grow::{Budget, Grower};
@@ -12,8 +13,11 @@ use crate::math::{Vec3, vec2, vec3};
 use crate::sampling::{hash, unit_float};
 use lightbound_shader::Sides;
 
-/// How much greater the second moment may be by the table: a tree of a point takes about as much longer.
+/// How many times as great the second moment may be by the table, in the geometric mean: a tree of a point takes about as much longer.
 const MOST: f32 = 16.0;
+
+/// What a single `wo` may count.
+const GREATEST: f32 = 1e6;
 
 /// Views that are compared.
 const VIEWS: u32 = 8;
@@ -24,8 +28,14 @@ const GROUPS: u32 = 16;
 impl Grower<'_> {
     /// Whether a table, empty or not, is good enough for the material of the given words of members.
     pub fn follows(&mut self, table: &TreeTable, members: impl Iterator<Item = u32> + Clone) -> bool {
+        self.loss(table, members) <= MOST
+    }
+
+    /// How many times as great the second moment is by the table as by trees of points.
+    pub(super) fn loss(&mut self, table: &TreeTable, members: impl Iterator<Item = u32> + Clone) -> f32 {
         let sides = self.sides();
-        (0..VIEWS).all(|view| {
+        let mut sum = 0.0;
+        for view in 0..VIEWS {
             let wo = view_of(view, sides);
             let mut own = DirectionTree::cosine(sides);
             self.grow(wo, members.clone(), &Budget::TABLE, &mut own);
@@ -38,14 +48,21 @@ impl Grower<'_> {
                 let wi = drawn.map(|wi| wi.unwrap_or(Vec3::Z));
                 let values = self.evaluate(wo, members.clone(), &[0, 1, 2].map(|axis| wi.map(|wi| wi[axis])));
                 for (value, wi) in values.into_iter().zip(drawn) {
-                    let Some(wi) = wi else { continue };
-                    let weight = value / own.per_area(wi);
+                    // At an edge of its cell, a direction may be found in the next one, where none may be drawn.
+                    let Some((wi, density)) = wi.map(|wi| (wi, own.per_area(wi))).filter(|(_, density)| *density > 0.0) else {
+                        continue;
+                    };
+                    let weight = value / density;
                     by_own += weight * weight;
                     by_table += weight * (value / tabled.per_area(wi));
                 }
             }
-            by_table <= MOST * by_own
-        })
+            // Where nothing is reflected, nothing is lost.
+            if by_own > 0.0 && by_table > by_own {
+                sum += libm::logf((by_table / by_own).min(GREATEST));
+            }
+        }
+        libm::expf(sum / VIEWS as f32)
     }
 }
 

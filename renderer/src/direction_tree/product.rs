@@ -7,7 +7,7 @@
 //! is found on the same way, and exact, however poor estimates are.
 //!
 //! They are poor where a narrow lobe is in a wide cell whose sky varies; to weigh the 128 cells with most of the mass at once, and wide ones by sums of
-//! these, leaves 0.6 to 0.8 of the variance, for three times the time.
+//! these, leaves about 0.6 of the variance, for three times the time.
 //!
 //! Suns are too bright for means over cells that do not end where they do. So the sky is cut at some times its mean ([`CUT`]) for all that, and what is
 //! above, its *peaks*, is drawn by itself, exactly texel by texel, as often as the tree's density towards it tells. A trace of all the sky is among the peaks.
@@ -70,7 +70,7 @@ impl ProductSky {
 }
 
 /// A density of directions: that of a tree times the radiance of a sky, about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Product<'a> {
     tree: ShiftedTree<'a>,
     environment: &'a Environment,

@@ -219,22 +219,24 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 
 #[test]
 fn tables_are_for_lobes_that_move_as_theirs() {
-    let follows = |subject: &Subject, members: &[u32]| {
-        Grower::new(&subject.kernels, &subject.bound).follows(&subject.table(), members.iter().copied())
+    let loss = |subject: &Subject, members: &[u32]| {
+        Grower::new(&subject.kernels, &subject.bound).loss(&subject.table(), members.iter().copied())
     };
     for subject in Subject::library() {
         for (number, members) in settings(&subject).iter().enumerate() {
-            let follows = follows(&subject, members);
-            println!("{} {number}: {follows}", subject.name());
-            assert!(number > 0 || follows, "{}", subject.name());
+            let loss = loss(&subject, members);
+            println!("{} {number}: {loss}", subject.name());
+            // Narrow lobes through glass move by the ratio of indices, and those of metal that is rough along y alone turn: they have none.
+            assert!(number > 0 || loss < 8.0, "{} {number}: {loss}", subject.name());
         }
     }
     let spike = Subject::new("spike.wgsl", SPIKE);
     let of_width = |width: f64| spike.members(|p, _| if &*p.name == "width" { width } else { 0.3 });
-    let narrow = [0.2, 0.003, 0.001].map(|width| follows(&spike, &of_width(width)));
-    assert_eq!(narrow, [true, false, false]);
+    let of_spikes = [0.2, 0.003, 0.001].map(|width| loss(&spike, &of_width(width)));
+    assert!(of_spikes[0] < 2.0 && of_spikes[1] > 32.0 && of_spikes[2] > 32.0, "{of_spikes:?}");
     let retroreflector = Subject::new("retroreflector.wgsl", RETROREFLECTOR);
-    assert!(!follows(&retroreflector, &retroreflector.defaults()));
+    let of_it = loss(&retroreflector, &retroreflector.defaults());
+    assert!(of_it > 32.0, "{of_it}");
 }
 
 #[test]

@@ -158,12 +158,12 @@ impl DirectionTree {
         }
         let mut areas = vec![1.0; self.nodes.len()];
         let mut pairs = Vec::new();
-        for (index, node) in self.nodes.iter().enumerate() {
+        for (index, (node, counts)) in self.nodes.iter().zip(counts).enumerate() {
             let area = areas[index] / LANES as f32;
-            for lane in 0..LANES {
+            for (lane, count) in counts.into_iter().enumerate() {
                 let share = by_cosine * area + (1.0 - by_cosine) * node.mass[lane];
                 match node.child[lane] {
-                    0 => pairs.push((counts[index][lane], f64::from(share) * draws as f64)),
+                    0 => pairs.push((count, f64::from(share) * draws as f64)),
                     child => areas[child as usize] = area,
                 }
             }

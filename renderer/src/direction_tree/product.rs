@@ -360,7 +360,7 @@ mod tests {
     #[test]
     #[ignore = "minutes; cargo test --release -p lightbound --lib product -- --ignored"]
     fn shares_of_many_directions_are_those_of_the_density() {
-        assert_shares_are_those_of_the_density(1_000_000);
+        assert_shares_are_those_of_the_density(100_000);
     }
 
     #[test]

@@ -217,6 +217,9 @@ mod tests {
         assert!((powers[3] / powers[0] - 3.0).abs() < 1e-5 && powers[1] == 0.0 && powers[2] > 0.0);
         let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
         assert_eq!(environments, [2]);
+        let others = lights.without(2);
+        assert_eq!((others.environments().count(), others.all().len()), (0, 4));
+        assert_eq!(others.powers(), [powers[0], 0.0, 0.0, powers[3]]);
         assert!(lights.area(0).is_none());
     }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Estimate, assert_all, draw, one_ray, overrides, pfm, scene_of};
+use common::{Estimate, WEAVE, assert_all, draw, one_ray, overrides, pfm, scene_of};
 use lightbound::math::vec3;
 use lightbound::scene::BsdfSampling;
 use lightbound::scene::build::{Overrides, PathOverrides};
@@ -13,27 +13,6 @@ fn by(bsdf_sampling: BsdfSampling) -> Overrides {
     let path = PathOverrides { bsdf_sampling: Some(bsdf_sampling), ..PathOverrides::default() };
     Overrides { path, ..overrides() }
 }
-
-/// No sampler, light to both sides, parameters that vary over the surface, and a texture in the function itself.
-const WEAVE: &str = "//! sides: both
-struct Material {
-    /// range: [0, 1], default: 0.6
-    kd: vec3f,
-    /// range: [1, 200], default: 30
-    exponent: f32,
-}
-var grain: texture_2d<f32>;
-var smoothly: sampler;
-fn material(p: SurfacePoint, m: Material) -> Material {
-    return Material(m.kd * (0.5 + 0.5 * sin(9.0 * p.uv.x)), m.exponent * (1.0 + p.uv.y));
-}
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    let through = wi.z * wo.z < 0.0;
-    let peak = max(dot(wi, vec3f(-wo.xy, select(wo.z, -wo.z, through))), 0.0);
-    let lobe = 0.2 * m.exponent * pow(peak, m.exponent);
-    return (0.3 * m.kd + select(1.0, 0.5, through) * lobe * textureSample(grain, smoothly, wi.xy).rgb) / 3.14159265;
-}
-";
 
 /// A surface under a map with a bright patch, a lamp beside it and a wall, which send light to each other.
 fn scene(material: &str, from: [f32; 3]) -> String {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Estimate, Sums, assert_all, draw, floor_and_balls, one_ray, overrides, pfm, scene_of};
+use common::{Estimate, Sums, WEAVE, assert_all, draw, floor_and_balls, one_ray, overrides, pfm, scene_of};
 use lightbound::math::{Vec3, vec3};
 use lightbound::scene::build::{Overrides, PathOverrides};
 use lightbound::scene::{BsdfSampling, LightSampling, Scene};
@@ -24,32 +24,12 @@ fn by((lights, directions): (LightSampling, BsdfSampling)) -> Overrides {
     Overrides { path, seed: Some(10 * lights as u32 + directions as u32), ..overrides() }
 }
 
-/// Cloth that is seen from both sides and has no sampler, whose lobe varies by a texture in its function.
-const CLOTH: &str = "//! sides: both
-struct Material {
-    /// range: [0, 1], default: 0.5
-    kd: vec3f,
-    /// range: [1, 500], default: 30
-    exponent: f32,
-}
-var grain: texture_2d<f32>;
-var smoothly: sampler;
-fn material(p: SurfacePoint, m: Material) -> Material {
-    return Material(m.kd * textureSampleLevel(grain, smoothly, 3.0 * p.uv, 0.0).rgb, m.exponent * (1.0 + p.uv.y));
-}
-fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    let through = wi.z * wo.z < 0.0;
-    let peak = max(dot(wi, vec3f(-wo.xy, select(wo.z, -wo.z, through))), 0.0);
-    return (0.4 * m.kd + select(0.2, 0.1, through) * m.exponent * pow(peak, m.exponent)) / 3.14159265;
-}
-";
-
 #[test]
 fn each_with_each() {
     let sky =
         pfm(16, |x, y| if (x, y) == (3, 9) { [60.0, 50.0, 30.0] } else { [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32] });
     let grain = pfm(8, |x, y| [0.4 + 0.6 * ((x + y) % 2) as f32, 0.7, 0.5]);
-    let files = [("sky.pfm", sky), ("grain.pfm", grain), ("cloth.wgsl", CLOTH.into())];
+    let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
     let lights = r#"
 LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.05
 LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
@@ -63,7 +43,7 @@ AttributeEnd
 Texture "spots" "float" "checkerboard" "float uscale" 4 "float vscale" 4 "float tex1" 0.1 "float tex2" 0.4
 Material "shader" "string filename" "ward.wgsl" "texture alpha_x" "spots" "float alpha_y" 0.2
 AttributeBegin Translate 0 -1.5 0.4 Shape "sphere" "float radius" 0.4 AttributeEnd
-Material "shader" "string filename" "cloth.wgsl" "string grain" "grain.pfm"
+Material "shader" "string filename" "weave.wgsl" "string grain" "grain.pfm"
 AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0.8 AttributeEnd
 "#;
     let text = floor_and_balls(r#"Sampler "independent" Integrator "path" "integer maxdepth" 3"#, 16, lights, more);

@@ -67,18 +67,19 @@ impl Builtin {
 
     /// [`Builtin::candidates`] of many rays, in packets; `offer` is told the index of the ray. `false` if it is better done ray by ray.
     fn batch_candidates(&self, rays: &[Ray], offer: impl FnMut(usize, Hit) -> f32) -> bool {
-        let level = Level::new();
-        match (level.as_avx512(), level.as_avx2()) {
+        match Level::new() {
             _ if rays.len() < WIDTH || self.world.blocks.is_empty() => return false,
-            (Some(simd), _) => simd.vectorize(
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) => simd.vectorize(
                 #[inline(always)]
                 || self.packet_candidates(simd, rays, offer),
             ),
-            (None, Some(simd)) => simd.vectorize(
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) => simd.vectorize(
                 #[inline(always)]
                 || self.packet_candidates(simd, rays, offer),
             ),
-            (None, None) => return false,
+            _ => return false,
         }
         true
     }

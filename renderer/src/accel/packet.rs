@@ -175,18 +175,23 @@ impl<'a, S: Simd> Packet<'a, S> {
         &self.rays[lane]
     }
 
+    /// Moves and shears a vertex into the frames of the rays.
+    // Neither this nor `edge` is a closure: the compiler has no features of the machine in those it does not inline.
+    #[inline(always)]
+    fn place(&self, block: &Block, vertex: usize, triangle: usize) -> [Floats<S>; 3] {
+        let [x, y, z] = self.axes;
+        let vertex = &block.vertices[vertex];
+        let z = Floats::splat(self.simd, vertex[z][triangle]) - self.origin[z];
+        let x = Floats::splat(self.simd, vertex[x][triangle]) - self.origin[x] - self.shear[0] * z;
+        let y = Floats::splat(self.simd, vertex[y][triangle]) - self.origin[y] - self.shear[1] * z;
+        [x, y, self.shear[2] * z]
+    }
+
     /// Tests a triangle of a block against the rays of `lanes`, as [`Shear::intersect`](super::triangles::Shear::intersect) does.
     #[inline(always)]
     pub(super) fn intersect(&self, block: &Block, triangle: usize, lanes: u32, end: Floats<S>) -> Met<S> {
         let zero = Floats::splat(self.simd, 0.0);
-        let [x, y, z] = self.axes;
-        let place = |vertex: usize| {
-            let at = |axis: usize| Floats::splat(self.simd, block.vertices[vertex][axis][triangle]) - self.origin[axis];
-            let z = at(z);
-            [at(x) - self.shear[0] * z, at(y) - self.shear[1] * z, self.shear[2] * z]
-        };
-        let edge = |p: &[Floats<S>; 3], q: &[Floats<S>; 3]| q[0] * p[1] - q[1] * p[0];
-        let (a, b, c) = (place(0), place(1), place(2));
+        let [a, b, c] = [self.place(block, 0, triangle), self.place(block, 1, triangle), self.place(block, 2, triangle)];
         let mut weights = [edge(&b, &c), edge(&c, &a), edge(&a, &b)];
         let [u, v, w] = weights;
         let zeros = (u.simd_eq(zero) | v.simd_eq(zero) | w.simd_eq(zero)).to_bitmask() as u32 & lanes;
@@ -204,6 +209,11 @@ impl<'a, S: Simd> Packet<'a, S> {
         let mask = (inside & !outside).to_bitmask() as u32 & lanes;
         Met { mask, t, u: v * inverse, v: w * inverse }
     }
+}
+
+#[inline(always)]
+fn edge<S: Simd>(p: &[Floats<S>; 3], q: &[Floats<S>; 3]) -> Floats<S> {
+    q[0] * p[1] - q[1] * p[0]
 }
 
 /// Recomputes the edge functions of the lanes in `mask` with more digits.

@@ -4,7 +4,7 @@
 //! 44 bytes where blocks are full, about 60 as trees fall, and about 20 bytes of nodes; the mesh itself is not touched by rays.
 //! Of surfaces that coincide the one with the least indices is met, so answers do not depend on the tree.
 
-use super::packet::{Floats, Packet, WIDTH, by_octant};
+use super::packet::{Floats, Packet, Stack, WIDTH, by_octant};
 use super::tree::Tree;
 use super::triangles::{Block, Shear};
 use super::{Accel, is_usable, nearest_accepted, to_local};
@@ -87,7 +87,7 @@ impl Builtin {
     #[inline(always)]
     fn packet_candidates<S: Simd>(&self, simd: S, rays: &[Ray], mut offer: impl FnMut(usize, Hit) -> f32) {
         let (order, starts) = by_octant(rays);
-        let mut stack = Vec::new();
+        let mut stack = Stack::new(simd, &self.world.triangles);
         for octant in starts.windows(2) {
             for indices in order[octant[0]..octant[1]].chunks(WIDTH) {
                 let mut gathered = [rays[indices[0] as usize]; WIDTH];
@@ -236,7 +236,7 @@ impl Group {
         };
         if lanes.count_ones() < FEW {
             while let Some(lane) = take_bit(&mut lanes) {
-                let mut hits = Shear::new(packet.ray(lane)).intersect(block, end[lane]);
+                let mut hits = packet.shear_of(lane).intersect(block, end[lane]);
                 while let Some(triangle) = take_bit(&mut hits.mask) {
                     met(lane, triangle, [hits.t[triangle], hits.u[triangle], hits.v[triangle]], end);
                 }

@@ -10,8 +10,8 @@
 //! as it saves.
 
 use super::is_traceable;
-use super::tree::{FAR_SCALE, LEAF, Tree};
-use super::triangles::{Block, axes};
+use super::tree::{FAR_SCALE, LEAF, Node, Tree};
+use super::triangles::{Block, Shear, axes};
 use crate::math::Ray;
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16};
 
@@ -64,10 +64,20 @@ pub(super) struct Packet<'a, S: Simd> {
     shear: [Floats<S>; 3],
 }
 
-/// A node that some rays get to, and where they do.
-pub(super) struct Entry<S: Simd> {
-    near: Floats<S>,
-    node: u32,
+/// Nodes that some rays get to, and where they do. A buffer.
+pub(super) struct Stack<S: Simd> {
+    near: Vec<Floats<S>>,
+    node: Vec<u32>,
+}
+
+impl<S: Simd> Stack<S> {
+    /// With room for a tree's traversal.
+    #[inline(always)]
+    pub(super) fn new(simd: S, tree: &Tree) -> Stack<S> {
+        // All children of a node are written behind the top, those met or not.
+        let entries = tree.stack + 4;
+        Stack { near: vec![Floats::splat(simd, 0.0); entries], node: vec![0; entries] }
+    }
 }
 
 /// Parameters of the rays that met a triangle, of which `mask` has a bit each.
@@ -110,21 +120,23 @@ impl<'a, S: Simd> Packet<'a, S> {
     }
 
     /// Calls `leaf` with the numbers of leaves that rays meet before their ends, near ones first, and a bit for each of these rays.
-    /// It moves the ends; where one is before the start of the segment, the ray is done. The stack is a buffer.
+    /// It moves the ends; where one is before the start of the segment, the ray is done.
     #[inline(always)]
     pub(super) fn traverse(
         &self,
         tree: &Tree,
         end: &mut Floats<S>,
-        stack: &mut Vec<Entry<S>>,
+        stack: &mut Stack<S>,
         mut leaf: impl FnMut(u32, u32, &mut Floats<S>),
     ) {
         if tree.nodes.is_empty() {
             return;
         }
-        stack.clear();
-        stack.push(Entry { near: self.tmin, node: 0 });
-        while let Some(Entry { near, node }) = stack.pop() {
+        (stack.near[0], stack.node[0]) = (self.tmin, 0);
+        let mut top = 1;
+        while top > 0 {
+            top -= 1;
+            let (near, node) = (stack.near[top], stack.node[top]);
             let lanes = near.simd_le(*end).to_bitmask() as u32;
             if lanes == 0 {
                 continue;
@@ -133,41 +145,36 @@ impl<'a, S: Simd> Packet<'a, S> {
                 leaf(node & !LEAF, lanes, end);
                 continue;
             }
-            self.open(tree, node, *end, stack);
+            // Which children are met is hard to foresee; so there is no branch.
+            let node = &tree.nodes[node as usize];
+            for slot in node.farthest_first(self.axes[2], !self.upper[self.axes[2]]) {
+                let (near, met) = self.enter(node, slot, *end);
+                stack.near[top] = near;
+                stack.node[top] = node.children[slot];
+                top += usize::from(met);
+            }
         }
     }
 
-    /// Puts the children of a node that rays meet onto the stack, the nearest on top.
+    /// Where rays enter a child's box, ∞ for those that do not, and whether any does.
     #[inline(always)]
-    fn open(&self, tree: &Tree, node: u32, end: Floats<S>, stack: &mut Vec<Entry<S>>) {
-        let node = &tree.nodes[node as usize];
-        let base = stack.len();
-        let mut keys = [0.0; 4];
-        for slot in 0..4 {
-            let (mut near, mut far) = (self.tmin, end);
-            for axis in 0..3 {
-                let (lower, upper) = (node.planes[2 * axis][slot], node.planes[2 * axis + 1][slot]);
-                let (first, last) = if self.upper[axis] { (upper, lower) } else { (lower, upper) };
-                let [first, last] = [first, last].map(|plane| Floats::splat(self.simd, plane));
-                near = ((first - self.origin[axis]) * self.inverse[axis]).max(near);
-                far = ((last - self.origin[axis]) * self.inverse_far[axis]).min(far);
-            }
-            let met = near.simd_le(far);
-            let lanes = met.to_bitmask() as u32;
-            if lanes == 0 {
-                continue;
-            }
-            let near = met.select(near, Floats::splat(self.simd, f32::INFINITY));
-            let key = near[lanes.trailing_zeros() as usize & (WIDTH - 1)];
-            stack.push(Entry { near, node: node.children[slot] });
-            let mut at = stack.len() - 1;
-            while at > base && keys[at - base - 1] < key {
-                stack.swap(at, at - 1);
-                keys[at - base] = keys[at - base - 1];
-                at -= 1;
-            }
-            keys[at - base] = key;
+    fn enter(&self, node: &Node, slot: usize, end: Floats<S>) -> (Floats<S>, bool) {
+        let (mut near, mut far) = (self.tmin, end);
+        for axis in 0..3 {
+            let planes = [node.planes[2 * axis][slot], node.planes[2 * axis + 1][slot]];
+            let upper = self.upper[axis];
+            let [first, last] = [planes[usize::from(upper)], planes[usize::from(!upper)]];
+            near = ((Floats::splat(self.simd, first) - self.origin[axis]) * self.inverse[axis]).max(near);
+            far = ((Floats::splat(self.simd, last) - self.origin[axis]) * self.inverse_far[axis]).min(far);
         }
+        let met = near.simd_le(far);
+        (met.select(near, Floats::splat(self.simd, f32::INFINITY)), met.to_bitmask() != 0)
+    }
+
+    /// The ray of a lane as the test for triangles wants it.
+    #[inline(always)]
+    pub(super) fn shear_of(&self, lane: usize) -> Shear {
+        Shear::along(&self.rays[lane], self.axes, self.shear.map(|shear| shear[lane]))
     }
 
     /// The ray of a lane.

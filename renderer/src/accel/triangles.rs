@@ -69,12 +69,14 @@ impl Shear {
     /// Prepares a finite ray with a direction.
     pub(super) fn new(ray: &Ray) -> Shear {
         let ([x, y, z], d) = (axes(ray), ray.d);
-        Shear {
-            origin: [x, y, z].map(|axis| Vec4::splat(ray.o[axis])),
-            axes: [x, y, z],
-            shear: [d[x] / d[z], d[y] / d[z], 1.0 / d[z]].map(Vec4::splat),
-            tmin: Vec4::splat(ray.tmin),
-        }
+        Shear::along(ray, [x, y, z], [d[x] / d[z], d[y] / d[z], 1.0 / d[z]])
+    }
+
+    /// The same by what is known of it: its [`axes`], and how far vertices are moved for each unit of depth.
+    #[inline(always)]
+    pub(super) fn along(ray: &Ray, axes: [usize; 3], shear: [f32; 3]) -> Shear {
+        let origin = axes.map(|axis| Vec4::splat(ray.o[axis]));
+        Shear { origin, axes, shear: shear.map(Vec4::splat), tmin: Vec4::splat(ray.tmin) }
     }
 
     /// Moves and shears four vertices into the ray's frame.

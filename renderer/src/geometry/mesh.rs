@@ -5,6 +5,7 @@
 //! Intersection*): a ray through a shared edge meets at least one of the two triangles.
 
 use super::{ShapeHit, ShapePoint};
+use glam::BVec3;
 use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
 
 /// Indexed triangles, counter-clockwise from the front.
@@ -173,15 +174,9 @@ impl Mesh {
         }
     }
 
-    /// Unit normal of the front of a triangle with edges `e1`, `e2` from its first vertex.
-    fn front(&self, e1: Vec3, e2: Vec3) -> Vec3 {
-        if self.mirrored { face_normal(e2, e1) } else { face_normal(e1, e2) }
-    }
-
     /// Unit normal of the front of a triangle.
     pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
-        let [p0, p1, p2] = self.vertices(element);
-        self.front(p1 - p0, p2 - p0)
+        self.corners(element).normal()
     }
 
     /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has none.
@@ -202,47 +197,87 @@ impl Mesh {
     }
 
     pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+        let corners = self.corners(element);
+        corners.point(u, v, corners.normal())
+    }
+
+    /// A triangle by what its vertices carry.
+    #[inline]
+    pub(super) fn corners(&self, element: u32) -> Corners {
         let indices = self.triangles[element as usize].map(|i| i as usize);
-        let [p0, p1, p2] = indices.map(|i| self.positions[i]);
+        Corners {
+            p: indices.map(|i| self.positions[i]),
+            n: if self.normals.is_empty() { [Vec3::ZERO; 3] } else { indices.map(|i| self.normals[i]) },
+            uv: if self.uvs.is_empty() { DEFAULT_UVS } else { indices.map(|i| self.uvs[i]) },
+            winding: if self.mirrored { -1.0 } else { 1.0 },
+        }
+    }
+}
+
+/// Pbrt's texture coordinates of triangles that have none.
+const DEFAULT_UVS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::ONE];
+
+/// What the vertices of a triangle carry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Corners {
+    /// Positions.
+    pub p: [Vec3; 3],
+    /// Unit normals, zero where a vertex has none.
+    pub n: [Vec3; 3],
+    /// Texture coordinates.
+    pub uv: [Vec2; 3],
+    /// 1 where the front is counter-clockwise, else −1.
+    pub winding: f32,
+}
+
+impl Corners {
+    /// Unit normal of the front; NaN where single precision underflows or overflows.
+    #[inline(always)]
+    pub fn plain_normal(&self) -> Vec3 {
+        let n = (self.p[1] - self.p[0]).cross(self.p[2] - self.p[0]);
+        let length_squared = n.length_squared();
+        let is_sound = length_squared > 1e-30 && length_squared < 1e30;
+        n * if is_sound { self.winding / length_squared.sqrt() } else { f32::NAN }
+    }
+
+    /// Unit normal of the front.
+    fn normal(&self) -> Vec3 {
+        let n = self.plain_normal();
+        if !n.is_nan() {
+            return n;
+        }
+        let [e1, e2] = [1, 2].map(|i| (self.p[i] - self.p[0]).as_dvec3());
+        self.winding * e1.cross(e2).normalize_or(glam::DVec3::Z).as_vec3()
+    }
+
+    /// [`super::Shape::point`], given the normal of the front.
+    #[inline(always)]
+    pub fn point(&self, u: f32, v: f32, ng: Vec3) -> ShapePoint {
+        let ([p0, p1, p2], [n0, n1, n2], [t0, t1, t2]) = (self.p, self.n, self.uv);
         let w = 1.0 - u - v;
         let (e1, e2) = (p1 - p0, p2 - p0);
-        let ng = self.front(e1, e2);
-        let ns = if self.normals.is_empty() {
-            ng
-        } else {
-            let [n0, n1, n2] = indices.map(|i| self.normals[i]);
-            (w * n0 + u * n1 + v * n2).try_normalize().unwrap_or(ng)
-        };
-        let (uv, dpdu) = if self.uvs.is_empty() {
-            // pbrt's default coordinates (0,0), (1,0), (1,1).
-            (Vec2::new(u + v, v), e1)
-        } else {
-            let [t0, t1, t2] = indices.map(|i| self.uvs[i]);
-            let (d1, d2) = (t1 - t0, t2 - t0);
-            let det = d1.perp_dot(d2);
-            let dpdu = if det != 0.0 { (d2.y * e1 - d1.y * e2) / det } else { Vec3::ZERO };
-            (w * t0 + u * t1 + v * t2, dpdu)
-        };
-        let magnitude = p0.abs().max(p1.abs()).max(p2.abs()).max_element();
-        let extent = e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element();
-        ShapePoint { p: w * p0 + u * p1 + v * p2, ng, ns, uv, dpdu, magnitude, extent }
+        let ns = w * n0 + u * n1 + v * n2;
+        let per_length = 1.0 / ns.length_squared().sqrt();
+        let ns = Vec3::select(BVec3::splat(per_length.is_finite()), ns * per_length, ng);
+        let (d1, d2) = (t1 - t0, t2 - t0);
+        let det = d1.perp_dot(d2);
+        let dpdu = (d2.y * e1 - d1.y * e2) / det;
+        let dpdu = Vec3::select(BVec3::splat(det != 0.0), dpdu, Vec3::ZERO);
+        ShapePoint {
+            p: w * p0 + u * p1 + v * p2,
+            ng,
+            ns,
+            uv: w * t0 + u * t1 + v * t2,
+            dpdu,
+            magnitude: p0.abs().max(p1.abs()).max(p2.abs()).max_element(),
+            extent: e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element(),
+        }
     }
 }
 
 /// The values of one element's vertices, or none where there are none.
 pub(super) fn pick<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
     if values.is_empty() { vec![] } else { indices.map(|i| values[i as usize]).to_vec() }
-}
-
-/// Unit normal of a triangle with edges `e1`, `e2` from one corner. In double precision where single would underflow.
-fn face_normal(e1: Vec3, e2: Vec3) -> Vec3 {
-    let n = e1.cross(e2);
-    let length_squared = n.length_squared();
-    if length_squared > 1e-30 && length_squared < 1e30 {
-        n * (1.0 / length_squared.sqrt())
-    } else {
-        e1.as_dvec3().cross(e2.as_dvec3()).normalize_or(glam::DVec3::Z).as_vec3()
-    }
 }
 
 /// Twice the area of a triangle, in double precision.

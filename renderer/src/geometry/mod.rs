@@ -8,6 +8,7 @@ mod disk;
 mod mesh;
 mod placement;
 mod sphere;
+mod surfaces;
 
 use crate::math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use crate::texture::{Lookup, Param};
@@ -17,6 +18,7 @@ pub use bilinear::BilinearMesh;
 pub use disk::Disk;
 pub use mesh::{Mesh, MeshError};
 pub use sphere::Sphere;
+pub use surfaces::Arrival;
 
 /// A shape in the space of its group.
 #[derive(Clone, Debug)]
@@ -146,7 +148,7 @@ pub struct ShapePoint {
 }
 
 /// A point on the surface of the scene, in world space.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface {
     /// Position.
     pub p: Vec3,
@@ -160,7 +162,28 @@ pub struct Surface {
     pub offset: f32,
 }
 
+impl Primitive {
+    /// −1 where normals point to the other side, else 1.
+    fn side(&self) -> f32 {
+        if self.flip { -1.0 } else { 1.0 }
+    }
+}
+
 impl Surface {
+    /// The surface at a point of a shape, in world space; `side` as [`Primitive::side`].
+    #[inline(always)]
+    fn new(point: &ShapePoint, side: f32) -> Surface {
+        // A mesh's normals decide which side is out (as in pbrt); the winding only where there are none.
+        let ng = point.ng * if point.ns.dot(point.ng) < 0.0 { -side } else { side };
+        Surface {
+            p: point.p,
+            ng,
+            frame: Frame::from_normal_tangent(side * point.ns, point.dpdu),
+            uv: point.uv,
+            offset: POSITION_ULPS * point.magnitude + OFFSET_ULPS * point.extent,
+        }
+    }
+
     /// Origin for a ray that leaves towards `d`: the point moved off the surface by its rounding error.
     ///
     /// It covers the error of the position, 4 ulps of the element's largest coordinate, and that of the ray test against the same
@@ -252,27 +275,21 @@ impl Geometry {
     /// The surface at a hit (which must not be a miss).
     pub fn surface(&self, hit: &Hit) -> Surface {
         let primitive = &self.primitives[hit.primitive as usize];
-        let s = primitive.shape.point(hit.element, hit.u, hit.v);
-        let (mut p, mut ng, mut ns, mut dpdu) = (s.p, s.ng, s.ns, s.dpdu);
-        let mut offset = POSITION_ULPS * s.magnitude + OFFSET_ULPS * s.extent;
-        if hit.instance != Hit::NONE {
-            let t = &self.instances[hit.instance as usize].transform;
-            let extent = Vec3::splat(s.magnitude);
-            offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
-            p = t.point(p);
-            ng = t.normal(ng).normalize();
-            ns = t.normal(ns).normalize();
-            dpdu = t.vector(dpdu);
+        let point = primitive.shape.point(hit.element, hit.u, hit.v);
+        if hit.instance == Hit::NONE {
+            return Surface::new(&point, primitive.side());
         }
-        if ns.dot(ng) < 0.0 {
-            // A mesh's normals decide which side is out (as in pbrt); the winding only where there are none.
-            ng = -ng;
-        }
-        if primitive.flip {
-            ng = -ng;
-            ns = -ns;
-        }
-        Surface { p, ng, frame: Frame::from_normal_tangent(ns, dpdu), uv: s.uv, offset }
+        let t = &self.instances[hit.instance as usize].transform;
+        let extent = Vec3::splat(point.magnitude);
+        let placed = ShapePoint {
+            p: t.point(point.p),
+            ng: t.normal(point.ng).normalize(),
+            ns: t.normal(point.ns).normalize(),
+            dpdu: t.vector(point.dpdu),
+            ..point
+        };
+        let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
+        Surface { offset, ..Surface::new(&placed, primitive.side()) }
     }
 
     /// Whether a ray sees the surface at a hit, by its opacity: a coin whose side is a hash of ray and hit, so that the same

@@ -12,7 +12,7 @@ use super::shading::{Scattered, Shading};
 use super::sky_sampling::{SkyPoint, SkySampler};
 use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::Tile;
-use crate::geometry::{Hit, Surface};
+use crate::geometry::{Arrival, Hit, Surface};
 use crate::light::LightSample;
 use crate::material::{Bound, GRAZING, Instance, Material, Specular};
 use crate::math::{Ray, Vec3, Viewpoint, vec2};
@@ -179,6 +179,8 @@ struct Wave<'a> {
     shadow_rays: Vec<Ray>,
     pending: Vec<Pending>,
     hits: Vec<Hit>,
+    /// Those of a chunk.
+    arrivals: Vec<Arrival>,
     blocked: Vec<bool>,
     /// Position of each material in an order by shaders, from 1 on, since 0 is for misses; [`MIXED`] for those that are one of two.
     ranks: Vec<u32>,
@@ -305,6 +307,7 @@ impl<'a> Wave<'a> {
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),
+            arrivals: Vec::new(),
             blocked: Vec::new(),
             ranks,
             shaders,
@@ -385,9 +388,21 @@ impl<'a> Wave<'a> {
         if let Some(bound) = bound {
             self.shading.begin(&bound.program, chunk.len());
         }
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let met = chunk.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
+        self.scene.geometry.arrivals(met.filter(|(hit, _)| !hit.is_miss()), &mut arrivals);
+        let mut next = arrivals.iter();
         for &i in chunk {
-            self.visit(i as usize, bound, depth, features);
+            if self.hits[i as usize].is_miss() {
+                let le = self.environment_light(i as usize);
+                let path = &self.paths[i as usize];
+                self.samples.add(path.sample, path.throughput * le);
+            } else {
+                let arrival = next.next().expect("all hits have one");
+                self.visit(i as usize, arrival, bound, depth, features);
+            }
         }
+        self.arrivals = arrivals;
         let ends = depth >= self.continuing && !features;
         if let Some(bound) = bound {
             self.shading.set_up(bound);
@@ -406,21 +421,15 @@ impl<'a> Wave<'a> {
     }
 
     /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
-    fn visit(&mut self, i: usize, bound: Option<&Bound>, depth: u32, features: bool) {
+    fn visit(&mut self, i: usize, arrival: &Arrival, bound: Option<&Bound>, depth: u32, features: bool) {
         let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
-        if hit.is_miss() {
-            let le = self.environment_light(i);
-            self.samples.add(path.sample, path.throughput * le);
-            return;
-        }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        let surface = scene.geometry.surface(&hit);
+        let &Arrival { surface, mut wo } = arrival;
         if let Some(first) = primitive.first_light {
             let le = self.area_light(i, first + hit.element, &surface);
             self.samples.add(path.sample, path.throughput * le);
         }
         let seen = if features { self.samples.see(path.sample, eye::seen(scene, &hit, &surface)) } else { 0 };
-        let mut wo = surface.frame.local_direction(-ray.d);
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;

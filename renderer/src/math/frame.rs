@@ -15,6 +15,7 @@ pub struct Frame {
 
 impl Frame {
     /// A frame around the unit vector `n`; Duff et al. 2017, *Building an Orthonormal Basis, Revisited*.
+    #[inline(always)]
     pub fn from_normal(n: Vec3) -> Frame {
         let sign = 1f32.copysign(n.z);
         let a = -1.0 / (sign + n.z);
@@ -28,11 +29,17 @@ impl Frame {
 
     /// A frame around the unit vector `n` whose tangent is `tangent` made orthogonal to it; any tangent where that fails, as it does along
     /// `n`: what is left of the tangent is rounding errors.
+    #[inline(always)]
     pub fn from_normal_tangent(n: Vec3, tangent: Vec3) -> Frame {
         let across = tangent - n * n.dot(tangent);
-        match across.try_normalize().filter(|_| across.length_squared() > 1e-6 * tangent.length_squared()) {
-            Some(t) => Frame { t, b: n.cross(t), n },
-            None => Frame::from_normal(n),
+        let length2 = across.length_squared();
+        let per_length = 1.0 / length2.sqrt();
+        let is_long = per_length.is_finite() && length2 > 1e-6 * tangent.length_squared();
+        if is_long {
+            let t = across * per_length;
+            Frame { t, b: n.cross(t), n }
+        } else {
+            Frame::from_normal(n)
         }
     }
 
@@ -42,7 +49,7 @@ impl Frame {
     /// What is nearly unit takes a step of Newton's method for 1/√(v·v), which needs no root and no quotient. With u = 2⁻²⁴, v·v is off by 3u and
     /// the factor by half of that and u more, each product by u: squares by 7u. The step itself leaves ¾ e² of an error e in v·v, up to 2⁻¹², which
     /// is ¾ u.
-    #[inline]
+    #[inline(always)]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let v = Vec3::new(self.t.dot(w), self.b.dot(w), self.n.dot(w));
         let length2 = v.length_squared();

@@ -1,6 +1,7 @@
 //! Vectors, rays, frames and transforms. Vectors are glam's; what glam lacks is here.
 
 mod aabb;
+mod columns;
 mod cone;
 pub mod direction_box;
 mod frame;
@@ -8,6 +9,7 @@ mod ray;
 mod transform;
 
 pub use aabb::Aabb;
+pub use columns::{Columns, LANES};
 pub use cone::Cone;
 pub use direction_box::{DirectionBoxes, Viewpoint};
 pub use frame::Frame;

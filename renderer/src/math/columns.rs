@@ -1,0 +1,30 @@
+//! Numbers of several things side by side, for loops that are compiled for the vectors of the machine.
+
+/// Things at a time: the floats of the widest vectors.
+pub const LANES: usize = 16;
+
+/// `N` numbers of each thing.
+///
+/// *Shape*: by number, then by thing.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<const N: usize>([[f32; LANES]; N]);
+
+impl<const N: usize> Columns<N> {
+    /// Zeros.
+    pub const ZERO: Columns<N> = Columns([[0.0; LANES]; N]);
+
+    /// Sets what one thing has.
+    #[inline(always)]
+    pub fn set(&mut self, lane: usize, values: impl Into<[f32; N]>) {
+        let values = values.into();
+        for i in 0..N {
+            self.0[i][lane] = values[i];
+        }
+    }
+
+    /// What one thing has.
+    #[inline(always)]
+    pub fn get<V: From<[f32; N]>>(&self, lane: usize) -> V {
+        V::from(std::array::from_fn(|i| self.0[i][lane]))
+    }
+}

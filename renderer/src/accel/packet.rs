@@ -161,9 +161,8 @@ impl<'a, S: Simd> Packet<'a, S> {
     fn enter(&self, node: &Node, slot: usize, end: Floats<S>) -> (Floats<S>, bool) {
         let (mut near, mut far) = (self.tmin, end);
         for axis in 0..3 {
-            let planes = [node.planes[2 * axis][slot], node.planes[2 * axis + 1][slot]];
             let upper = self.upper[axis];
-            let [first, last] = [planes[usize::from(upper)], planes[usize::from(!upper)]];
+            let (first, last) = (node.plane(axis, upper, slot), node.plane(axis, !upper, slot));
             near = ((Floats::splat(self.simd, first) - self.origin[axis]) * self.inverse[axis]).max(near);
             far = ((Floats::splat(self.simd, last) - self.origin[axis]) * self.inverse_far[axis]).min(far);
         }
@@ -182,15 +181,20 @@ impl<'a, S: Simd> Packet<'a, S> {
         &self.rays[lane]
     }
 
+    /// A coordinate of a vertex, seen from the origins.
+    // Neither this nor what follows is a closure: those that are not inlined are compiled without the features of the machine.
+    #[inline(always)]
+    fn seen(&self, block: &Block, vertex: usize, axis: usize, triangle: usize) -> Floats<S> {
+        Floats::splat(self.simd, block.coordinate(vertex, axis, triangle)) - self.origin[axis]
+    }
+
     /// Moves and shears a vertex into the frames of the rays.
-    // Neither this nor `edge` is a closure: the compiler has no features of the machine in those it does not inline.
     #[inline(always)]
     fn place(&self, block: &Block, vertex: usize, triangle: usize) -> [Floats<S>; 3] {
         let [x, y, z] = self.axes;
-        let vertex = &block.vertices[vertex];
-        let z = Floats::splat(self.simd, vertex[z][triangle]) - self.origin[z];
-        let x = Floats::splat(self.simd, vertex[x][triangle]) - self.origin[x] - self.shear[0] * z;
-        let y = Floats::splat(self.simd, vertex[y][triangle]) - self.origin[y] - self.shear[1] * z;
+        let z = self.seen(block, vertex, z, triangle);
+        let x = self.seen(block, vertex, x, triangle) - self.shear[0] * z;
+        let y = self.seen(block, vertex, y, triangle) - self.shear[1] * z;
         [x, y, self.shear[2] * z]
     }
 

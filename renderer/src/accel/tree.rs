@@ -25,11 +25,11 @@ pub(super) const FAR_SCALE: f32 = 1.000_000_4;
 /// Part of the nodes that the reinsertion optimiser moves.
 const REINSERTION: f32 = 0.1;
 
-/// Four children: lower and upper planes along x, y, z, and a reference each. Missing children have an empty box. 128 bytes.
+/// Four children: along x, y, z the lower and the upper planes, and a reference each. Missing children have an empty box. 128 bytes.
 #[repr(C, align(64))]
 #[derive(Clone)]
 pub(super) struct Node {
-    pub(super) planes: [Vec4; 6],
+    planes: [[Vec4; 2]; 3],
     pub(super) children: [u32; 4],
     /// For rays down and up each axis the order of the slots, farthest first, two bits each.
     orders: [[u8; 2]; 3],
@@ -38,13 +38,13 @@ pub(super) struct Node {
 impl Node {
     const EMPTY: Node = {
         let (min, max) = (Vec4::INFINITY, Vec4::NEG_INFINITY);
-        Node { planes: [min, max, min, max, min, max], children: [LEAF; 4], orders: [[0; 2]; 3] }
+        Node { planes: [[min, max]; 3], children: [LEAF; 4], orders: [[0; 2]; 3] }
     };
 
     fn set(&mut self, slot: usize, bounds: &obvhs::aabb::Aabb, reference: u32) {
         for axis in 0..3 {
-            self.planes[2 * axis][slot] = bounds.min[axis].next_down();
-            self.planes[2 * axis + 1][slot] = bounds.max[axis].next_up();
+            self.planes[axis][0][slot] = bounds.min[axis].next_down();
+            self.planes[axis][1][slot] = bounds.max[axis].next_up();
         }
         self.children[slot] = reference;
     }
@@ -52,12 +52,21 @@ impl Node {
     /// Sorts the slots by the planes through which rays enter.
     fn sort(&mut self) {
         for axis in 0..3 {
-            for (up, far) in [self.planes[2 * axis + 1] * -1.0, self.planes[2 * axis]].into_iter().enumerate() {
+            let [lower, upper] = self.planes[axis];
+            for (up, far) in [-upper, lower].into_iter().enumerate() {
                 let mut slots = [0, 1, 2, 3];
                 slots.sort_by(|&a, &b| far[b].total_cmp(&far[a]));
                 self.orders[axis][up] = (0..4).map(|k| (slots[k] as u8) << (2 * k)).sum();
             }
         }
+    }
+
+    /// The lower plane of a child along an axis, or the upper one.
+    #[inline(always)]
+    pub(super) fn plane(&self, axis: usize, upper: bool, slot: usize) -> f32 {
+        // As an array, since components of vectors are told apart by jumps.
+        let planes: &[f32; 4] = self.planes[axis][usize::from(upper)].as_ref();
+        planes[slot]
     }
 
     /// All slots, those that rays get to last first, as far as their boxes tell along the axis, down or up.
@@ -218,7 +227,7 @@ impl Slab {
         let mut near = self.tmin;
         let mut far = Vec4::splat(tmax);
         for axis in 0..3 {
-            let (lower, upper) = (node.planes[2 * axis], node.planes[2 * axis + 1]);
+            let [lower, upper] = node.planes[axis];
             let (first, last) = if self.upper[axis] { (upper, lower) } else { (lower, upper) };
             near = ((first - self.origin[axis]) * self.inverse[axis]).max(near);
             far = ((last - self.origin[axis]) * self.inverse_far[axis]).min(far);

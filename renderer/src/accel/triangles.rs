@@ -12,7 +12,7 @@ use glam::Vec4;
 #[derive(Clone)]
 pub(super) struct Block {
     /// By vertex, then axis.
-    pub(super) vertices: [[Vec4; 3]; 3],
+    vertices: [[Vec4; 3]; 3],
     /// Index of the primitive of each lane.
     pub(super) primitive: [u32; 4],
     /// Element of the primitive.
@@ -43,6 +43,14 @@ pub(super) struct BlockHits {
 impl Block {
     /// No triangle in any lane.
     pub(super) const EMPTY: Block = Block { vertices: [[Vec4::NAN; 3]; 3], primitive: [u32::MAX; 4], element: [u32::MAX; 4] };
+
+    /// A coordinate of a vertex of the triangle in a lane.
+    #[inline(always)]
+    pub(super) fn coordinate(&self, vertex: usize, axis: usize, lane: usize) -> f32 {
+        // As an array, since components of vectors are told apart by jumps.
+        let lanes: &[f32; 4] = self.vertices[vertex][axis].as_ref();
+        lanes[lane]
+    }
 
     /// Puts a triangle into a lane.
     pub(super) fn set(&mut self, lane: usize, triangle: &[Vec3; 3], primitive: u32, element: u32) {

@@ -81,7 +81,8 @@ struct Origin {
 struct Vertex<'a> {
     /// Index of the path.
     path: u32,
-    surface: Surface,
+    /// Of the arrival.
+    arrival: u32,
     specular: Option<&'a Specular>,
     /// In the shading frame, mirrored to the upper side where the shader is for that alone.
     wo: Vec3,
@@ -97,7 +98,6 @@ struct Vertex<'a> {
     roulette: f32,
     /// Number of what is recorded for denoisers, if it is wanted.
     seen: u32,
-    receiver: Receiver,
     /// Two numbers that choose a light, and two for a place of it; `None` where none is taken.
     light: Option<[f32; 4]>,
 }
@@ -116,8 +116,8 @@ struct Next {
 
 impl Vertex<'_> {
     /// By the specular part.
-    fn reflect(&self) -> Option<Next> {
-        let sample = self.specular?.sample(self.lobe / self.share, self.wo, &self.surface.lookup())?;
+    fn reflect(&self, surface: &Surface) -> Option<Next> {
+        let sample = self.specular?.sample(self.lobe / self.share, self.wo, &surface.lookup())?;
         Some(Next { wi: self.mirrored(sample.wi), weight: sample.weight, pdf: 0.0, eta: sample.eta })
     }
 
@@ -128,12 +128,12 @@ impl Vertex<'_> {
             return None;
         }
         let eta = eye::eta_ratio(self.eta, wi, self.wo);
-        Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
+        Some(Next { wi: self.mirrored(wi), weight: s * (1.0 / pdf), pdf, eta })
     }
 
     /// Where the sky is drawn of, as the point of this number.
-    fn sky_point(&self, row: usize) -> SkyPoint<'_> {
-        SkyPoint { row, frame: &self.surface.frame, side: self.side }
+    fn sky_point<'s>(&self, row: usize, surface: &'s Surface) -> SkyPoint<'s> {
+        SkyPoint { row, frame: &surface.frame, side: self.side }
     }
 
     /// From the side of the shader to that of the frame, or back.
@@ -191,6 +191,8 @@ struct Wave<'a> {
     keys: Vec<u32>,
     starts: Vec<u32>,
     vertices: Vec<Vertex<'a>>,
+    /// Those of the vertices, where choices of lights depend on the point.
+    receivers: Vec<Receiver>,
     candidates: Vec<Candidate>,
     shading: Shading<'a>,
     faults: Faults,
@@ -315,6 +317,7 @@ impl<'a> Wave<'a> {
             keys: Vec::new(),
             starts: Vec::new(),
             vertices: Vec::new(),
+            receivers: Vec::new(),
             candidates: Vec::new(),
             shading: Shading::new(target, Some(Directions::new(&tracer.directions))),
             faults: Faults::default(),
@@ -384,25 +387,24 @@ impl<'a> Wave<'a> {
     /// The same of paths that meet materials of one shader, or of none.
     fn shade_chunk(&mut self, bound: Option<&Bound>, chunk: &[u32], depth: u32, features: bool) {
         self.vertices.clear();
+        self.receivers.clear();
         self.candidates.clear();
         if let Some(bound) = bound {
             self.shading.begin(&bound.program, chunk.len());
         }
-        let mut arrivals = std::mem::take(&mut self.arrivals);
         let met = chunk.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
-        self.scene.geometry.arrivals(met.filter(|(hit, _)| !hit.is_miss()), &mut arrivals);
-        let mut next = arrivals.iter();
+        self.scene.geometry.arrivals(met.filter(|(hit, _)| !hit.is_miss()), &mut self.arrivals);
+        let mut arrivals = 0..self.arrivals.len();
         for &i in chunk {
             if self.hits[i as usize].is_miss() {
                 let le = self.environment_light(i as usize);
                 let path = &self.paths[i as usize];
                 self.samples.add(path.sample, path.throughput * le);
             } else {
-                let arrival = next.next().expect("all hits have one");
+                let arrival = arrivals.next().expect("all hits have one");
                 self.visit(i as usize, arrival, bound, depth, features);
             }
         }
-        self.arrivals = arrivals;
         let ends = depth >= self.continuing && !features;
         if let Some(bound) = bound {
             self.shading.set_up(bound);
@@ -421,10 +423,10 @@ impl<'a> Wave<'a> {
     }
 
     /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
-    fn visit(&mut self, i: usize, arrival: &Arrival, bound: Option<&Bound>, depth: u32, features: bool) {
-        let (scene, hit, ray, path) = (self.scene, self.hits[i], self.rays[i], self.paths[i]);
+    fn visit(&mut self, i: usize, arrival: usize, bound: Option<&Bound>, depth: u32, features: bool) {
+        let (scene, hit, path) = (self.scene, self.hits[i], self.paths[i]);
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        let &Arrival { surface, mut wo } = arrival;
+        let Arrival { surface, mut wo } = self.arrivals[arrival];
         if let Some(first) = primitive.first_light {
             let le = self.area_light(i, first + hit.element, &surface);
             self.samples.add(path.sample, path.throughput * le);
@@ -454,8 +456,12 @@ impl<'a> Wave<'a> {
             self.shading.push(&bound.program, instance, &surface, object, (vec2(u, v), wo));
         }
         let takes_light = bound.is_some() && depth < self.max_depth;
+        if self.chooser.depends_on_point() {
+            self.receivers.push(self.receiver(bound, scattering.as_ref(), &surface, -self.rays[i].d, side));
+        }
         self.vertices.push(Vertex {
             path: i as u32,
+            arrival: arrival as u32,
             specular,
             wo,
             side,
@@ -464,9 +470,7 @@ impl<'a> Wave<'a> {
             lobe,
             roulette,
             seen,
-            receiver: self.receiver(bound, scattering.as_ref(), &surface, -ray.d, side),
             light: takes_light.then_some([pick, fine, light_u, light_v]),
-            surface,
         });
     }
 
@@ -492,23 +496,26 @@ impl<'a> Wave<'a> {
     fn choose_lights(&mut self, bound: &Bound) {
         for (row, vertex) in self.vertices.iter().enumerate() {
             let Some([pick, fine, u, v]) = vertex.light else { continue };
+            let surface = &self.arrivals[vertex.arrival as usize].surface;
             let drawn = match self.sky {
                 Some(sky) if pick < sky.share => {
-                    sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row), vec2(u, v))
+                    sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), vec2(u, v))
                 }
                 _ => {
-                    self.scratch.clear();
-                    if vertex.receiver.lobe.is_some() {
-                        self.scratch.extend(self.shading.members(&bound.program, row));
+                    if let Some(receiver) = self.receivers.get(row) {
+                        self.scratch.clear();
+                        if receiver.lobe.is_some() {
+                            self.scratch.extend(self.shading.members(&bound.program, row));
+                        }
+                        self.chooser.stand(receiver, &self.scratch);
                     }
-                    self.chooser.stand(&vertex.receiver, &self.scratch);
                     let pick = self.sky.map_or(pick, |sky| sky.rest(pick));
-                    let drawn = self.chooser.sample(vertex.surface.p, [pick, fine], vec2(u, v));
+                    let drawn = self.chooser.sample(surface.p, [pick, fine], vec2(u, v));
                     drawn.map(|(light, pdf)| (light, self.others * pdf))
                 }
             };
             let Some((light, pdf)) = drawn else { continue };
-            let mut wi = vertex.surface.frame.local_direction(light.wi);
+            let mut wi = surface.frame.local_direction(light.wi);
             wi.z *= vertex.side;
             // Most light that a one-sided shader does not reflect is known before it is asked.
             if bound.program.sides == Sides::Both || wi.z > 0.0 {
@@ -530,7 +537,7 @@ impl<'a> Wave<'a> {
             let path = &self.paths[vertex.path as usize];
             let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
             let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
-            let o = vertex.surface.origin_towards(c.light.wi);
+            let o = self.arrivals[vertex.arrival as usize].surface.origin_towards(c.light.wi);
             self.shadow_rays.push(self.faults.shadow_ray(match c.light.target {
                 Some(target) => Ray::segment(o, target),
                 None => Ray::new(o, c.light.wi),
@@ -542,7 +549,8 @@ impl<'a> Wave<'a> {
     /// The next ray of a path.
     fn leave(&mut self, row: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let vertex = &self.vertices[row];
-        let next = if vertex.lobe < vertex.share { vertex.reflect() } else { vertex.scatter(self.shading.scattered(row)) };
+        let surface = &self.arrivals[vertex.arrival as usize].surface;
+        let next = if vertex.lobe < vertex.share { vertex.reflect(surface) } else { vertex.scatter(self.shading.scattered(row)) };
         if features {
             *self.samples.albedo(vertex.seen) = next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
@@ -561,28 +569,28 @@ impl<'a> Wave<'a> {
             if vertex.roulette >= survival {
                 return;
             }
-            throughput /= survival;
+            throughput *= 1.0 / survival;
         }
         if throughput.max_element() <= 0.0 {
             return;
         }
-        let d = vertex.surface.frame.to_world(next.wi);
-        self.next_rays.push(Ray::new(vertex.surface.origin_towards(d), d));
+        let d = surface.frame.to_world(next.wi);
+        self.next_rays.push(Ray::new(surface.origin_towards(d), d));
         let sky_pdf = match self.sky {
             Some(sky) if next.pdf > 0.0 => {
-                sky.pdf(&self.scene.lights, &self.shading, vertex.sky_point(row), vertex.mirrored(next.wi))
+                sky.pdf(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), vertex.mirrored(next.wi))
             }
             _ => 0.0,
         };
         self.next_paths.push(Path { throughput, pdf: next.pdf, sky_pdf, eta_scale, ..*path });
         if self.remembers {
-            let first = self.next_members.len();
+            let (first, receiver) = (self.next_members.len(), self.receivers[row]);
             // What a delta function draws is weighed against nothing.
-            if let (Some(bound), Some(_), true) = (bound, &vertex.receiver.lobe, next.pdf > 0.0) {
+            if let (Some(bound), Some(_), true) = (bound, &receiver.lobe, next.pdf > 0.0) {
                 self.next_members.extend(self.shading.members(&bound.program, row));
             }
             let members = [first as u32, (self.next_members.len() - first) as u32];
-            self.next_origins.push(Origin { receiver: vertex.receiver, members });
+            self.next_origins.push(Origin { receiver, members });
         }
     }
 

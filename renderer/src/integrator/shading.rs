@@ -80,6 +80,7 @@ impl<'a> Shading<'a> {
     }
 
     /// Adds a point, with two numbers that draw a direction there; `object` is its position in the space of the object.
+    #[inline]
     pub fn push(
         &mut self,
         program: &Program,
@@ -104,6 +105,7 @@ impl<'a> Shading<'a> {
     }
 
     /// Adds light that arrives from `wi` at the point of this number.
+    #[inline]
     pub fn push_light(&mut self, point: usize, wi: Vec3, wo: Vec3) {
         let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
         self.evaluate.set_row(self.lights.len(), 0, &directions);
@@ -146,6 +148,7 @@ impl<'a> Shading<'a> {
     }
 
     /// Result for the light of this number.
+    #[inline]
     pub fn evaluated(&self, light: usize) -> Scattered {
         let [r, g, b, pdf] = self.results.floats(light, 0);
         let pdf = match self.others() {
@@ -194,6 +197,7 @@ impl<'a> Shading<'a> {
     }
 
     /// Direction and result at the point of this number.
+    #[inline]
     pub fn scattered(&self, point: usize) -> (Vec3, Scattered) {
         if let Some(&pdf) = self.drawn.get(point) {
             let [r, g, b] = self.results.floats(point, 0);

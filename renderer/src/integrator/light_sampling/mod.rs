@@ -151,6 +151,11 @@ impl<'a> Chooser<'a> {
         Chooser { sampler, lights, material, at: None, way: Vec::new() }
     }
 
+    /// As [`LightSampler::depends_on_point`].
+    pub fn depends_on_point(&self) -> bool {
+        self.sampler.depends_on_point()
+    }
+
     /// As [`LightSampler::asks`].
     pub fn asks(&self, shader: u32) -> bool {
         self.sampler.asks(shader)

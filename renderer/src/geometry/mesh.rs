@@ -188,7 +188,7 @@ impl Mesh {
         Aabb::around(self.vertices(element))
     }
 
-    pub(super) fn area(&self, element: u32) -> f32 {
+    pub(crate) fn area(&self, element: u32) -> f32 {
         (0.5 * double_area(self.vertices(element))) as f32
     }
 

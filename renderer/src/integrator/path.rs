@@ -13,9 +13,9 @@ use super::sky_sampling::{SkyPoint, SkySampler};
 use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::Tile;
 use crate::geometry::{Arrival, Hit, Surface};
-use crate::light::LightSample;
+use crate::light::{FacetSamples, LightSample};
 use crate::material::{Bound, GRAZING, Instance, Material, Specular};
-use crate::math::{Ray, Vec3, Viewpoint, vec2};
+use crate::math::{LANES, Ray, Vec3, Viewpoint, vec2};
 use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{PathSettings, Scene};
@@ -194,6 +194,9 @@ struct Wave<'a> {
     /// Those of the vertices, where choices of lights depend on the point.
     receivers: Vec<Receiver>,
     candidates: Vec<Candidate>,
+    /// Lights that are triangles, and which vertices they were chosen for, how often.
+    facets: FacetSamples,
+    awaiting: Vec<(u32, f32)>,
     shading: Shading<'a>,
     faults: Faults,
 }
@@ -319,6 +322,8 @@ impl<'a> Wave<'a> {
             vertices: Vec::new(),
             receivers: Vec::new(),
             candidates: Vec::new(),
+            facets: FacetSamples::default(),
+            awaiting: Vec::new(),
             shading: Shading::new(target, Some(Directions::new(&tracer.directions))),
             faults: Faults::default(),
         }
@@ -494,34 +499,65 @@ impl<'a> Wave<'a> {
 
     /// A light sample for each vertex that takes one.
     fn choose_lights(&mut self, bound: &Bound) {
-        for (row, vertex) in self.vertices.iter().enumerate() {
+        for row in 0..self.vertices.len() {
+            let vertex = &self.vertices[row];
             let Some([pick, fine, u, v]) = vertex.light else { continue };
-            let surface = &self.arrivals[vertex.arrival as usize].surface;
-            let drawn = match self.sky {
-                Some(sky) if pick < sky.share => {
-                    sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), vec2(u, v))
+            let (surface, u) = (&self.arrivals[vertex.arrival as usize].surface, vec2(u, v));
+            if let Some(sky) = self.sky.filter(|sky| pick < sky.share) {
+                let drawn = sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), u);
+                if let Some((light, pdf)) = drawn {
+                    self.take_light(bound, row, light, surface.frame.local_direction(light.wi), pdf);
                 }
-                _ => {
-                    if let Some(receiver) = self.receivers.get(row) {
-                        self.scratch.clear();
-                        if receiver.lobe.is_some() {
-                            self.scratch.extend(self.shading.members(&bound.program, row));
-                        }
-                        self.chooser.stand(receiver, &self.scratch);
-                    }
-                    let pick = self.sky.map_or(pick, |sky| sky.rest(pick));
-                    let drawn = self.chooser.sample(surface.p, [pick, fine], vec2(u, v));
-                    drawn.map(|(light, pdf)| (light, self.others * pdf))
-                }
-            };
-            let Some((light, pdf)) = drawn else { continue };
-            let mut wi = surface.frame.local_direction(light.wi);
-            wi.z *= vertex.side;
-            // Most light that a one-sided shader does not reflect is known before it is asked.
-            if bound.program.sides == Sides::Both || wi.z > 0.0 {
-                self.shading.push_light(row, wi, vertex.wo);
-                self.candidates.push(Candidate { vertex: row as u32, light, pdf: self.faults.light_density(pdf) });
+                continue;
             }
+            if let Some(receiver) = self.receivers.get(row) {
+                self.scratch.clear();
+                if receiver.lobe.is_some() {
+                    self.scratch.extend(self.shading.members(&bound.program, row));
+                }
+                self.chooser.stand(receiver, &self.scratch);
+            }
+            let pick = self.sky.map_or(pick, |sky| sky.rest(pick));
+            let Some(choice) = self.chooser.choose([pick, fine]) else { continue };
+            let probability = self.others * choice.probability;
+            let facet = self.chooser.surface(&choice);
+            if facet.is_some_and(|(light, front)| self.facets.push(light, front, surface.p, &surface.frame, u)) {
+                self.awaiting.push((row as u32, probability));
+                if self.awaiting.len() == LANES {
+                    self.take_facets(bound);
+                }
+            } else if let Some(light) = self.chooser.light(&choice, surface.p, u) {
+                let wi = surface.frame.local_direction(light.wi);
+                self.take_light(bound, row, light, wi, probability * light.pdf);
+            }
+        }
+        self.take_facets(bound);
+    }
+
+    /// Computes the light of triangles that vertices wait for.
+    fn take_facets(&mut self, bound: &Bound) {
+        if self.awaiting.is_empty() {
+            return;
+        }
+        self.facets.compute();
+        for lane in 0..self.awaiting.len() {
+            let (row, probability) = self.awaiting[lane];
+            if let Some((light, wi)) = self.facets.get(lane) {
+                self.take_light(bound, row as usize, light, wi, probability * light.pdf);
+            }
+        }
+        self.facets.clear();
+        self.awaiting.clear();
+    }
+
+    /// Lets light arrive at a vertex, from `wi` in its frame.
+    fn take_light(&mut self, bound: &Bound, row: usize, light: LightSample, wi: Vec3, pdf: f32) {
+        let vertex = &self.vertices[row];
+        let wi = vertex.mirrored(wi);
+        // Most light that a one-sided shader does not reflect is known before it is asked.
+        if pdf > 0.0 && (bound.program.sides == Sides::Both || wi.z > 0.0) {
+            self.shading.push_light(row, wi, vertex.wo);
+            self.candidates.push(Candidate { vertex: row as u32, light, pdf: self.faults.light_density(pdf) });
         }
     }
 

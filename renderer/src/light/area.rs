@@ -5,6 +5,7 @@
 //! of directions they fill (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting Calculations*), other spheres
 //! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these draws.
 
+use super::facet::Facet;
 use super::{Light, LightSample, weight};
 use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
 use crate::math::{Aabb, Cone, Frame, Ray, Vec2, Vec3};
@@ -30,13 +31,7 @@ pub struct AreaLight {
 
 #[derive(Clone, Debug)]
 enum Element {
-    Triangle {
-        vertices: [Vec3; 3],
-        /// Unit normal by winding.
-        n: Vec3,
-        /// Cosines between `n` and the vertex normals: where they interpolate to less than zero, the other side is the front.
-        facing: Vec3,
-    },
+    Triangle(Facet),
     Patch(Box<BilinearMesh>),
     Sphere {
         sphere: Box<Sphere>,
@@ -63,11 +58,47 @@ enum Opacity {
 }
 
 /// A point drawn on the light: position, unit normal of the front, and from where it is seen, unit direction and density per steradian.
-struct Drawn {
-    p: Vec3,
-    n: Vec3,
-    wi: Vec3,
-    pdf: f32,
+pub(super) struct Drawn {
+    pub p: Vec3,
+    pub n: Vec3,
+    pub wi: Vec3,
+    pub pdf: f32,
+}
+
+impl Drawn {
+    /// Of a position, its normal and its density per m². The density may be 0, infinite or NaN where the light is seen from its own plane, or too near
+    /// or far.
+    #[inline(always)]
+    pub fn towards(from: Vec3, (p, n, by_area): (Vec3, Vec3, f32)) -> Drawn {
+        let d = p - from;
+        let distance2 = d.length_squared();
+        let wi = d * (1.0 / distance2.sqrt());
+        Drawn { p, n, wi, pdf: by_area * distance2 / n.dot(wi).abs() }
+    }
+}
+
+/// What leaves a light.
+pub(super) struct Emission {
+    /// Radiance, W·sr⁻¹·m⁻².
+    pub le: Vec3,
+    /// Distance by which shadow rays from nearby must end off the surface.
+    pub offset: f32,
+    /// −1 where light leaves the back, else 1.
+    pub side: f32,
+    /// Whether it leaves both.
+    pub both: bool,
+}
+
+impl Emission {
+    /// Radiance that arrives from a point that was drawn, 0 where none does or the density is no number, and where shadow rays end.
+    #[inline(always)]
+    pub fn arriving(&self, from: Vec3, &Drawn { p, n, wi, pdf }: &Drawn) -> (Vec3, Vec3) {
+        let cosine = n.dot(wi);
+        let arrives = (self.both | (self.side * cosine < 0.0)) & (pdf > 0.0) & pdf.is_finite();
+        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+        let offset = self.offset + FAR_OFFSET_ULPS * from.abs().max_element();
+        (self.le * f32::from(u8::from(arrives)), p + n * offset.copysign(-cosine))
+    }
 }
 
 /// What a light is at one place of its surface, see [`AreaLight::place`].
@@ -95,7 +126,8 @@ impl AreaLight {
                 let vertices = m.vertices(element);
                 let n = m.face_normal(element);
                 let facing = m.vertex_normals(element).map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
-                (Element::Triangle { vertices, n, facing }, shape.aabb(element).magnitude())
+                let per_area = 1.0 / m.area(element);
+                (Element::Triangle(Facet { vertices, n, facing, per_area }), shape.aabb(element).magnitude())
             }
             Shape::Bilinear(b) => (Element::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude()),
             Shape::Sphere(s) => {
@@ -126,7 +158,7 @@ impl AreaLight {
             return 0.0;
         }
         let by_area = match &self.element {
-            Element::Triangle { .. } | Element::Disk(_) => 1.0 / self.area,
+            Element::Triangle(_) | Element::Disk(_) => 1.0 / self.area,
             Element::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
             Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| b.cone(from, self.offset)) {
                 // The cone is drawn up to its first wall.
@@ -138,46 +170,52 @@ impl AreaLight {
         by_area * distance * distance / ng.dot(wi).abs()
     }
 
-    /// As [`Light::sample_li`], but only light of the front, or of the back: `None` where the other side is seen.
+    /// As [`Light::sample_li`], but of a light with two sides only that of the front, or of the back.
     pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
-        let drawn = self.draw(p, u);
-        let is_front = self.outward(&drawn).dot(drawn.wi) < 0.0;
-        self.sample(p, &drawn).filter(|_| is_front == front)
+        self.sample(p, &self.draw(p, u), self.emission(Some(front)))
     }
 
-    /// Unit normal of the side that shines; of two, the front.
-    fn outward(&self, drawn: &Drawn) -> Vec3 {
-        if self.flip { -drawn.n } else { drawn.n }
+    /// What leaves it, of both sides that shine perhaps only the front, or the back.
+    fn emission(&self, front: Option<bool>) -> Emission {
+        let side = if self.flip { -1.0 } else { 1.0 };
+        let (side, both) = match front {
+            Some(front) if self.two_sided => (if front { side } else { -side }, false),
+            _ => (side, self.two_sided),
+        };
+        Emission { le: self.le, offset: self.offset, side, both }
+    }
+
+    /// The triangle that it is, if all of it shines, and what leaves it.
+    pub(super) fn facet(&self, front: Option<bool>) -> Option<(&Facet, Emission)> {
+        match (&self.element, &self.opacity) {
+            (Element::Triangle(facet), Opacity::Full) => Some((facet, self.emission(front))),
+            _ => None,
+        }
     }
 
     /// Light that arrives at `p` from a point that was drawn.
-    fn sample(&self, p: Vec3, drawn: &Drawn) -> Option<LightSample> {
+    fn sample(&self, p: Vec3, drawn: &Drawn, emission: Emission) -> Option<LightSample> {
         let &Drawn { p: at, n, wi, pdf } = drawn;
-        let radiance = self.radiance(self.outward(drawn), -wi) * self.opacity(at, n);
-        if !(pdf > 0.0 && pdf.is_finite()) || radiance == Vec3::ZERO {
+        let (radiance, target) = emission.arriving(p, drawn);
+        let radiance = radiance * self.opacity(at, n);
+        if radiance == Vec3::ZERO {
             return None;
         }
-        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
-        let offset = self.offset + FAR_OFFSET_ULPS * p.abs().max_element();
-        let target = Some(at + n * offset.copysign(-n.dot(wi)));
+        let target = Some(target);
         Some(match self.opacity {
             Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
             _ => LightSample { wi, target, radiance, pdf, delta: false },
         })
     }
 
-    /// Draws a point of the light; the density may be 0, infinite or NaN where the light is seen from its own plane, or too near or far.
+    /// Draws a point of the light.
     fn draw(&self, from: Vec3, u: Vec2) -> Drawn {
         if let Element::Sphere { ball: Some(ball), .. } = &self.element
             && let Some((_, one_minus_cos)) = ball.cone(from, self.offset)
         {
             return ball.draw_cone(from, one_minus_cos, u);
         }
-        let (p, n, by_area) = self.map(u);
-        let d = p - from;
-        let distance2 = d.length_squared();
-        let wi = d * (1.0 / distance2.sqrt());
-        Drawn { p, n, wi, pdf: by_area * distance2 / n.dot(wi).abs() }
+        Drawn::towards(from, self.map(u))
     }
 
     /// The place of the light that belongs to `u` of the unit square, which covers its surface once.
@@ -199,10 +237,10 @@ impl AreaLight {
     /// The place in the middle of a rectangle of the square, with the mean stretch of the rectangle (by Simpson's rule). For a square on
     /// the diagonal along which [`uniform_triangle`] folds, and so for the whole of a triangle, it is the centroid.
     pub fn middle(&self, lo: Vec2, hi: Vec2) -> Place {
-        let folded = matches!(self.element, Element::Triangle { .. }) && lo.x == lo.y && hi.x == hi.y;
+        let folded = matches!(self.element, Element::Triangle(_)) && lo.x == lo.y && hi.x == hi.y;
         let place = self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
         match self.element {
-            Element::Triangle { .. } | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => place,
+            Element::Triangle(_) | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => place,
             Element::Patch(_) | Element::Sphere { .. } => {
                 let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
                 let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
@@ -214,7 +252,7 @@ impl AreaLight {
     /// A box around the positions, and a cone around the normals, of all places of a rectangle of the square, as floats come out.
     pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
         let (bounds, cone) = match &self.element {
-            Element::Triangle { vertices, n, facing } => triangle_extent(*vertices, *n, *facing, lo, hi),
+            Element::Triangle(facet) => triangle_extent(facet, lo, hi),
             Element::Patch(patch) => {
                 let (positions, normals) = patch.hull(0, lo, hi);
                 let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
@@ -251,12 +289,7 @@ impl AreaLight {
     /// The surface at `u` of the unit square: position, normal of the front before it is flipped, density per m² of uniform `u`.
     fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         match &self.element {
-            Element::Triangle { vertices: [p0, p1, p2], n, facing } => {
-                let b = uniform_triangle(u);
-                let w = 1.0 - b.x - b.y;
-                let back = w * facing.x + b.x * facing.y + b.y * facing.z < 0.0;
-                (w * p0 + b.x * p1 + b.y * p2, if back { -*n } else { *n }, 1.0 / self.area)
-            }
+            Element::Triangle(facet) => facet.map(u),
             Element::Patch(patch) => {
                 let at = patch.point(0, u.x, u.y);
                 let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
@@ -282,7 +315,7 @@ impl AreaLight {
 
 impl Light for AreaLight {
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
-        self.sample(p, &self.draw(p, u))
+        self.sample(p, &self.draw(p, u), self.emission(None))
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {
@@ -292,7 +325,8 @@ impl Light for AreaLight {
 
 /// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the diagonal, so the image of a rectangle lies in
 /// the hull of the images of its corners and of where it meets the diagonal.
-fn triangle_extent([p0, p1, p2]: [Vec3; 3], n: Vec3, facing: Vec3, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+fn triangle_extent(facet: &Facet, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+    let &Facet { vertices: [p0, p1, p2], n, facing, .. } = facet;
     let diagonal = [lo.max_element(), hi.min_element()];
     let crossings = diagonal.map(|t| Vec2::splat(t).clamp(lo, hi));
     let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];

@@ -7,6 +7,7 @@
 mod area;
 mod distant;
 mod environment;
+mod facet;
 mod octahedral;
 mod point;
 mod sky_pyramid;
@@ -20,6 +21,7 @@ pub(crate) use area::FAR_OFFSET_ULPS;
 pub use area::{AreaLight, Place};
 pub use distant::DistantLight;
 pub use environment::{CONSTANT_ILLUMINANCE, Environment, SkyPart, SkyPlace, image_illuminance};
+pub use facet::FacetSamples;
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
 pub use sky_pyramid::SkyPyramid;

@@ -7,7 +7,7 @@
 //! - `auto` is `tree`, but `power` where one thing alone shines: one light, or one shape of two elements, as a rectangle of triangles is. There a
 //!   tree gains little or nothing, and takes a fifth to a half of the time.
 //!
-//! **Exact probabilities.** [`Chooser::sample`] multiplies what it chose with at each node; [`Chooser::pdf_of_surface`] and
+//! **Exact probabilities.** [`Chooser::choose`] multiplies what it chose with at each node; [`Chooser::pdf_of_surface`] and
 //! [`Chooser::pdf_of_sky`] find the leaf of what a ray met and walk the same nodes with the same weights, so that multiple importance
 //! sampling weighs by the very density of the draw. A leaf is a point, a spot, a distant light, a side of an element of a surface, of which
 //! the light's own sampling draws a place, or a piece of a sky, which is drawn from as the whole sky is.
@@ -24,7 +24,7 @@ use self::importance::known;
 use self::material::MaterialWeights;
 use super::{LightTreeFigures, ShadingCounts};
 use crate::geometry::Surface;
-use crate::light::{AnyLight, Light, LightSample, Lights};
+use crate::light::{AnyLight, AreaLight, Light, LightSample, Lights};
 use crate::light_tree::{Child, Kind, WIDTH};
 use crate::math::direction_box::Lanes;
 use crate::math::{Ray, Vec2, Vec3};
@@ -134,6 +134,16 @@ pub struct Chooser<'a> {
     way: Vec<Slot>,
 }
 
+/// What was chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    light: u32,
+    /// Of the trees, where there are any.
+    leaf: Option<u32>,
+    /// How often it is chosen at the point.
+    pub probability: f32,
+}
+
 /// A leaf that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Drawn {
@@ -174,25 +184,44 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Draws light that arrives at the point, with its density, per steradian but for delta lights: that of the choice times that of the
-    /// light's own. `None` where no light is chosen, or it sends nothing. `u` and `fine` are uniform in [0, 1), the latter for the digits
-    /// that the former lacks.
-    pub fn sample(&mut self, p: Vec3, [u, fine]: [f32; 2], place: Vec2) -> Option<(LightSample, f32)> {
-        let (light, probability) = match &self.sampler.0 {
+    /// Draws a light, or a part of one; `None` where none can be seen. `u` and `fine` are uniform in [0, 1), the latter for the digits that the
+    /// former lacks.
+    pub fn choose(&mut self, [u, fine]: [f32; 2]) -> Option<Choice> {
+        match &self.sampler.0 {
             Way::Table(table) => {
                 let pick = table.as_ref()?.sample(u, fine);
-                (self.lights.all()[pick.index].sample_li(p, place)?, pick.pmf)
+                Some(Choice { light: pick.index as u32, leaf: None, probability: pick.pmf })
             }
             Way::Tree(trees) => {
                 let Drawn { leaf, probability } = self.descend(&trees.forest, f64::from(u) + f64::from(fine) * FINE)?;
-                (self.sample_leaf(&trees.forest, leaf, p, place)?, probability)
+                Some(Choice { light: trees.forest.tree.point(leaf).light, leaf: Some(leaf), probability })
             }
-        };
-        let pdf = probability * light.pdf;
-        (pdf > 0.0).then_some((light, pdf))
+        }
     }
 
-    /// The density with which [`sample`](Self::sample) draws a place of a surface that a ray from the point met at `t`.
+    /// The surface that was chosen, and of which side of it, if not of both; `None` for other lights.
+    pub fn surface(&self, choice: &Choice) -> Option<(&'a AreaLight, Option<bool>)> {
+        let area = self.lights.area(choice.light)?;
+        let front = match (&self.sampler.0, choice.leaf) {
+            (Way::Tree(trees), Some(leaf)) if area.is_two_sided() && !area.is_curved() => Some(trees.forest.tree.is_front(leaf)),
+            _ => None,
+        };
+        Some((area, front))
+    }
+
+    /// Draws light that arrives at the point from what was chosen, with a density per steradian that is the light's own, but for delta
+    /// lights. `None` where it sends nothing.
+    pub fn light(&self, choice: &Choice, p: Vec3, place: Vec2) -> Option<LightSample> {
+        match (&self.sampler.0, choice.leaf, &self.lights.all()[choice.light as usize]) {
+            (Way::Tree(trees), Some(leaf), AnyLight::Environment(sky)) => sky.sample_part(trees.forest.sky(leaf)?, place),
+            (.., light) => match self.surface(choice) {
+                Some((area, Some(front))) => area.sample_side(p, place, front),
+                _ => light.sample_li(p, place),
+            },
+        }
+    }
+
+    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a place of a surface that a ray from the point met at `t`.
     pub fn pdf_of_surface(&mut self, light: u32, ray: &Ray, t: f32, surface: &Surface) -> f32 {
         let Some(area) = self.lights.area(light) else { return 0.0 };
         let probability = match &self.sampler.0 {
@@ -205,7 +234,7 @@ impl<'a> Chooser<'a> {
         if probability == 0.0 { 0.0 } else { probability * area.pdf_li(ray.o, ray.d, t, surface.ng) }
     }
 
-    /// The density with which [`sample`](Self::sample) draws a direction of a sky.
+    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a direction of a sky.
     pub fn pdf_of_sky(&mut self, light: u32, wi: Vec3) -> f32 {
         let AnyLight::Environment(sky) = &self.lights.all()[light as usize] else { return 0.0 };
         match &self.sampler.0 {
@@ -214,18 +243,6 @@ impl<'a> Chooser<'a> {
                 let Some((leaf, part)) = trees.forest.leaf_of_sky(self.lights, light, wi) else { return 0.0 };
                 self.probability(&trees.forest, leaf) * sky.part_pdf(part, wi)
             }
-        }
-    }
-
-    /// Light of a leaf.
-    fn sample_leaf(&self, forest: &Forest, leaf: u32, p: Vec3, u: Vec2) -> Option<LightSample> {
-        let point = forest.tree.point(leaf);
-        match &self.lights.all()[point.light as usize] {
-            AnyLight::Environment(sky) => sky.sample_part(forest.sky(leaf)?, u),
-            AnyLight::Area(area) if area.is_two_sided() && !area.is_curved() => {
-                area.sample_side(p, u, forest.tree.is_front(leaf))
-            }
-            light => light.sample_li(p, u),
         }
     }
 

@@ -72,18 +72,19 @@ impl AliasTable {
         self.bins[index].pmf
     }
 
-    /// Draws an entry by the first 23 bits of `u` followed by those of `fine`, both in [0, 1).
+    /// Draws an entry by the first 23 bits of `u` followed by 24 of `fine`, both in [0, 1).
     ///
     /// One number of 2²³ steps would leave 2²³/n of them to a bin, to which probabilities were rounded; two are exact for tables of
     /// millions.
     #[inline]
     pub fn sample(&self, u: f32, fine: f32) -> Pick {
-        const STEPS: f64 = (1 << 23) as f64;
-        // Rounded down by way of an integer, which takes no call.
-        let step = f64::from((f64::from(u) * STEPS) as i32);
-        let x = (step + f64::from(fine)) / STEPS * self.bins.len() as f64;
-        let i = (x as usize).min(self.bins.len() - 1);
-        let index = if ((x - i as f64) as f32) < self.bins[i].threshold { i } else { self.bins[i].alias as usize };
+        // In fixed point: the number of the bin before the point, the place within it behind.
+        let [u, fine] = [(u, 23), (fine, 24)].map(|(x, bits)| (x * (1 << bits) as f32) as i32 as u64);
+        let x = u128::from((u << 24 | fine) << (64 - 47)) * self.bins.len() as u128;
+        let i = (x >> 64) as usize;
+        let Bin { threshold, alias, .. } = self.bins[i];
+        let place = (x as u64 >> 11) as i64 as f64 * (1.0 / (1u64 << 53) as f64);
+        let index = if place < f64::from(threshold) { i } else { alias as usize };
         Pick { index, pmf: self.bins[index].pmf }
     }
 }

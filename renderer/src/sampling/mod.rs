@@ -31,7 +31,8 @@ pub fn hash(state: u32, word: u32) -> u32 {
 
 /// The upper 24 bits as a float in [0, 1).
 pub fn unit_float(bits: u32) -> f32 {
-    (bits >> 8) as f32 * (1.0 / (1 << 24) as f32)
+    // Signed, which machines convert at once.
+    (bits >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)
 }
 
 /// What the tests of this crate's samplers share.

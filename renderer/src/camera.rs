@@ -79,14 +79,14 @@ impl Camera {
     pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
-            Projection::Perspective { .. } => (Vec3::ZERO, on_plane.extend(1.0).normalize()),
+            Projection::Perspective { .. } => (Vec3::ZERO, on_plane.extend(1.0)),
             Projection::Orthographic => (on_plane.extend(0.0), Vec3::Z),
         };
         if self.lens_radius > 0.0 {
             let shift = (self.lens_radius * warp::uniform_disk(lens)).extend(0.0);
             let focus = o + d * (self.focal_distance / d.z);
             o += shift;
-            d = (focus - o).normalize();
+            d = focus - o;
         }
         Ray::new(self.to_world.point(o), self.to_world.vector(d).normalize())
     }

@@ -56,11 +56,25 @@ pub fn mean_bound(sum: u128, samples: u32) -> f32 {
     }
 }
 
-/// `x · 2^bits`. `x` is finite and the result fits.
-pub fn fixed(x: f32, bits: i32) -> i128 {
+/// `x · 2^RADIANCE_BITS`. `x` is finite and the result fits.
+pub fn radiance(x: f32) -> i128 {
+    let small = f64::from(x) * (1u64 << RADIANCE_BITS) as f64;
+    if small.abs() < (1u64 << 62) as f64 {
+        return rounded(small).into();
+    }
     let (mantissa, exponent) = parts(x);
-    let magnitude = scaled(mantissa, exponent + bits).expect("the value is within the range") as i128;
+    let magnitude = scaled(mantissa, exponent + RADIANCE_BITS).expect("the value is within the range") as i128;
     if x.is_sign_negative() { -magnitude } else { magnitude }
+}
+
+/// `x · 2^FEATURE_BITS`, at most [`FEATURE_LIMIT`]; 0 for what is no number.
+pub fn feature(x: f32) -> i64 {
+    rounded(f64::from(x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT)) * (1u64 << FEATURE_BITS) as f64)
+}
+
+/// The nearest integer, halves away from 0, of what has 24 significant bits: so few that nothing gets lost where half a unit counts.
+fn rounded(x: f64) -> i64 {
+    (x + 0.5f64.copysign(x)) as i64
 }
 
 /// `x² · 2^SQUARE_BITS`, or the largest number where that does not fit. `x` is finite.
@@ -98,16 +112,28 @@ mod tests {
     fn fixed_point_is_exact_where_it_can_be() {
         let exact = [0.0, 1.0, -1.0, 0.1, 3.25e10, -7.5e-3, 2f32.powi(-30), RADIANCE_LIMIT, -RADIANCE_LIMIT];
         for x in exact {
-            assert_eq!(fixed(x, RADIANCE_BITS), (f64::from(x) * 2f64.powi(RADIANCE_BITS)) as i128, "{x}");
+            assert_eq!(radiance(x), (f64::from(x) * 2f64.powi(RADIANCE_BITS)) as i128, "{x}");
         }
         let quantum = 2f32.powi(-RADIANCE_BITS);
-        assert_eq!(fixed(0.5 * quantum, RADIANCE_BITS), 1);
-        assert_eq!(fixed(-0.5 * quantum, RADIANCE_BITS), -1);
-        assert_eq!(fixed(0.49 * quantum, RADIANCE_BITS), 0);
-        assert_eq!(fixed(f32::MIN_POSITIVE / 8.0, RADIANCE_BITS), 0);
+        assert_eq!(radiance(0.5 * quantum), 1);
+        assert_eq!(radiance(-0.5 * quantum), -1);
+        assert_eq!(radiance(0.49 * quantum), 0);
+        assert_eq!(radiance(f32::MIN_POSITIVE / 8.0), 0);
     }
 
     proptest! {
+        /// A float is exact in double precision, and so is its scaling.
+        #[test]
+        fn floats_are_rounded_once(bits: u32) {
+            let x = f32::from_bits(bits);
+            let scaled = |bits: i32| (f64::from(x) * 2f64.powi(bits)).round();
+            if x.abs() <= RADIANCE_LIMIT {
+                prop_assert_eq!(radiance(x), scaled(RADIANCE_BITS) as i128);
+            }
+            let limit = f64::from(FEATURE_LIMIT) * 2f64.powi(FEATURE_BITS);
+            prop_assert_eq!(feature(x), scaled(FEATURE_BITS).clamp(-limit, limit) as i64);
+        }
+
         /// A float's square is exact in double precision, and so is its scaling; only rounding to an integer is left.
         #[test]
         fn squares_are_rounded_once(bits in any::<u32>()) {
@@ -140,11 +166,11 @@ mod tests {
     #[test]
     fn variance_is_that_of_textbooks() {
         let samples = [1.0f32, 4.0, -2.0, 7.5];
-        let sum = samples.iter().map(|&x| fixed(x, RADIANCE_BITS)).sum();
+        let sum = samples.iter().map(|&x| radiance(x)).sum();
         let squares = samples.iter().map(|&x| square(x)).sum();
         // Mean 2.625, squared deviations 49.6875 in all, over 3 and over 4.
         assert_eq!(variance_of_mean(sum, squares, 4), 49.6875 / 12.0);
-        let (sum, squares) = (1000 * fixed(0.1, RADIANCE_BITS), 1000 * square(0.1));
+        let (sum, squares) = (1000 * radiance(0.1), 1000 * square(0.1));
         assert!(variance_of_mean(sum, squares, 1000) < 1e-17);
         assert_eq!(variance_of_mean(sum, squares, 1), f32::INFINITY);
         assert_eq!(variance_of_mean(sum, u128::MAX, 1000), f32::INFINITY);

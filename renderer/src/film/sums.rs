@@ -1,6 +1,6 @@
 //! The sums of a tile's pixels, and what is added to them.
 
-use super::fixed::{FEATURE_BITS, FEATURE_LIMIT, RADIANCE_BITS, RADIANCE_LIMIT, bound, fixed, square};
+use super::fixed::{self, RADIANCE_LIMIT, bound, square};
 use super::{FilmOptions, Window};
 use crate::math::Vec3;
 
@@ -119,7 +119,7 @@ impl Sums {
         let kept = radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
         for (sum, x) in pixel.sum.iter_mut().zip(kept) {
             // No film comes to the end of the range, but one that goes on from a damaged file.
-            *sum = sum.wrapping_add(fixed(x, RADIANCE_BITS));
+            *sum = sum.wrapping_add(fixed::radiance(x));
         }
         if let Some(squares) = self.squares.get_mut(i) {
             for (sum, x) in squares.iter_mut().zip(kept) {
@@ -136,10 +136,7 @@ impl Sums {
         }
         let i = self.window.index(x, y);
         let f = &mut self.features[i];
-        let add = |sum: &mut i64, x: f32| {
-            let x = if x.is_nan() { 0.0 } else { x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT) };
-            *sum = sum.wrapping_add(fixed(x, FEATURE_BITS) as i64);
-        };
+        let add = |sum: &mut i64, x: f32| *sum = sum.wrapping_add(fixed::feature(x));
         for axis in 0..3 {
             add(&mut f.albedo[axis], weight * seen.albedo[axis]);
             add(&mut f.normal[axis], weight * seen.normal[axis]);

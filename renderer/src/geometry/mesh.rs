@@ -157,6 +157,7 @@ impl Mesh {
     }
 
     /// Positions of the three vertices of a triangle.
+    #[inline(always)]
     pub fn vertices(&self, element: u32) -> [Vec3; 3] {
         self.triangles[element as usize].map(|i| self.positions[i as usize])
     }
@@ -180,8 +181,15 @@ impl Mesh {
     }
 
     /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has none.
+    #[inline(always)]
     pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
         (!self.normals.is_empty()).then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
+    }
+
+    /// Texture coordinates of the vertices of a triangle; `None` where the mesh has none.
+    #[inline(always)]
+    pub(super) fn vertex_uvs(&self, element: u32) -> Option<[Vec2; 3]> {
+        (!self.uvs.is_empty()).then(|| self.triangles[element as usize].map(|i| self.uvs[i as usize]))
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
@@ -202,20 +210,26 @@ impl Mesh {
     }
 
     /// A triangle by what its vertices carry.
-    #[inline]
-    pub(super) fn corners(&self, element: u32) -> Corners {
-        let indices = self.triangles[element as usize].map(|i| i as usize);
+    fn corners(&self, element: u32) -> Corners {
         Corners {
-            p: indices.map(|i| self.positions[i]),
-            n: if self.normals.is_empty() { [Vec3::ZERO; 3] } else { indices.map(|i| self.normals[i]) },
-            uv: if self.uvs.is_empty() { DEFAULT_UVS } else { indices.map(|i| self.uvs[i]) },
-            winding: if self.mirrored { -1.0 } else { 1.0 },
+            p: self.vertices(element),
+            n: self.vertex_normals(element).unwrap_or(NO_NORMALS),
+            uv: self.vertex_uvs(element).unwrap_or(DEFAULT_UVS),
+            winding: self.winding(),
         }
+    }
+
+    /// 1 where the front of triangles is counter-clockwise, else −1.
+    pub(super) fn winding(&self) -> f32 {
+        if self.mirrored { -1.0 } else { 1.0 }
     }
 }
 
+/// In place of normals that there are not.
+pub(super) const NO_NORMALS: [Vec3; 3] = [Vec3::ZERO; 3];
+
 /// Pbrt's texture coordinates of triangles that have none.
-const DEFAULT_UVS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::ONE];
+pub(super) const DEFAULT_UVS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::ONE];
 
 /// What the vertices of a triangle carry.
 #[derive(Clone, Copy, Debug)]

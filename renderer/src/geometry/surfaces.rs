@@ -3,8 +3,8 @@
 //! What the vertices of triangles carry is gathered hit by hit into columns. The loop over the columns calls the functions that a hit alone calls, is
 //! compiled for vectors, and so gives the same bits.
 
-use super::mesh::Corners;
-use super::{Geometry, Hit, Shape, Surface};
+use super::mesh::{Corners, DEFAULT_UVS, NO_NORMALS};
+use super::{Geometry, Hit, Mesh, Shape, Surface};
 use crate::math::{Columns, Frame, LANES, Ray, Vec3};
 use fearless_simd::{Level, Simd, dispatch};
 
@@ -22,6 +22,9 @@ struct Gathered {
     p: [Columns<3>; 3],
     n: [Columns<3>; 3],
     uv: [Columns<2>; 3],
+    /// Whether any normals were set, or texture coordinates.
+    smooth: bool,
+    mapped: bool,
     /// Of the triangle, and of the primitive.
     sides: Columns<2>,
     at: Columns<2>,
@@ -55,7 +58,6 @@ impl Geometry {
         let level = Level::new();
         let mut hits = hits.peekable();
         while hits.peek().is_some() {
-            let first = arrivals.len();
             let mut others = 0u32;
             let mut met = [(Hit::MISS, Vec3::ZERO); LANES];
             let mut count = 0;
@@ -65,7 +67,7 @@ impl Geometry {
                 let primitive = &self.primitives[hit.primitive as usize];
                 match &primitive.shape {
                     Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
-                        gathered.set(lane, &mesh.corners(hit.element), primitive.side(), hit, ray.d);
+                        gathered.set(lane, mesh, hit, primitive.side(), ray.d);
                     }
                     _ => others |= 1 << lane,
                 }
@@ -76,7 +78,6 @@ impl Geometry {
                 let is_other = others >> lane & 1 != 0 || arrival.surface.ng.x.is_nan();
                 arrivals.push(if is_other { Arrival::new(self.surface(hit), *d) } else { arrival });
             }
-            debug_assert_eq!(first + count, arrivals.len());
         }
     }
 }
@@ -84,21 +85,32 @@ impl Geometry {
 impl Gathered {
     const EMPTY: Gathered = Gathered {
         p: [Columns::ZERO; 3],
-        n: [Columns::ZERO; 3],
-        uv: [Columns::ZERO; 3],
+        n: [Columns::splat(NO_NORMALS[0].to_array()); 3],
+        uv: [
+            Columns::splat(DEFAULT_UVS[0].to_array()),
+            Columns::splat(DEFAULT_UVS[1].to_array()),
+            Columns::splat(DEFAULT_UVS[2].to_array()),
+        ],
+        smooth: false,
+        mapped: false,
         sides: Columns::ZERO,
         at: Columns::ZERO,
         d: Columns::ZERO,
     };
 
     #[inline(always)]
-    fn set(&mut self, lane: usize, corners: &Corners, side: f32, hit: &Hit, d: Vec3) {
-        for i in 0..3 {
-            self.p[i].set(lane, corners.p[i]);
-            self.n[i].set(lane, corners.n[i]);
-            self.uv[i].set(lane, corners.uv[i]);
+    fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, side: f32, d: Vec3) {
+        set_all(&mut self.p, lane, mesh.vertices(hit.element));
+        let (n, uv) = (mesh.vertex_normals(hit.element), mesh.vertex_uvs(hit.element));
+        self.smooth |= n.is_some();
+        if self.smooth {
+            set_all(&mut self.n, lane, n.unwrap_or(NO_NORMALS));
         }
-        self.sides.set(lane, [corners.winding, side]);
+        self.mapped |= uv.is_some();
+        if self.mapped {
+            set_all(&mut self.uv, lane, uv.unwrap_or(DEFAULT_UVS));
+        }
+        self.sides.set(lane, [mesh.winding(), side]);
         self.at.set(lane, [hit.u, hit.v]);
         self.d.set(lane, d);
     }
@@ -115,6 +127,12 @@ impl Gathered {
         let [u, v]: [f32; 2] = self.at.get(lane);
         Arrival::new(Surface::new(&corners.point(u, v, corners.plain_normal()), side), self.d.get(lane))
     }
+}
+
+/// Sets what the three vertices of a triangle carry.
+#[inline(always)]
+fn set_all<V: Into<[f32; N]>, const N: usize>(columns: &mut [Columns<N>; 3], lane: usize, values: [V; 3]) {
+    columns.iter_mut().zip(values).for_each(|(columns, value)| columns.set(lane, value));
 }
 
 impl Computed {

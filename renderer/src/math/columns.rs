@@ -11,7 +11,18 @@ pub struct Columns<const N: usize>([[f32; LANES]; N]);
 
 impl<const N: usize> Columns<N> {
     /// Zeros.
-    pub const ZERO: Columns<N> = Columns([[0.0; LANES]; N]);
+    pub const ZERO: Columns<N> = Columns::splat([0.0; N]);
+
+    /// The same for all things.
+    pub const fn splat(values: [f32; N]) -> Columns<N> {
+        let mut columns = [[0.0; LANES]; N];
+        let mut i = 0;
+        while i < N {
+            columns[i] = [values[i]; LANES];
+            i += 1;
+        }
+        Columns(columns)
+    }
 
     /// Sets what one thing has.
     #[inline(always)]

@@ -15,7 +15,8 @@ mod tree;
 mod triangles;
 
 use crate::geometry::{Geometry, Hit, ShapeHit};
-use crate::math::{Aabb, Ray, Transform, Vec3};
+use crate::math::{Aabb, Ray, Transform};
+use glam::Vec4;
 use std::sync::Arc;
 
 /// Ray queries over an immutable [`Geometry`].
@@ -92,10 +93,12 @@ fn is_usable(bounds: &Aabb) -> bool {
 }
 
 /// Whether a ray is finite and goes anywhere.
+#[inline(always)]
 fn is_traceable(ray: &Ray) -> bool {
+    let (o, d) = (ray.o.extend(0.0), ray.d.extend(0.0));
     // Infinities and NaNs times zero are NaN, which equals nothing.
-    let zero = (ray.o * 0.0 + ray.d * 0.0).dot(Vec3::ONE);
-    zero == 0.0 && ray.d != Vec3::ZERO && ray.tmin < ray.tmax
+    let is_finite = (o * 0.0 + d * 0.0) == Vec4::ZERO;
+    is_finite & (d != Vec4::ZERO) & (ray.tmin < ray.tmax)
 }
 
 /// The ray in the space that `transform` leaves; its parameters stay.

@@ -11,7 +11,7 @@
 
 use super::is_traceable;
 use super::tree::{FAR_SCALE, LEAF, Node, Tree};
-use super::triangles::{Block, Shear, axes};
+use super::triangles::{Block, Shear, axes, longest};
 use crate::math::Ray;
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16};
 
@@ -24,17 +24,18 @@ const OCTANTS: usize = 24;
 /// A number for each ray.
 pub(super) type Floats<S> = f32x16<S>;
 
-/// Which rays may share a packet: a number below [`OCTANTS`] for the signs of the direction and its longest axis.
+/// Which rays may share a packet: a number below [`OCTANTS`] for the signs of the direction and its longest axis; [`OCTANTS`] for rays that
+/// cannot be traced.
 #[inline(always)]
 fn octant(ray: &Ray) -> usize {
-    let sign = |axis: usize| (ray.d[axis].to_bits() >> 31) as usize;
-    8 * ray.d.abs().max_position() + 4 * sign(2) + 2 * sign(1) + sign(0)
+    let signs = ray.d.extend(0.0).is_negative_bitmask();
+    if is_traceable(ray) { 8 * longest(ray.d) + signs as usize } else { OCTANTS }
 }
 
 /// The indices of rays that can be traced, sorted by octants; where each octant starts, and the last one ends.
 pub(super) fn by_octant(rays: &[Ray]) -> (Vec<u32>, [usize; OCTANTS + 1]) {
     // Those that cannot be traced come last.
-    let octants: Vec<u8> = rays.iter().map(|ray| if is_traceable(ray) { octant(ray) } else { OCTANTS } as u8).collect();
+    let octants: Vec<u8> = rays.iter().map(|ray| octant(ray) as u8).collect();
     let mut starts = [0; OCTANTS + 1];
     octants.iter().for_each(|&octant| starts[octant as usize] += 1);
     let mut sum = 0;

@@ -64,11 +64,19 @@ impl Block {
     }
 }
 
+/// The axis along which a direction is longest; the first of several.
+#[inline(always)]
+pub(super) fn longest(d: Vec3) -> usize {
+    let [x, y, z] = d.abs().to_array();
+    let (xy, longer) = (usize::from(y > x), x.max(y));
+    if z > longer { 2 } else { xy }
+}
+
 /// The axes in the order in which a ray sees them: the one along which its direction is largest comes last; the order keeps the
 /// orientation.
 #[inline(always)]
 pub(super) fn axes(ray: &Ray) -> [usize; 3] {
-    let z = ray.d.abs().max_position();
+    let z = longest(ray.d);
     let (x, y) = ((z + 1) % 3, (z + 2) % 3);
     if ray.d[z] < 0.0 { [y, x, z] } else { [x, y, z] }
 }

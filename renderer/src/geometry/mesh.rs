@@ -5,8 +5,8 @@
 //! Intersection*): a ray through a shared edge meets at least one of the two triangles.
 
 use super::{ShapeHit, ShapePoint};
-use glam::BVec3;
 use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
+use glam::BVec3;
 
 /// Indexed triangles, counter-clockwise from the front.
 #[derive(Clone, Debug)]

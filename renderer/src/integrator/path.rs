@@ -429,24 +429,27 @@ impl<'a> Wave<'a> {
 
     /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
     fn visit(&mut self, i: usize, arrival: usize, bound: Option<&Bound>, depth: u32, features: bool) {
-        let (scene, hit, path) = (self.scene, self.hits[i], self.paths[i]);
-        let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        let Arrival { surface, mut wo } = self.arrivals[arrival];
-        if let Some(first) = primitive.first_light {
-            let le = self.area_light(i, first + hit.element, &surface);
-            self.samples.add(path.sample, path.throughput * le);
+        let scene = self.scene;
+        let Hit { primitive, element, .. } = self.hits[i];
+        let sample = self.paths[i].sample;
+        if let Some(first) = scene.geometry.primitives[primitive as usize].first_light {
+            let surface = self.arrivals[arrival].surface;
+            let le = self.area_light(i, first + element, &surface);
+            self.samples.add(sample, self.paths[i].throughput * le);
         }
-        let seen = if features { self.samples.see(path.sample, eye::seen(scene, &hit, &surface)) } else { 0 };
+        let (hit, Arrival { surface, wo }) = (&self.hits[i], &self.arrivals[arrival]);
+        let mut wo = *wo;
+        let seen = if features { self.samples.see(sample, eye::seen(scene, hit, surface)) } else { 0 };
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;
         }
         // Mirrors take no light samples.
+        let key = self.paths[i].key;
         let wanted = bound.is_some() || depth >= ROULETTE_DEPTH;
-        let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(path.key, 2 * depth + 1) } else { [0.0; 4] };
-        let [mut lobe, u, v, fine] = self.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize]
-        else {
+        let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
+        let [mut lobe, u, v, fine] = self.sampler.get4(key, 2 * depth + 2);
+        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, hit, &mut lobe) as usize] else {
             unreachable!("mixes are resolved")
         };
         let specular = specular.as_ref();
@@ -457,12 +460,13 @@ impl<'a> Wave<'a> {
                 Sides::Both => eta = instance.eta,
             }
             share = specular.map_or(0.0, |specular| specular.share(wo));
-            let object = || scene.geometry.object_position(&hit, surface.p);
-            self.shading.push(&bound.program, instance, &surface, object, (vec2(u, v), wo));
+            let object = || scene.geometry.object_position(hit, surface.p);
+            self.shading.push(&bound.program, instance, surface, object, (vec2(u, v), wo));
         }
         let takes_light = bound.is_some() && depth < self.max_depth;
         if self.chooser.depends_on_point() {
-            self.receivers.push(self.receiver(bound, scattering.as_ref(), &surface, -self.rays[i].d, side));
+            let receiver = self.receiver(bound, scattering.as_ref(), surface, -self.rays[i].d, side);
+            self.receivers.push(receiver);
         }
         self.vertices.push(Vertex {
             path: i as u32,
@@ -586,7 +590,8 @@ impl<'a> Wave<'a> {
     fn leave(&mut self, row: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let vertex = &self.vertices[row];
         let surface = &self.arrivals[vertex.arrival as usize].surface;
-        let next = if vertex.lobe < vertex.share { vertex.reflect(surface) } else { vertex.scatter(self.shading.scattered(row)) };
+        let next =
+            if vertex.lobe < vertex.share { vertex.reflect(surface) } else { vertex.scatter(self.shading.scattered(row)) };
         if features {
             *self.samples.albedo(vertex.seen) = next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }

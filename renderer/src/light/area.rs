@@ -33,10 +33,7 @@ pub struct AreaLight {
 enum Element {
     Triangle(Facet),
     Patch(Box<BilinearMesh>),
-    Sphere {
-        sphere: Box<Sphere>,
-        ball: Option<Ball>,
-    },
+    Sphere { sphere: Box<Sphere>, ball: Option<Ball> },
     Disk(Box<Disk>),
 }
 

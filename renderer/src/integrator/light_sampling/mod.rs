@@ -203,7 +203,9 @@ impl<'a> Chooser<'a> {
     pub fn surface(&self, choice: &Choice) -> Option<(&'a AreaLight, Option<bool>)> {
         let area = self.lights.area(choice.light)?;
         let front = match (&self.sampler.0, choice.leaf) {
-            (Way::Tree(trees), Some(leaf)) if area.is_two_sided() && !area.is_curved() => Some(trees.forest.tree.is_front(leaf)),
+            (Way::Tree(trees), Some(leaf)) if area.is_two_sided() && !area.is_curved() => {
+                Some(trees.forest.tree.is_front(leaf))
+            }
             _ => None,
         };
         Some((area, front))

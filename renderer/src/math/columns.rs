@@ -27,9 +27,8 @@ impl<const N: usize> Columns<N> {
     /// Sets what one thing has.
     #[inline(always)]
     pub fn set(&mut self, lane: usize, values: impl Into<[f32; N]>) {
-        let values = values.into();
-        for i in 0..N {
-            self.0[i][lane] = values[i];
+        for (column, value) in self.0.iter_mut().zip(values.into()) {
+            column[lane] = value;
         }
     }
 

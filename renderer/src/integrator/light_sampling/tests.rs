@@ -14,6 +14,14 @@ use crate::scene::diagnostics::{Diagnostics, Source};
 use lightbound_shader::Sides;
 use std::path::Path;
 
+/// Light that arrives at a point from a light that is chosen there, with its density.
+fn sample(chooser: &mut Chooser, p: Vec3, numbers: [f32; 2], place: Vec2) -> Option<(LightSample, f32)> {
+    let choice = chooser.choose(numbers)?;
+    let light = chooser.light(&choice, p, place)?;
+    let pdf = choice.probability * light.pdf;
+    (pdf > 0.0).then_some((light, pdf))
+}
+
 /// Lights of all kinds in and around the cube [−1, 1]³.
 const LIGHTS: &str = r#"
 WorldBegin
@@ -212,7 +220,7 @@ fn densities_of_what_rays_meet_are_those_of_samples() {
             chooser.stand(&at, &members);
             for _ in 0..100 {
                 let numbers = [random.unit(), random.unit()];
-                let Some((light, pdf)) = chooser.sample(at.place.p, numbers, vec2(random.unit(), random.unit())) else {
+                let Some((light, pdf)) = sample(&mut chooser, at.place.p, numbers, vec2(random.unit(), random.unit())) else {
                     continue;
                 };
                 if light.delta {
@@ -275,7 +283,7 @@ fn rays_find_the_side_that_draws_are_of() {
             let p = 2.0 * random.cube();
             let place = Place { p, n: random.cube().normalize(), both_sides: true };
             chooser.stand(&Receiver { place, lobe: None }, &[]);
-            let draw = chooser.sample(p, [random.unit(), random.unit()], vec2(random.unit(), random.unit()));
+            let draw = sample(&mut chooser, p, [random.unit(), random.unit()], vec2(random.unit(), random.unit()));
             if let Some((light, pdf)) = draw.filter(|(light, _)| !light.delta) {
                 let ray = Ray::new(p, light.wi);
                 let target = light.target.expect("it is a surface");
@@ -366,7 +374,7 @@ fn tables_are_uniform_or_by_power() {
         let mut chooser = Chooser::new(&sampler, &scene.lights);
         let mut counts = [0u32; 3];
         for k in 0..1000u32 {
-            let (light, pdf) = chooser.sample(Vec3::X, [k as f32 / 1000.0, 0.5], Vec2::ZERO).unwrap();
+            let (light, pdf) = sample(&mut chooser, Vec3::X, [k as f32 / 1000.0, 0.5], Vec2::ZERO).unwrap();
             let which = if light.radiance.x > 2.0 { 2 } else { 0 };
             assert_eq!(pdf, expected[which]);
             counts[which] += 1;
@@ -392,7 +400,7 @@ fn without_light_there_is_none() {
             let mut chooser = Chooser::new(&sampler, &scene.lights);
             let place = Place { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
             chooser.stand(&Receiver { place, lobe: None }, &[]);
-            assert!(chooser.sample(Vec3::ZERO, [0.5; 2], Vec2::ZERO).is_none(), "{by:?}");
+            assert!(sample(&mut chooser, Vec3::ZERO, [0.5; 2], Vec2::ZERO).is_none(), "{by:?}");
             assert!((0..scene.lights.all().len() as u32).all(|light| chooser.pdf_of_sky(light, Vec3::Z) == 0.0));
         }
     }

@@ -59,7 +59,31 @@ impl Batch {
         let (lanes, ports) = (self.lanes, self.ports);
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
         for (group, words) in words.chunks(lanes).enumerate() {
-            all[(group * ports + port) * lanes..][..words.len()].copy_from_slice(words);
+            copy(&mut all[(group * ports + port) * lanes..][..words.len()], words);
+        }
+    }
+
+    /// Sets a port of evaluations that follow each other, each to a word of its own; `row` is the first one, and of a group.
+    #[inline]
+    pub fn set_rows(&mut self, row: usize, port: usize, words: &[u32]) {
+        assert!(port < self.ports && row + words.len() <= self.rows, "port {port} of {}, row {row} and on", self.ports);
+        assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
+        let (lanes, ports, first) = (self.lanes, self.ports, self.index_of(row, port));
+        let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
+        for (group, words) in words.chunks(lanes).enumerate() {
+            copy(&mut all[first + group * ports * lanes..][..words.len()], words);
+        }
+    }
+
+    /// Reads a port of evaluations that follow each other, from `row` on, which is the first of a group.
+    #[inline]
+    pub fn read_rows(&self, row: usize, port: usize, words: &mut [u32]) {
+        assert!(port < self.ports && row + words.len() <= self.rows, "port {port} of {}, row {row} and on", self.ports);
+        assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
+        let (stride, first) = (self.ports * self.lanes, self.index_of(row, port));
+        let all: &[u32] = bytemuck::cast_slice(&self.pieces);
+        for (group, words) in words.chunks_mut(self.lanes).enumerate() {
+            copy(words, &all[first + group * stride..][..words.len()]);
         }
     }
 
@@ -80,7 +104,7 @@ impl Batch {
         assert!(port < self.ports && words.len() == self.rows, "port {port} of {}, {} words", self.ports, words.len());
         let all: &[u32] = bytemuck::cast_slice(&self.pieces);
         for (group, words) in words.chunks_mut(self.lanes).enumerate() {
-            words.copy_from_slice(&all[(group * self.ports + port) * self.lanes..][..words.len()]);
+            copy(words, &all[(group * self.ports + port) * self.lanes..][..words.len()]);
         }
     }
 
@@ -279,11 +303,23 @@ impl Kernel {
     }
 }
 
+/// Copies words of a group; a whole one of the widest is a single move.
+#[inline(always)]
+fn copy(to: &mut [u32], from: &[u32]) {
+    match (<&mut [u32; 8]>::try_from(&mut *to), <&[u32; 8]>::try_from(from)) {
+        (Ok(to), Ok(from)) => *to = *from,
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// Calls `f` for the first `count` textures as tables.
 fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[Table<'_>])) {
     /// So many take no allocation, which would be felt in small batches.
     const FEW: usize = 8;
     assert!(count <= textures.len(), "the function reads {count} textures, not {}", textures.len());
+    if count == 0 {
+        return f(&[]);
+    }
     let tables = textures[..count].iter().map(|texture| Table::new(texture.words()));
     if count > FEW {
         return f(&tables.collect::<Vec<_>>());
@@ -482,6 +518,21 @@ mod tests {
         let before = outputs(&kernel, &inputs);
         drop(kernel);
         assert_eq!(outputs(&copy, &inputs).words(), before.words());
+    }
+
+    #[test]
+    fn rows_of_a_port_are_set_and_read_by_eights() {
+        for target in Target::ALL {
+            let (mut batch, words) = (Batch::new(target, 3, 24), [10, 11, 12, 13, 14, 15, 16, 17]);
+            batch.set_rows(8, 2, &words);
+            let set: Vec<_> = (0..24).map(|row| batch.bits(row, 2)).collect();
+            assert_eq!((&set[..8], &set[8..16], &set[16..]), (&[0; 8][..], &words[..], &[0; 8][..]), "{target:?}");
+            let mut read = [0; 8];
+            batch.read_rows(8, 2, &mut read);
+            assert_eq!(read, words, "{target:?}");
+            batch.read_rows(8, 1, &mut read);
+            assert_eq!(read, [0; 8], "{target:?}");
+        }
     }
 
     #[test]

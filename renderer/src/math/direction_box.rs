@@ -2,7 +2,7 @@
 //!
 //! A bounding shader wants a box that holds *the very float vector* that the point shader is evaluated for, which is what
 //! [`Viewpoint::local_direction`] makes of the direction to a light. Eight clusters are done at a time, without branches, so that the
-//! compiler makes vector instructions of it.
+//! compiler makes vector instructions of it, for each kind of machine.
 //!
 //! # Bounds
 //!
@@ -34,6 +34,7 @@
 //! So 48u + ε covers each of the two. Directions of cones are dealt with in [`Viewpoint::to_directions`].
 
 use super::{Frame, Vec3};
+use fearless_simd::{Level, dispatch};
 
 /// Clusters that are done at a time.
 pub const LANES: usize = 8;
@@ -125,10 +126,15 @@ impl Viewpoint {
     /// [`local_direction`](Self::local_direction) of `(q − p).try_normalize()` for each q in the box. All directions where p may be in the
     /// box or touch it, where the box is empty, and where coordinates are beyond 10¹⁵ or distances below 10⁻¹⁵.
     pub fn to_positions(&self, lo: &[Lanes; 3], hi: &[Lanes; 3]) -> DirectionBoxes {
+        dispatch!(Level::new(), _ => self.position_boxes(lo, hi))
+    }
+
+    #[inline(always)]
+    fn position_boxes(&self, lo: &[Lanes; 3], hi: &[Lanes; 3]) -> DirectionBoxes {
         let mut boxes = DirectionBoxes::WHOLE;
         for lane in 0..LANES {
-            let box_of = |corner: &[Lanes; 3]| [corner[0][lane], corner[1][lane], corner[2][lane]];
-            boxes.set(lane, self.position_box(box_of(lo), box_of(hi)));
+            let (lo, hi) = ([lo[0][lane], lo[1][lane], lo[2][lane]], [hi[0][lane], hi[1][lane], hi[2][lane]]);
+            boxes.set(lane, self.position_box(lo, hi));
         }
         boxes
     }
@@ -140,6 +146,11 @@ impl Viewpoint {
     /// With an angle α between a cone's axis and one of the frame, and the cone's θ, components are from cos(α + θ) to cos(α − θ), unless the
     /// cone holds the axis of the frame.
     pub fn to_directions(&self, axis: &[Lanes; 3], cos_angle: &Lanes) -> DirectionBoxes {
+        dispatch!(Level::new(), _ => self.direction_boxes(axis, cos_angle))
+    }
+
+    #[inline(always)]
+    fn direction_boxes(&self, axis: &[Lanes; 3], cos_angle: &Lanes) -> DirectionBoxes {
         let mut boxes = DirectionBoxes::WHOLE;
         for lane in 0..LANES {
             boxes.set(lane, self.cone_box([axis[0][lane], axis[1][lane], axis[2][lane]], cos_angle[lane]));
@@ -163,7 +174,8 @@ impl Viewpoint {
         }
         // Of NaN, none of these holds.
         let is_seen = is_box & (near2 > 1e-30) & (reach < 1e15) & (self.skew <= MOST_SKEW);
-        let local = self.axes.map(|axis| dot(axis, c));
+        let [x, y, z] = self.axes;
+        let local = [dot(x, c), dot(y, c), dot(z, c)];
         let framed = self.in_frame(local, c, h, near2);
         let linear = self.first_order(local, c, h);
         let mut ends = [[-1.0, 1.0]; 3];
@@ -225,8 +237,8 @@ impl Viewpoint {
         let mut ends = [[0.0; 2]; 3];
         for k in 0..3 {
             let (axis, middle) = (self.axes[k], local[k] * scale);
-            let off = |n: usize| (axis[n] - middle * g[n]).abs();
-            let width = (dot(h, [off(0), off(1), off(2)]) + slack) * per;
+            let off = [axis[0] - middle * g[0], axis[1] - middle * g[1], axis[2] - middle * g[2]];
+            let width = (dot(h, [off[0].abs(), off[1].abs(), off[2].abs()]) + slack) * per;
             let (lo, hi) = (middle - width, middle + width);
             let lo = if lo > 0.0 { lo * cos } else { lo };
             let hi = if hi < 0.0 { hi * cos } else { hi };
@@ -242,7 +254,8 @@ impl Viewpoint {
         // The product is off by 3u, and by 10u since the vectors are not quite unit.
         let cos = lesser(greater(cos_angle - 16.0 * U, -1.0), 1.0);
         let sin = ((1.0 - cos) * (1.0 + cos)).sqrt() * (1.0 + 8.0 * U);
-        let local = self.axes.map(|of| dot(of, axis));
+        let [x, y, z] = self.axes;
+        let local = [dot(x, axis), dot(y, axis), dot(z, axis)];
         let mut ends = [[0.0; 2]; 3];
         for k in 0..3 {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);

@@ -10,12 +10,14 @@
 //! u = 2⁻²⁴, the height of the box's top above the horizon is wrong by less than 8u of its distance; the cosine at the lights, of three
 //! sums of angles by cosines, by less than 64u. [`SLACK`] exceeds both.
 //!
-//! Four clusters are done at a time, in vectors of the machine.
+//! Eight clusters are done at a time, in vectors of the machine; what they hold does not depend on which machine it is. Loops stand where `map`
+//! would be shorter: closures that it calls are compiled without the machine's features.
 
-use crate::light_tree::{Child, Colours, Kind, Node, WIDTH};
+use crate::light_tree::{Colours, Kind, Node};
 use crate::math::Vec3;
 use crate::math::direction_box::Lanes;
-use glam::{BVec4A, Vec4};
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, Simd, dispatch, f32x8};
 use std::f32::consts::{PI, TAU};
 
 /// 2⁻¹⁵, for rounding of cosines.
@@ -56,159 +58,172 @@ pub struct Place {
     pub both_sides: bool,
 }
 
-impl Factors {
-    /// For each child of the given colours of light, arrival, cosine and luminance in one: positive where all are, and finite.
-    pub fn weights(&self, magnitude: &Colours) -> Lanes {
-        let mut weights = [0.0; WIDTH];
-        for first in [0, 4] {
-            let of = |lanes: &Lanes| quad(lanes, first);
-            let intensity = in_colours(|channel| of(&magnitude[channel]));
-            let (arrival, cosine) = (of(&self.arrival), of(&self.cosine));
-            let may = intensity.cmpgt(Vec4::ZERO) & arrival.cmpgt(Vec4::ZERO) & cosine.cmpgt(Vec4::ZERO);
-            let weight = (intensity * arrival * cosine).max(Vec4::splat(LEAST)).min(Vec4::splat(MOST));
-            Vec4::select(may, weight, Vec4::ZERO).write_to_slice(&mut weights[first..]);
-        }
-        weights
-    }
-}
+/// A number for each of eight clusters.
+pub type Eight<S> = f32x8<S>;
 
 impl Place {
+    /// What arrives of the children of a node, of the given magnitudes, and for each of them arrival, cosine and luminance in one: positive
+    /// where all are, and finite.
+    pub fn weigh(&self, kind: Kind, node: &Node, magnitude: &Colours) -> (Factors, Lanes) {
+        dispatch!(Level::new(), simd => self.weigh_in(simd, kind, node, magnitude))
+    }
+
+    #[inline(always)]
+    fn weigh_in<S: Simd>(&self, simd: S, kind: Kind, node: &Node, magnitude: &Colours) -> (Factors, Lanes) {
+        let factors = self.factors(simd, kind, node);
+        let (arrival, cosine) = (load(simd, &factors.arrival), load(simd, &factors.cosine));
+        let intensity = luminance(loads(simd, magnitude));
+        let zero = splat(simd, 0.0);
+        let may = intensity.simd_gt(zero) & arrival.simd_gt(zero) & cosine.simd_gt(zero);
+        let weight = (intensity * arrival * cosine).max(splat(simd, LEAST)).min(splat(simd, MOST));
+        (factors, may.select(weight, zero).to_array())
+    }
+
     /// What arrives of the children of a node.
-    pub fn factors(&self, kind: Kind, node: &Node) -> Factors {
-        let mut factors = Factors { arrival: [1.0; WIDTH], cosine: [0.0; WIDTH], solid_angle: [0.0; WIDTH] };
-        // Children take the first slots; of small nodes, that is half the work.
-        for first in if node.child(4) == Child::None { 0..1 } else { 0..2 }.map(|half| 4 * half) {
-            let [arrival, cosine, solid_angle] = match kind {
-                Kind::Omni => {
-                    let seen = self.see(node, first);
-                    [seen.closeness, seen.cosine, seen.solid_angle()]
-                }
-                Kind::Oriented => self.oriented(node, first),
-                Kind::Directional => self.directional(node, first),
-            };
-            arrival.write_to_slice(&mut factors.arrival[first..]);
-            cosine.write_to_slice(&mut factors.cosine[first..]);
-            solid_angle.write_to_slice(&mut factors.solid_angle[first..]);
-        }
-        factors
+    #[inline(always)]
+    pub fn factors<S: Simd>(&self, simd: S, kind: Kind, node: &Node) -> Factors {
+        let [arrival, cosine, solid_angle] = match kind {
+            Kind::Omni => {
+                let seen = self.see(simd, node);
+                [seen.closeness, seen.cosine, seen.solid_angle(simd)]
+            }
+            Kind::Oriented => self.oriented(simd, node),
+            Kind::Directional => self.directional(simd, node),
+        };
+        Factors { arrival: arrival.to_array(), cosine: cosine.to_array(), solid_angle: solid_angle.to_array() }
     }
 
     #[inline(always)]
-    fn oriented(&self, node: &Node, first: usize) -> [Vec4; 3] {
-        let seen = self.see(node, first);
-        let axis = quads(&node.axis, first);
+    fn oriented<S: Simd>(&self, simd: S, node: &Node) -> [Eight<S>; 3] {
+        let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
+        let seen = self.see(simd, node);
+        let axis = loads(simd, &node.axis);
         // From the light to the point.
-        let along = -dot(axis, seen.center) / root(seen.d2.max(Vec4::splat(LEAST)));
-        let within = seen.r2.cmpge(seen.d2);
-        let ball = Vec4::select(within, -Vec4::ONE, root((Vec4::ONE - seen.r2 / seen.d2).max(Vec4::ZERO)));
-        let cone = quad(&node.cos_angle, first);
-        let (low, high) = (-narrowed(narrowed(-along, ball), cone) - SLACK, narrowed(narrowed(along, ball), cone) + SLACK);
-        let spot = Vec4::select(high.cmpge(quad(&node.cos_spot, first)), Vec4::ONE, Vec4::ZERO);
-        let mean = positive(low, high) / (high - low);
-        let emission = (mean * quad(&node.cosine, first)).max(spot);
-        [emission * seen.closeness, seen.cosine, seen.solid_angle()]
+        let along = -dot(axis, seen.center) / seen.d2.max(splat(simd, LEAST)).sqrt();
+        let within = seen.r2.simd_ge(seen.d2);
+        let ball = within.select(-one, (one - seen.r2 / seen.d2).max(zero).sqrt());
+        let cone = load(simd, &node.cos_angle);
+        let low = -narrowed(simd, narrowed(simd, -along, ball), cone) - SLACK;
+        let high = narrowed(simd, narrowed(simd, along, ball), cone) + SLACK;
+        let spot = high.simd_ge(load(simd, &node.cos_spot)).select(one, zero);
+        let mean = positive(simd, low, high) / (high - low);
+        let emission = (mean * load(simd, &node.cosine)).max(spot);
+        [emission * seen.closeness, seen.cosine, seen.solid_angle(simd)]
     }
 
     #[inline(always)]
-    fn directional(&self, node: &Node, first: usize) -> [Vec4; 3] {
-        let (cos, cone) = (dot(quads(&node.axis, first), splat(self.n)), quad(&node.cos_angle, first));
-        let (low, high) = (-narrowed(-cos, cone) - SLACK, narrowed(cos, cone) + SLACK);
-        [Vec4::ONE, self.counting(low, high) / (high - low), TAU * (Vec4::ONE - cone)]
+    fn directional<S: Simd>(&self, simd: S, node: &Node) -> [Eight<S>; 3] {
+        let one = splat(simd, 1.0);
+        let (cos, cone) = (dot(loads(simd, &node.axis), splats(simd, self.n)), load(simd, &node.cos_angle));
+        let (low, high) = (-narrowed(simd, -cos, cone) - SLACK, narrowed(simd, cos, cone) + SLACK);
+        [one, self.counting(simd, low, high) / (high - low), TAU * (one - cone)]
     }
 
     /// What both kinds of lights with a place have in common.
     #[inline(always)]
-    fn see(&self, node: &Node, first: usize) -> Seen {
-        let (p, n) = (splat(self.p), splat(self.n));
-        let (lo, hi) = (quads(&node.lo, first), quads(&node.hi, first));
-        let center: [Vec4; 3] = std::array::from_fn(|i| 0.5 * (lo[i] + hi[i]) - p[i]);
-        let half: [Vec4; 3] = std::array::from_fn(|i| 0.5 * (hi[i] - lo[i]));
+    fn see<S: Simd>(&self, simd: S, node: &Node) -> Seen<S> {
+        let n = splats(simd, self.n);
+        let (center, half) = center_and_half(simd, node, self.p);
         let (d2, r2) = (dot(center, center), dot(half, half));
-        let (height, reach) = (dot(n, center), dot(n.map(Vec4::abs), half));
-        let distance2 = d2.max(NEAR * r2).max(Vec4::splat(LEAST));
-        let distance = root(distance2);
+        let (height, reach) = (dot(n, center), dot(splats(simd, self.n.abs()), half));
+        let distance2 = d2.max(NEAR * r2).max(splat(simd, LEAST));
+        let distance = distance2.sqrt();
         let slack = SLACK * (distance + self.p.abs().element_sum());
         let (low, high) = (height - reach - slack, height + reach + slack);
-        let cosine = self.counting(low, high) / ((high - low) * distance);
-        Seen { center, d2, r2, cosine: cosine.min(Vec4::ONE), closeness: Vec4::ONE / distance2 }
+        let cosine = self.counting(simd, low, high) / ((high - low) * distance);
+        let one = splat(simd, 1.0);
+        Seen { center, d2, r2, cosine: cosine.min(one), closeness: one / distance2 }
     }
 
     /// Integral of the heights that count, of those between two.
     #[inline(always)]
-    fn counting(&self, low: Vec4, high: Vec4) -> Vec4 {
-        let above = positive(low, high);
-        if self.both_sides { above + positive(-high, -low) } else { above }
+    fn counting<S: Simd>(&self, simd: S, low: Eight<S>, high: Eight<S>) -> Eight<S> {
+        let above = positive(simd, low, high);
+        if self.both_sides { above + positive(simd, -high, -low) } else { above }
     }
 }
 
 /// Integral of what is positive, of all between two numbers.
 #[inline(always)]
-fn positive(low: Vec4, high: Vec4) -> Vec4 {
-    let (a, b) = (low.max(Vec4::ZERO), high.max(Vec4::ZERO));
+fn positive<S: Simd>(simd: S, low: Eight<S>, high: Eight<S>) -> Eight<S> {
+    let zero = splat(simd, 0.0);
+    let (a, b) = (low.max(zero), high.max(zero));
     0.5 * (a + b) * (b - a)
 }
 
 /// Clusters with a place, from the point.
-struct Seen {
-    center: [Vec4; 3],
+struct Seen<S: Simd> {
+    center: [Eight<S>; 3],
     /// Squared distance of the centre, and squared half diagonal.
-    d2: Vec4,
-    r2: Vec4,
+    d2: Eight<S>,
+    r2: Eight<S>,
     /// At the surface.
-    cosine: Vec4,
+    cosine: Eight<S>,
     /// One over the squared distance, at most what makes sense for a box of its size.
-    closeness: Vec4,
+    closeness: Eight<S>,
 }
 
-impl Seen {
+impl<S: Simd> Seen<S> {
     /// Of the ball, about; all directions from within.
     #[inline(always)]
-    fn solid_angle(&self) -> Vec4 {
-        PI * (self.r2 * self.closeness).min(Vec4::splat(4.0))
+    fn solid_angle(&self, simd: S) -> Eight<S> {
+        PI * (self.r2 * self.closeness).min(splat(simd, 4.0))
     }
 }
 
-/// Luminances of colours, given channel by channel; as [`crate::sampling::luminance`].
+/// The centres of the boxes of a node's children, from a point, and half their sizes.
 #[inline(always)]
-pub fn in_colours(of: impl Fn(usize) -> Vec4) -> Vec4 {
-    0.2126 * of(0) + 0.7152 * of(1) + 0.0722 * of(2)
+pub fn center_and_half<S: Simd>(simd: S, node: &Node, p: Vec3) -> ([Eight<S>; 3], [Eight<S>; 3]) {
+    let (lo, hi, p) = (loads(simd, &node.lo), loads(simd, &node.hi), splats(simd, p));
+    let (mut center, mut half) = (lo, hi);
+    for i in 0..3 {
+        center[i] = 0.5 * (lo[i] + hi[i]) - p[i];
+        half[i] = 0.5 * (hi[i] - lo[i]);
+    }
+    (center, half)
 }
 
-/// Four of the lanes.
+/// Luminances of colours; as [`crate::sampling::luminance`].
 #[inline(always)]
-pub fn quad(lanes: &Lanes, first: usize) -> Vec4 {
-    Vec4::from_slice(&lanes[first..])
+pub fn luminance<S: Simd>([r, g, b]: [Eight<S>; 3]) -> Eight<S> {
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/// The lanes as a vector of the machine.
+#[inline(always)]
+pub fn load<S: Simd>(simd: S, lanes: &Lanes) -> Eight<S> {
+    Eight::load_array_ref(simd, lanes)
 }
 
 /// The same of vectors.
 #[inline(always)]
-pub fn quads(lanes: &[Lanes; 3], first: usize) -> [Vec4; 3] {
-    std::array::from_fn(|axis| quad(&lanes[axis], first))
+pub fn loads<S: Simd>(simd: S, [x, y, z]: &[Lanes; 3]) -> [Eight<S>; 3] {
+    [load(simd, x), load(simd, y), load(simd, z)]
 }
 
-/// Four times the same vector.
+/// Eight times the same number.
 #[inline(always)]
-pub fn splat(v: Vec3) -> [Vec4; 3] {
-    v.to_array().map(Vec4::splat)
+pub fn splat<S: Simd>(simd: S, x: f32) -> Eight<S> {
+    Eight::splat(simd, x)
+}
+
+/// Eight times the same vector.
+#[inline(always)]
+pub fn splats<S: Simd>(simd: S, v: Vec3) -> [Eight<S>; 3] {
+    [splat(simd, v.x), splat(simd, v.y), splat(simd, v.z)]
 }
 
 /// Products of vectors.
 #[inline(always)]
-pub fn dot(a: [Vec4; 3], b: [Vec4; 3]) -> Vec4 {
+pub fn dot<S: Simd>(a: [Eight<S>; 3], b: [Eight<S>; 3]) -> Eight<S> {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// Square roots.
-#[inline(always)]
-pub fn root(x: Vec4) -> Vec4 {
-    Vec4::from_array(x.to_array().map(f32::sqrt))
 }
 
 /// Cosine of the difference of two angles, but of 0 where the second is the greater one.
 #[inline(always)]
-fn narrowed(cos: Vec4, by: Vec4) -> Vec4 {
-    let cos = cos.max(-Vec4::ONE).min(Vec4::ONE);
-    let sines = root(((Vec4::ONE - cos * cos) * (Vec4::ONE - by * by)).max(Vec4::ZERO));
-    let is_outside: BVec4A = cos.cmplt(by);
-    Vec4::select(is_outside, cos * by + sines, Vec4::ONE)
+fn narrowed<S: Simd>(simd: S, cos: Eight<S>, by: Eight<S>) -> Eight<S> {
+    let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
+    let cos = cos.max(-one).min(one);
+    let sines = ((one - cos * cos) * (one - by * by)).max(zero).sqrt();
+    cos.simd_lt(by).select(cos * by + sines, one)
 }

@@ -326,15 +326,14 @@ impl<'a> Chooser<'a> {
     fn clusters(&mut self, forest: &Forest, kind: Kind, index: u32) -> Clusters {
         let at = self.at.as_ref().expect("it stands at a point");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
-        let factors = at.place.factors(kind, node);
-        let mut blind = factors.weights(magnitude);
+        let (factors, mut blind) = at.place.weigh(kind, node, magnitude);
         let mut asked = [0.0; WIDTH];
         if let (Some(material), Some(lobe)) = (&mut self.material, &at.lobe) {
-            let reflected = material.reflected(lobe, kind, node, magnitude, &factors);
+            let reflected = material.reflected(lobe, &at.place, &forest.tree, (kind, index), &factors);
             for k in 0..WIDTH {
                 // What sends nothing by either is nothing by both.
                 let may = (blind[k] > 0.0) & (reflected[k] > 0.0);
-                asked[k] = if may { known(reflected[k] * factors.arrival[k]) } else { 0.0 };
+                asked[k] = if may { known(reflected[k]) } else { 0.0 };
                 blind[k] = if may { blind[k] } else { 0.0 };
             }
         }

@@ -137,6 +137,9 @@ const XYZ: usize = 3;
 /// The first word of `wo`, behind `wi`; members of `Material` follow.
 const WO: usize = XYZ;
 
+/// Most eights of directions that are evaluated at once.
+pub const EIGHTS: usize = 32;
+
 /// What callers have to see to.
 const POINT: &str = "a point was begun with";
 
@@ -150,12 +153,15 @@ pub struct BoundsAt<'a> {
     counts: ShadingCounts,
 }
 
-/// Eight rows of a shader's inputs and outputs.
+/// Rows of a shader's inputs and outputs, by eights.
 struct Rows<'a> {
     textures: Vec<&'a Texture>,
     bounding: Bounding<'a>,
     inputs: Batch,
     outputs: Batch,
+    /// What all rows have in common: `wo` and the members, and how many eights of `inputs` have it.
+    common: Vec<u32>,
+    filled: usize,
     /// Of `fn material`.
     setup: Option<(Batch, Batch)>,
     members: Vec<u32>,
@@ -175,7 +181,7 @@ impl<'a> Rows<'a> {
                 Batch::new(kernel.target(), kernel.outputs().len(), rows),
             )
         };
-        let (inputs, outputs) = batch(&kernels.point, LANES);
+        let (inputs, outputs) = batch(&kernels.point, EIGHTS * LANES);
         let bounding = match &kernels.bounds {
             Bounds::Compiled(kernel) => {
                 let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
@@ -188,6 +194,8 @@ impl<'a> Rows<'a> {
             bounding,
             inputs,
             outputs,
+            common: Vec::new(),
+            filled: 0,
             setup: bound.program.setup.as_ref().map(|setup| batch(setup, 1)),
             members: vec![0; bound.program.members],
         }
@@ -221,17 +229,31 @@ impl<'a> Rows<'a> {
 
     /// Writes what all rows have in common.
     fn write(&mut self, wo: Vec3) {
-        self.inputs.reshape(self.inputs.ports(), LANES);
-        let words = wo.to_array().map(f32::to_bits).into_iter().chain(self.members.iter().copied());
-        for (port, word) in (WO..).zip(words) {
-            self.inputs.fill_port(port, word);
-            if let Bounding::Compiled { boxes, .. } = &mut self.bounding {
+        self.common.clear();
+        self.common.extend(wo.to_array().map(f32::to_bits));
+        self.common.extend_from_slice(&self.members);
+        self.filled = 0;
+        self.fill_eights(1);
+        if let Bounding::Compiled { boxes, .. } = &mut self.bounding {
+            for (port, &word) in (WO..).zip(&self.common) {
                 boxes.fill(port, word);
             }
         }
         if let Bounding::Hand { formula, at } = &mut self.bounding {
             *at = Some(formula.at(wo, &self.members));
         }
+    }
+
+    /// Makes the first so many eights ready for directions.
+    #[inline]
+    fn fill_eights(&mut self, count: usize) {
+        self.inputs.reshape(self.inputs.ports(), EIGHTS * LANES);
+        for eight in self.filled..count {
+            for (port, &word) in (WO..).zip(&self.common) {
+                self.inputs.set_rows(eight * LANES, port, &[word; LANES]);
+            }
+        }
+        self.filled = self.filled.max(count);
     }
 }
 
@@ -296,23 +318,38 @@ impl<'a> BoundsAt<'a> {
         }
     }
 
-    /// s of eight directions, 1/sr, by the shader that is bounded, for red, green and blue.
-    pub fn evaluate_all(&mut self, wi: &[Lanes; XYZ]) -> [Lanes; 3] {
+    /// Sets eight directions, of which [`evaluate_eights`](Self::evaluate_eights) finds s, as number `eight` of fewer than [`EIGHTS`].
+    #[inline(always)]
+    pub fn set_eight(&mut self, eight: usize, wi: &[Lanes; XYZ]) {
+        let rows = self.rows[self.shader].as_mut().expect(POINT);
+        rows.fill_eights(eight + 1);
+        for (port, lanes) in wi.iter().enumerate() {
+            rows.inputs.set_rows(eight * LANES, port, bytemuck::cast_slice(lanes));
+        }
+    }
+
+    /// Evaluates s, by the shader that is bounded, of the first so many eights of directions.
+    pub fn evaluate_eights(&mut self, count: usize) {
         let kernels = &self.bounds.shaders[self.shader].kernels;
         let rows = self.rows[self.shader].as_mut().expect(POINT);
         let (inputs, outputs) = (&mut rows.inputs, &mut rows.outputs);
-        inputs.reshape(inputs.ports(), LANES);
-        outputs.reshape(outputs.ports(), LANES);
-        for (port, lanes) in wi.iter().enumerate() {
-            inputs.set_port(port, bytemuck::cast_slice(lanes));
-        }
+        inputs.reshape(inputs.ports(), count * LANES);
+        outputs.reshape(outputs.ports(), count * LANES);
         kernels.point.run(&rows.textures, inputs, outputs);
-        self.counts.evaluations += LANES as u64;
-        self.counts.lanes += LANES as u64;
-        let mut s = [[0.0; LANES]; 3];
-        s.iter_mut().enumerate().for_each(|(port, lanes)| outputs.read_port(port, bytemuck::cast_slice_mut(lanes)));
+        self.counts.evaluations += (count * LANES) as u64;
+        self.counts.lanes += (count * LANES) as u64;
         if let Some(port) = kernels.capped {
-            self.counts.capped += (0..LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+            self.counts.capped += (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+        }
+    }
+
+    /// s of the eight directions of a number, 1/sr, for red, green and blue, once they are evaluated.
+    #[inline(always)]
+    pub fn eight(&self, eight: usize) -> [Lanes; 3] {
+        let rows = self.rows[self.shader].as_ref().expect(POINT);
+        let mut s = [[0.0; LANES]; 3];
+        for (port, lanes) in (0..).zip(&mut s) {
+            rows.outputs.read_rows(eight * LANES, port, bytemuck::cast_slice_mut(lanes));
         }
         s
     }

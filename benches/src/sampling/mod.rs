@@ -4,6 +4,9 @@
 //! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are of one independent sample of its luminance, as means over
 //! frames of the surface; angles are summed up by geometric means. Times are those of a sample with all that belongs to it: the tree of
 //! the point, or its place in a table that is full, the draw, the density, and s.
+//!
+//! A direction is of no use without its ray: errors at equal core-seconds, which are roots of variance × time, count for each sample a ray that leaves a
+//! surface of the scene, and the look-up of the light that it meets. Nothing else of a renderer is counted.
 
 mod cases;
 
@@ -13,11 +16,14 @@ use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
 use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ShiftedTree, TreeTable};
 use lightbound::light::Environment;
 use lightbound::material::{Bound, Program};
-use lightbound::math::{Frame, Vec2, Vec3, vec2, vec3};
+use lightbound::math::{Frame, Ray, Vec2, Vec3, vec2, vec3};
+use lightbound::sampling::warp::cosine_hemisphere;
 use lightbound::sampling::{hash, luminance, unit_float};
+use lightbound::scene::Scene;
 use lightbound::scene::build::{Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
 use lightbound_shader::{Arena, Batch, Settings, Target};
+use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -223,6 +229,33 @@ impl Light {
     }
 }
 
+/// Samplers whose errors at equal time are printed, beside the first.
+const TIMED: [usize; 3] = [1, 2, 5];
+
+/// Rays whose time is taken at once.
+const RAYS: u32 = 4096;
+
+/// Nanoseconds of a ray that leaves a surface which the scene's camera sees, by the cosine, and of the light from there: the
+/// least of several runs.
+fn ray_time(scene: &Scene, light: &Environment) -> f64 {
+    let (width, height) = (scene.film.resolution.0 as f32, scene.film.resolution.1 as f32);
+    let seen = |(at, u): (Vec2, Vec2)| {
+        let hit = scene.accel.intersect(&scene.camera.ray(at * vec2(width, height), Vec2::ZERO));
+        let surface = (!hit.is_miss()).then(|| scene.geometry.surface(&hit))?;
+        let d = surface.frame.to_world(cosine_hemisphere(u));
+        Some(Ray::new(surface.origin_towards(d), d))
+    };
+    let rays: Vec<Ray> = numbers(1, RAYS).zip(numbers(2, RAYS)).filter_map(seen).collect();
+    let mut blocked = Vec::new();
+    let run = |_| {
+        let start = Instant::now();
+        scene.accel.occluded_batch(&rays, &mut blocked);
+        black_box(rays.iter().map(|ray| light.radiance(ray.d)).sum::<Vec3>());
+        start.elapsed().as_secs_f64() * 1e9 / rays.len() as f64
+    };
+    (0..50).map(run).fold(f64::INFINITY, f64::min)
+}
+
 /// Runs it.
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
@@ -234,9 +267,12 @@ pub fn run(args: &Args) -> ExitCode {
         .map(|(n, turn)| Frame::from_normal_tangent(n, Frame::from_normal(n).to_world(vec3(turn.cos(), turn.sin(), 0.0))))
         .collect();
     let light = Light::of(environment);
+    let ray = ray_time(&loaded.scene, &light.environment);
+    println!("{ray:.0} ns for a ray and its light\n");
     let mut titles = vec!["material".to_owned()];
     titles.extend(SAMPLERS.map(str::to_owned));
     titles.extend(RATIOS.map(|(a, b)| format!("{}/{}", SAMPLERS[a], SAMPLERS[b])));
+    titles.extend(TIMED.map(|k| format!("error at equal time, {}/{}", SAMPLERS[k], SAMPLERS[0])));
     titles.push("cuts".to_owned());
     titles.extend(SAMPLERS.map(|name| format!("ns {name}")));
     print_head(&titles);
@@ -250,6 +286,8 @@ pub fn run(args: &Args) -> ExitCode {
             let mut cells = vec![name];
             cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))));
             cells.extend(RATIOS.map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))));
+            let cost = |f: &Figures| f.variance * (f.time + ray);
+            cells.extend(TIMED.map(|k| format!("{:.2}", mean(&|f| (cost(&f[k]) / cost(&f[0])).sqrt()))));
             cells.push(format!("{cuts:.0}"));
             cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
             print_row(cells);

@@ -174,3 +174,62 @@ fn compute<S: Simd>(_: S, gathered: &Gathered, computed: &mut Computed) {
         computed.set(lane, gathered.arrival(lane));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Instance, Primitive, Sphere};
+    use super::*;
+    use crate::math::{Transform, vec2, vec3};
+    use crate::sampling::testing::points;
+    use glam::{DAffine3, dvec3};
+
+    /// A fan around the origin; of its triangles, some are too small for single precision.
+    fn fan(normals: bool, uvs: bool) -> Mesh {
+        let corners: Vec<Vec3> = points(40, 3).zip(points(40, 4)).map(|(a, b)| vec3(a.x, a.y, b.x) - 0.5).collect();
+        let small = corners.iter().map(|p| *p * 1e-17);
+        let p: Vec<Vec3> = corners.iter().copied().chain(small).collect();
+        let n = corners.iter().map(|p| vec3(p.y, 0.3, if p.x < -0.2 { 0.0 } else { p.z })).cycle().take(p.len());
+        let uv = points(p.len() as u32, 5).map(|uv| if uv.x < 0.2 { vec2(0.5, 0.5) } else { uv });
+        let triangles = (0..p.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
+        Mesh::new(p, triangles, if normals { n.collect() } else { vec![] }, if uvs { uv.collect() } else { vec![] }).unwrap()
+    }
+
+    #[test]
+    fn surfaces_have_the_bits_that_they_have_one_by_one() {
+        let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 0.5))).unwrap();
+        let meshes = [fan(false, false), fan(true, false), fan(false, true), fan(true, true)];
+        let mirrored = meshes.iter().map(|mesh| mesh.clone().transformed(&mirror).unwrap());
+        let shapes = meshes.iter().cloned().chain(mirrored).map(Shape::Mesh);
+        let shapes = shapes.chain([Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap())]);
+        let primitives: Vec<_> = (0..)
+            .zip(shapes)
+            .map(|(i, shape)| Primitive { shape, material: 0, first_light: None, alpha: None, flip: i % 3 == 0 })
+            .collect();
+        let world = 0..primitives.len() as u32;
+        let instances = vec![Instance { group: 0, transform: mirror }];
+        let geometry = Geometry { primitives, world: world.clone(), groups: vec![0..1], instances };
+        let kinds = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
+        let mut hits: Vec<(Hit, Ray)> = Vec::new();
+        for (k, (primitive, instance)) in (0..).zip(kinds) {
+            for (i, (at, d)) in (0..).zip(points(70, k).zip(points(70, k + 100))) {
+                let element = i % geometry.primitives[primitive as usize].shape.len();
+                let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
+                let ray = Ray::new(Vec3::ZERO, vec3(d.x, d.y - 0.5, 0.4).normalize());
+                hits.push((Hit { t: 1.0, u, v, primitive, element, instance }, ray));
+            }
+        }
+        // Of one kind, and of all kinds mixed; some are not full vectors.
+        let mut mixed = hits.clone();
+        mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
+        let mut arrivals = Vec::new();
+        for hits in hits.chunks(70).chain([&hits[..0], &hits[..1], &mixed[..]]) {
+            geometry.arrivals(hits.iter().map(|(hit, ray)| (hit, ray)), &mut arrivals);
+            assert_eq!(arrivals.len(), hits.len());
+            for (arrival, (hit, ray)) in arrivals.iter().zip(hits) {
+                let surface = geometry.surface(hit);
+                let wo = surface.frame.local_direction(-ray.d);
+                assert_eq!((arrival.surface, arrival.wo), (surface, wo), "{hit:?}");
+            }
+        }
+    }
+}

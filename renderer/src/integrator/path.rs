@@ -15,7 +15,7 @@ use crate::film::Tile;
 use crate::geometry::{Arrival, Hit, Surface};
 use crate::light::{FacetSamples, LightSample};
 use crate::material::{Bound, GRAZING, Instance, Material, Specular};
-use crate::math::{LANES, Ray, Vec3, Viewpoint, vec2};
+use crate::math::{Ray, Vec3, Viewpoint, vec2};
 use crate::sampling::{PathKey, Sampler, power_heuristic};
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{PathSettings, Scene};
@@ -527,7 +527,7 @@ impl<'a> Wave<'a> {
             let facet = self.chooser.surface(&choice);
             if facet.is_some_and(|(light, front)| self.facets.push(light, front, surface.p, &surface.frame, u)) {
                 self.awaiting.push((row as u32, probability));
-                if self.awaiting.len() == LANES {
+                if self.facets.is_full() {
                     self.take_facets(bound);
                 }
             } else if let Some(light) = self.chooser.light(&choice, surface.p, u) {

@@ -102,6 +102,11 @@ impl FacetSamples {
         true
     }
 
+    /// Whether no other draw has room.
+    pub fn is_full(&self) -> bool {
+        self.count == LANES
+    }
+
     /// Computes all draws; then [`FacetSamples::get`] has them.
     pub fn compute(&mut self) {
         dispatch!(Level::new(), simd => self.compute_by(simd));
@@ -144,5 +149,56 @@ impl FacetSamples {
             self.radiance.set(lane, radiance);
             self.pdf.set(lane, [drawn.pdf]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::surfaces;
+    use super::super::{Light, LightSample};
+    use super::*;
+    use crate::math::vec3;
+    use crate::sampling::testing::points;
+
+    #[test]
+    fn light_has_the_bits_that_it_has_alone() {
+        let mut lights = Vec::new();
+        for (name, primitive, _) in surfaces() {
+            for (flip, two_sided) in [(false, false), (true, false), (false, true), (true, true)] {
+                let light = AreaLight::new(
+                    &crate::geometry::Primitive { flip, ..primitive.clone() },
+                    0,
+                    vec3(1.0, 2.0, 3.0),
+                    two_sided,
+                );
+                lights.push((name, light));
+            }
+        }
+        let (mut samples, mut computed, mut dark) = (FacetSamples::default(), 0, 0);
+        let mut awaited: Vec<(Option<LightSample>, Frame)> = Vec::new();
+        for (i, (u, at)) in points(2000, 1).zip(points(2000, 2)).enumerate() {
+            let (name, light) = &lights[i % lights.len()];
+            let front = [None, Some(true), Some(false)][i / lights.len() % 3].filter(|_| light.is_two_sided());
+            let (p, frame) = (vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
+            let is_triangle = name.starts_with("triangle");
+            assert_eq!(samples.push(light, front, p, &frame, u), is_triangle, "{name}");
+            if is_triangle {
+                awaited.push((front.map_or_else(|| light.sample_li(p, u), |front| light.sample_side(p, u, front)), frame));
+            }
+            if samples.is_full() || i == 1999 {
+                samples.compute();
+                for (lane, (alone, frame)) in awaited.drain(..).enumerate() {
+                    let got =
+                        samples.get(lane).map(|(light, local)| (light.wi, light.target, light.radiance, light.pdf, local));
+                    let of = |light: LightSample| {
+                        (light.wi, light.target, light.radiance, light.pdf, frame.local_direction(light.wi))
+                    };
+                    assert_eq!(got, alone.map(of));
+                    (computed, dark) = (computed + 1, dark + usize::from(alone.is_none()));
+                }
+                samples.clear();
+            }
+        }
+        assert!(computed > 400 && dark > 100 && dark < computed / 2 + 100, "{dark} of {computed} are dark");
     }
 }

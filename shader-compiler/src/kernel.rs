@@ -31,8 +31,8 @@ impl Batch {
         Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
     }
 
-    /// Changes the number of words of an evaluation, and of evaluations. Words of evaluations that there are before and after stay if their
-    /// number does; else what they are then is not said.
+    /// Changes the number of words of an evaluation, and of evaluations. Words stay if their number does, even those of evaluations that there
+    /// are not for a while; else what they are then is not said.
     pub fn reshape(&mut self, ports: usize, rows: usize) {
         (self.ports, self.rows) = (ports, rows);
         let pieces = (self.groups() * self.lanes * self.ports).div_ceil(8);
@@ -533,6 +533,16 @@ mod tests {
             batch.read_rows(8, 1, &mut read);
             assert_eq!(read, [0; 8], "{target:?}");
         }
+    }
+
+    #[test]
+    fn words_stay_while_there_are_fewer_rows() {
+        let mut batch = Batch::new(Target::best(), 3, 24);
+        (0..24).for_each(|row| batch.set_row(row, 0, &[row as u32, 1, 2]));
+        for rows in [5, 0, 17, 24] {
+            batch.reshape(3, rows);
+        }
+        assert!((0..24).all(|row| batch.bits(row, 0) == row as u32 && batch.bits(row, 2) == 2));
     }
 
     #[test]

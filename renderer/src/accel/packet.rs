@@ -2,10 +2,10 @@
 //!
 //! The rays of a packet have the signs of their directions in common, and the axis along which these are longest ([`octant`]), so
 //! that all enter boxes by the same planes and see triangles from the same axis. Each lane computes what [`Tree::traverse`] and
-//! [`Shear::intersect`](super::triangles::Shear::intersect) compute for a ray alone, in the same order of operations: answers
+//! [`Shear::intersect`] compute for a ray alone, in the same order of operations: answers
 //! are the same bits.
 //!
-//! Packets pay even for rays that go anywhere within an octant: whole pictures of rooms take 0.83 to 0.97 of the time. To sort the rays of
+//! Packets pay even for rays that go anywhere within an octant. To sort the rays of
 //! an octant by where they start as well, and to let single rays of a packet go on alone, takes a quarter of the nodes away, and as much time
 //! as it saves.
 
@@ -75,9 +75,7 @@ impl<S: Simd> Stack<S> {
     /// With room for a tree's traversal.
     #[inline(always)]
     pub(super) fn new(simd: S, tree: &Tree) -> Stack<S> {
-        // All children of a node are written behind the top, those met or not.
-        let entries = tree.stack + 4;
-        Stack { near: vec![Floats::splat(simd, 0.0); entries], node: vec![0; entries] }
+        Stack { near: vec![Floats::splat(simd, 0.0); tree.stack], node: vec![0; tree.stack] }
     }
 }
 
@@ -199,7 +197,7 @@ impl<'a, S: Simd> Packet<'a, S> {
         [x, y, self.shear[2] * z]
     }
 
-    /// Tests a triangle of a block against the rays of `lanes`, as [`Shear::intersect`](super::triangles::Shear::intersect) does.
+    /// Tests a triangle of a block against the rays of `lanes`, as [`Shear::intersect`] does.
     #[inline(always)]
     pub(super) fn intersect(&self, block: &Block, triangle: usize, lanes: u32, end: Floats<S>) -> Met<S> {
         let zero = Floats::splat(self.simd, 0.0);

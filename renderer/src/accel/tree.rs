@@ -22,9 +22,9 @@ const STACK: usize = 96;
 /// (1 + 2γ₃): more than the slab test's rounding error.
 pub(super) const FAR_SCALE: f32 = 1.000_000_4;
 
-/// How many nodes the reinsertion optimiser moves at a time: all of small trees, which makes rays a tenth faster, and of large ones, where it takes
-/// most of the time, a tenth.
+/// So many nodes the reinsertion optimiser moves at a time: all of small trees, which makes rays up to a tenth faster.
 const REINSERTIONS: f32 = 65_536.0;
+/// The least part of the nodes that it moves, of large trees, where it takes most of the time.
 const LEAST_REINSERTION: f32 = 0.1;
 
 /// Four children: along x, y, z the lower and the upper planes, and a reference each. Missing children have an empty box. 128 bytes.
@@ -83,7 +83,7 @@ impl Node {
 pub(super) struct Tree {
     /// The root first.
     pub(super) nodes: Vec<Node>,
-    /// Entries that the traversal's stack can need.
+    /// Entries that the traversal's stack can need, with room for all children of the node that is opened.
     pub(super) stack: usize,
     /// Box around everything.
     pub(super) bounds: Aabb,

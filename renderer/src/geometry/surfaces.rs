@@ -5,7 +5,7 @@
 
 use super::mesh::{Corners, DEFAULT_UVS, NO_NORMALS};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
-use crate::math::{Columns, Frame, LANES, Ray, Vec3};
+use crate::math::{COLUMN, Columns, Frame, Ray, Vec3};
 use fearless_simd::{Level, Simd, dispatch};
 
 /// Where a path arrives.
@@ -59,9 +59,9 @@ impl Geometry {
         let mut hits = hits.peekable();
         while hits.peek().is_some() {
             let mut others = 0u32;
-            let mut met = [(Hit::MISS, Vec3::ZERO); LANES];
+            let mut met = [(Hit::MISS, Vec3::ZERO); COLUMN];
             let mut count = 0;
-            for (lane, (hit, ray)) in hits.by_ref().take(LANES).enumerate() {
+            for (lane, (hit, ray)) in hits.by_ref().take(COLUMN).enumerate() {
                 met[lane] = (*hit, ray.d);
                 count = lane + 1;
                 let primitive = &self.primitives[hit.primitive as usize];
@@ -170,7 +170,7 @@ impl Computed {
 
 #[inline(always)]
 fn compute<S: Simd>(_: S, gathered: &Gathered, computed: &mut Computed) {
-    for lane in 0..LANES {
+    for lane in 0..COLUMN {
         computed.set(lane, gathered.arrival(lane));
     }
 }

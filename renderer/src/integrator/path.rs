@@ -128,7 +128,7 @@ impl Vertex<'_> {
             return None;
         }
         let eta = eye::eta_ratio(self.eta, wi, self.wo);
-        Some(Next { wi: self.mirrored(wi), weight: s * (1.0 / pdf), pdf, eta })
+        Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
     }
 
     /// Where the sky is drawn of, as the point of this number.

@@ -11,6 +11,7 @@ use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere}
 use crate::math::{Aabb, Cone, Frame, Ray, Vec2, Vec3};
 use crate::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf, uniform_triangle};
 use crate::texture::{Lookup, Param};
+use glam::BVec3;
 use std::f32::consts::PI;
 
 /// Distance by which shadow rays must end off a light's surface, over the largest coordinate of where they start: 4 ulps of 1.
@@ -94,7 +95,7 @@ impl Emission {
         let arrives = (self.both | (self.side * cosine < 0.0)) & (pdf > 0.0) & pdf.is_finite();
         // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
         let offset = self.offset + FAR_OFFSET_ULPS * from.abs().max_element();
-        (self.le * f32::from(u8::from(arrives)), p + n * offset.copysign(-cosine))
+        (Vec3::select(BVec3::splat(arrives), self.le, Vec3::ZERO), p + n * offset.copysign(-cosine))
     }
 }
 
@@ -155,7 +156,8 @@ impl AreaLight {
             return 0.0;
         }
         let by_area = match &self.element {
-            Element::Triangle(_) | Element::Disk(_) => 1.0 / self.area,
+            Element::Triangle(facet) => facet.per_area,
+            Element::Disk(_) => 1.0 / self.area,
             Element::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
             Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| b.cone(from, self.offset)) {
                 // The cone is drawn up to its first wall.

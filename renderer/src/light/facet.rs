@@ -4,7 +4,7 @@
 
 use super::LightSample;
 use super::area::{AreaLight, Drawn, Emission};
-use crate::math::{Columns, Frame, LANES, Vec2, Vec3};
+use crate::math::{COLUMN, Columns, Frame, Vec2, Vec3};
 use crate::sampling::warp::uniform_triangle;
 use fearless_simd::{Level, Simd, dispatch};
 
@@ -32,7 +32,7 @@ impl Facet {
     }
 }
 
-/// Draws of light, each of a triangle at a point of its own: up to [`LANES`] are collected, then all are computed.
+/// Draws of light, each of a triangle at a point of its own: up to [`COLUMN`] are collected, then all are computed.
 pub struct FacetSamples {
     count: usize,
     vertices: [Columns<3>; 3],
@@ -80,7 +80,7 @@ impl FacetSamples {
     /// Adds a draw by `u` at a point with a shading frame, or returns `false`: the light is no triangle, or has a mask. `front` as in
     /// [`AreaLight::sample_side`].
     ///
-    /// *Panics* if there are [`LANES`] already.
+    /// *Panics* if there are [`COLUMN`] already.
     pub fn push(&mut self, light: &AreaLight, front: Option<bool>, p: Vec3, frame: &Frame, u: Vec2) -> bool {
         let Some((facet, emission)) = light.facet(front) else { return false };
         let lane = self.count;
@@ -104,7 +104,7 @@ impl FacetSamples {
 
     /// Whether no other draw has room.
     pub fn is_full(&self) -> bool {
-        self.count == LANES
+        self.count == COLUMN
     }
 
     /// Computes all draws; then [`FacetSamples::get`] has them.
@@ -130,7 +130,7 @@ impl FacetSamples {
 
     #[inline(always)]
     fn compute_by<S: Simd>(&mut self, _: S) {
-        for lane in 0..LANES {
+        for lane in 0..COLUMN {
             let facet = Facet {
                 vertices: [self.vertices[0].get(lane), self.vertices[1].get(lane), self.vertices[2].get(lane)],
                 n: self.n.get(lane),

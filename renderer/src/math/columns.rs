@@ -1,13 +1,13 @@
 //! Numbers of several things side by side, for loops that are compiled for the vectors of the machine.
 
-/// Things at a time: the floats of the widest vectors.
-pub const LANES: usize = 16;
+/// Length of a column, the things at a time: the floats of the widest vectors.
+pub const COLUMN: usize = 16;
 
 /// `N` numbers of each thing.
 ///
 /// *Shape*: by number, then by thing.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns<const N: usize>([[f32; LANES]; N]);
+pub struct Columns<const N: usize>([[f32; COLUMN]; N]);
 
 impl<const N: usize> Columns<N> {
     /// Zeros.
@@ -15,10 +15,10 @@ impl<const N: usize> Columns<N> {
 
     /// The same for all things.
     pub const fn splat(values: [f32; N]) -> Columns<N> {
-        let mut columns = [[0.0; LANES]; N];
+        let mut columns = [[0.0; COLUMN]; N];
         let mut i = 0;
         while i < N {
-            columns[i] = [values[i]; LANES];
+            columns[i] = [values[i]; COLUMN];
             i += 1;
         }
         Columns(columns)

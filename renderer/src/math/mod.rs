@@ -9,7 +9,7 @@ mod ray;
 mod transform;
 
 pub use aabb::Aabb;
-pub use columns::{Columns, LANES};
+pub use columns::{COLUMN, Columns};
 pub use cone::Cone;
 pub use direction_box::{DirectionBoxes, Viewpoint};
 pub use frame::Frame;

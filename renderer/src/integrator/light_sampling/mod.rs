@@ -3,7 +3,8 @@
 //! - `uniform` and `power` draw from a table that is the same everywhere.
 //! - `tree` descends light trees ([`LightTree`](crate::light_tree::LightTree)) by what clusters are expected to send to the point
 //!   ([`importance`]), whatever the material.
-//! - `material-tree` asks the material as well ([`material`]): compiled bounds of s over the directions to each cluster.
+//! - `material-tree` asks the material as well ([`material`]): s in the middles of what is below each cluster, and compiled bounds of s over
+//!   the directions to it.
 //! - `auto` is `tree`, but `power` where one thing alone shines: one light, or one shape of two elements, as a rectangle of triangles is. There a
 //!   tree gains little or nothing, and takes a fifth to a half of the time.
 //!
@@ -342,7 +343,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// How often a lobe is not asked. What bounds and middles of clusters say of a lobe may be wrong, and all that it shows hidden behind
+/// How often a lobe is not asked. What bounds of clusters and middles of what is below them say of a lobe may be wrong, and all that it shows hidden behind
 /// something: then this share of the draws keeps the variance within 1 / `BLIND` of what it is without asking (Hesterberg 1995).
 const BLIND: f64 = 0.125;
 

@@ -1,8 +1,8 @@
 //! Upper bounds of materials over clusters of lights: the compiled bounding shader of the very point shader that is evaluated.
 //!
-//! Of each shader of a scene there are two kernels: s, the BRDF times the cosine, for up to eight directions, and its upper bounds for
-//! eight [boxes of directions](DirectionBoxes), in one call each. At a shading point, `wo` and the members of `Material` are written
-//! [once](BoundsAt::begin), into all rows; after that only directions change.
+//! Of each shader of a scene there are two kernels: s, the BRDF times the cosine, for up to [`EIGHTS`] eights of directions, and its upper bounds
+//! for eight [boxes of directions](DirectionBoxes), in one call each. At a shading point, `wo` and the members of `Material` are written
+//! once, as [it begins](BoundsAt::begin) or when an eight is first used; after that only directions change.
 //!
 //! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader that yields NaN for single directions, as
 //! 0/0 at the horizon, would have no bound anywhere about them if NaN were to propagate, and no cut could end; what an integrator does

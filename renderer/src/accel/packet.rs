@@ -2,12 +2,10 @@
 //!
 //! The rays of a packet have the signs of their directions in common, and the axis along which these are longest ([`octant`]), so
 //! that all enter boxes by the same planes and see triangles from the same axis. Each lane computes what [`Tree::traverse`] and
-//! [`Shear::intersect`] compute for a ray alone, in the same order of operations: answers
-//! are the same bits.
+//! [`Shear::intersect`] compute for a ray alone, in the same order of operations: answers are the same bits.
 //!
-//! Packets pay even for rays that go anywhere within an octant. To sort the rays of
-//! an octant by where they start as well, and to let single rays of a packet go on alone, takes a quarter of the nodes away, and as much time
-//! as it saves.
+//! Packets pay even for rays that go anywhere within an octant. To sort the rays of an octant by where they start as well, and to let single
+//! rays of a packet go on alone, takes a quarter of the nodes away, and as much time as it saves.
 
 use super::is_traceable;
 use super::tree::{FAR_SCALE, LEAF, Node, Tree};

@@ -89,6 +89,19 @@ impl MaterialWeights {
     }
 }
 
+/// What a tree is looked at by, from a point.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// What is reflected at the point.
+    pub lobe: &'a Lobe,
+    /// The point as far as geometry counts.
+    pub place: &'a Place,
+    /// The trees.
+    pub tree: &'a LightTree,
+    /// Which of them.
+    pub kind: Kind,
+}
+
 /// What one thread weighs with.
 pub struct WeightsAt<'a> {
     bounds: BoundsAt<'a>,
@@ -130,20 +143,14 @@ impl WeightsAt<'_> {
 
     /// What is expected to be reflected of each child of a node, times its [arrival](Factors::arrival), which is of `factors`; 0 where bounds
     /// prove that nothing is.
-    pub fn reflected(
-        &mut self,
-        lobe: &Lobe,
-        place: &Place,
-        tree: &LightTree,
-        (kind, index): (Kind, u32),
-        factors: &Factors,
-    ) -> Lanes {
+    pub fn reflected(&mut self, view: View, index: u32, factors: &Factors) -> Lanes {
+        let View { lobe, tree, kind, .. } = view;
         let is_known = |look: &&Look| look.node == index && look.slot.is_some() && widest(&look.factors) < NARROW;
         if let Some(known) = self.looks.iter().find(is_known) {
             // Narrow children, single lights mostly, that the node above was weighed by.
             return known.reflected.map(|of_it| of_it.max(f32::MIN_POSITIVE));
         }
-        dispatch!(Level::new(), simd => self.look(simd, lobe, place, tree, (kind, index), factors));
+        dispatch!(Level::new(), simd => self.look(simd, view, index, factors));
         self.bounds.evaluate_eights(self.looks.len());
         let sums = dispatch!(Level::new(), simd => self.sum(simd, tree));
         if widest(factors) < NARROW || self.looks.iter().all(|look| widest(&look.factors) < NARROW) {
@@ -160,15 +167,8 @@ impl WeightsAt<'_> {
 
     /// Goes through the places where s is wanted, and sets the directions to them.
     #[inline(always)]
-    fn look<S: Simd>(
-        &mut self,
-        simd: S,
-        lobe: &Lobe,
-        place: &Place,
-        tree: &LightTree,
-        (kind, index): (Kind, u32),
-        factors: &Factors,
-    ) {
+    fn look<S: Simd>(&mut self, simd: S, view: View, index: u32, factors: &Factors) {
+        let View { lobe, tree, kind, .. } = view;
         self.looks.clear();
         let node = tree.node(index);
         // What is far away is as near in all its places.
@@ -176,12 +176,12 @@ impl WeightsAt<'_> {
         let mut itself = [0.0; WIDTH];
         for (slot, of_it) in itself.iter_mut().enumerate() {
             match node.child(slot) {
-                Child::Node(below) if is_deep => self.push(simd, lobe, place, tree, (kind, below), Some(slot)),
+                Child::Node(below) if is_deep => self.push(simd, view, below, Some(slot)),
                 Child::None => break,
                 _ => *of_it = 1.0,
             }
         }
-        self.open(simd, lobe, place, tree, kind);
+        self.open(simd, view);
         if itself == [0.0; WIDTH] {
             return;
         }
@@ -200,7 +200,7 @@ impl WeightsAt<'_> {
 
     /// Looks at the children of what is wide instead, as long as there is room.
     #[inline(always)]
-    fn open<S: Simd>(&mut self, simd: S, lobe: &Lobe, place: &Place, tree: &LightTree, kind: Kind) {
+    fn open<S: Simd>(&mut self, simd: S, view: View) {
         let mut number = 0;
         while number < self.looks.len() {
             let Look { node, slot, factors, .. } = self.looks[number];
@@ -212,9 +212,9 @@ impl WeightsAt<'_> {
                 if angle < WIDE || factors.cosine[lane] == 0.0 || self.looks.len() >= EIGHTS - PLACES.len() {
                     continue;
                 }
-                if let Child::Node(below) = tree.node(node).child(lane) {
+                if let Child::Node(below) = view.tree.node(node).child(lane) {
                     self.looks[number - 1].share[lane] = 0.0;
-                    self.push(simd, lobe, place, tree, (kind, below), slot);
+                    self.push(simd, view, below, slot);
                 }
             }
         }
@@ -222,15 +222,8 @@ impl WeightsAt<'_> {
 
     /// Looks at the children of a node that is below a slot.
     #[inline(always)]
-    fn push<S: Simd>(
-        &mut self,
-        simd: S,
-        lobe: &Lobe,
-        place: &Place,
-        tree: &LightTree,
-        (kind, index): (Kind, u32),
-        slot: Option<usize>,
-    ) {
+    fn push<S: Simd>(&mut self, simd: S, view: View, index: u32, slot: Option<usize>) {
+        let View { lobe, place, tree, kind } = view;
         let node = tree.node(index);
         self.bounds.set_eight(self.looks.len(), &lobe.directions(simd, kind, node, [0.0; 3]));
         let factors = place.factors(simd, kind, node);

@@ -22,7 +22,7 @@ pub use self::material::Lobe;
 
 use self::forest::{Forest, Slot};
 use self::importance::known;
-use self::material::MaterialWeights;
+use self::material::{MaterialWeights, View};
 use super::{LightTreeFigures, ShadingCounts};
 use crate::geometry::Surface;
 use crate::light::{AnyLight, AreaLight, Light, LightSample, Lights};
@@ -330,7 +330,8 @@ impl<'a> Chooser<'a> {
         let (factors, mut blind) = at.place.weigh(kind, node, magnitude);
         let mut asked = [0.0; WIDTH];
         if let (Some(material), Some(lobe)) = (&mut self.material, &at.lobe) {
-            let reflected = material.reflected(lobe, &at.place, &forest.tree, (kind, index), &factors);
+            let view = View { lobe, place: &at.place, tree: &forest.tree, kind };
+            let reflected = material.reflected(view, index, &factors);
             for k in 0..WIDTH {
                 // What sends nothing by either is nothing by both.
                 let may = (blind[k] > 0.0) & (reflected[k] > 0.0);

@@ -4,19 +4,22 @@
 //! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
 //! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
 
+mod next_event;
+
+use self::next_event::{Candidate, Origin, Pending};
 use super::directions::{DirectionSampling, Directions};
 use super::fault::Faults;
-use super::light_sampling::{Chooser, LightSampler, Lobe, Place, Receiver};
+use super::light_sampling::{Chooser, LightSampler, Receiver};
 use super::samples::Samples;
 use super::shading::{Scattered, Shading};
 use super::sky_sampling::{SkyPoint, SkySampler};
 use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
 use crate::film::Tile;
 use crate::geometry::{Arrival, Hit, Surface};
-use crate::light::{FacetSamples, LightSample};
-use crate::material::{Bound, GRAZING, Instance, Material, Specular};
-use crate::math::{Ray, Vec3, Viewpoint, vec2};
-use crate::sampling::{PathKey, Sampler, power_heuristic};
+use crate::light::FacetSamples;
+use crate::material::{Bound, GRAZING, Material, Specular};
+use crate::math::{Ray, Vec3, vec2};
+use crate::sampling::{PathKey, Sampler};
 use crate::scene::diagnostics::SceneError;
 use crate::scene::{PathSettings, Scene};
 use lightbound_shader::{Sides, Target};
@@ -61,20 +64,6 @@ struct Path {
     /// Index of the sample within the wave.
     sample: u32,
     key: PathKey,
-}
-
-/// Light that arrives unless its shadow ray is blocked.
-struct Pending {
-    sample: u32,
-    radiance: Vec3,
-}
-
-/// The point that a path comes from, for the density with which lights are sampled there.
-#[derive(Clone, Copy)]
-struct Origin {
-    receiver: Receiver,
-    /// Where the members of its material begin, and how many there are.
-    members: [u32; 2],
 }
 
 /// A point where a path may go on.
@@ -140,14 +129,6 @@ impl Vertex<'_> {
     fn mirrored(&self, wi: Vec3) -> Vec3 {
         Vec3::new(wi.x, wi.y, self.side * wi.z)
     }
-}
-
-/// A light sample, before it is known how much of it is reflected.
-struct Candidate {
-    vertex: u32,
-    light: LightSample,
-    /// Density of the sample, the choice of the light included.
-    pdf: f32,
 }
 
 /// A wave of paths, and what it works with. Rays and paths run in parallel arrays.
@@ -483,109 +464,6 @@ impl<'a> Wave<'a> {
         });
     }
 
-    /// What choices of lights depend on at a surface that is seen from `out`, on the side of its normal or, by −1, the other.
-    fn receiver(
-        &self,
-        bound: Option<&Bound>,
-        material: Option<&Instance>,
-        surface: &Surface,
-        out: Vec3,
-        side: f32,
-    ) -> Receiver {
-        let both_sides = bound.is_some_and(|bound| bound.program.sides == Sides::Both);
-        let place = Place { p: surface.p, n: side * surface.frame.n, both_sides };
-        let lobe = material.filter(|material| self.chooser.asks(material.shader)).map(|material| {
-            let view = Viewpoint::new(surface.p, &surface.frame, side);
-            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
-        });
-        Receiver { place, lobe }
-    }
-
-    /// A light sample for each vertex that takes one.
-    fn choose_lights(&mut self, bound: &Bound) {
-        for row in 0..self.vertices.len() {
-            let vertex = &self.vertices[row];
-            let Some([pick, fine, u, v]) = vertex.light else { continue };
-            let (surface, u) = (&self.arrivals[vertex.arrival as usize].surface, vec2(u, v));
-            if let Some(sky) = self.sky.filter(|sky| pick < sky.share) {
-                let drawn = sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), u);
-                if let Some((light, pdf)) = drawn {
-                    self.take_light(bound, row, light, surface.frame.local_direction(light.wi), pdf);
-                }
-                continue;
-            }
-            if let Some(receiver) = self.receivers.get(row) {
-                self.scratch.clear();
-                if receiver.lobe.is_some() {
-                    self.scratch.extend(self.shading.members(&bound.program, row));
-                }
-                self.chooser.stand(receiver, &self.scratch);
-            }
-            let pick = self.sky.map_or(pick, |sky| sky.rest(pick));
-            let Some(choice) = self.chooser.choose([pick, fine]) else { continue };
-            let probability = self.others * choice.probability;
-            let facet = self.chooser.surface(&choice);
-            if facet.is_some_and(|(light, front)| self.facets.push(light, front, surface.p, &surface.frame, u)) {
-                self.awaiting.push((row as u32, probability));
-                if self.facets.is_full() {
-                    self.take_facets(bound);
-                }
-            } else if let Some(light) = self.chooser.light(&choice, surface.p, u) {
-                let wi = surface.frame.local_direction(light.wi);
-                self.take_light(bound, row, light, wi, probability * light.pdf);
-            }
-        }
-        self.take_facets(bound);
-    }
-
-    /// Computes the light of triangles that vertices wait for.
-    fn take_facets(&mut self, bound: &Bound) {
-        if self.awaiting.is_empty() {
-            return;
-        }
-        self.facets.compute();
-        for lane in 0..self.awaiting.len() {
-            let (row, probability) = self.awaiting[lane];
-            if let Some((light, wi)) = self.facets.get(lane) {
-                self.take_light(bound, row as usize, light, wi, probability * light.pdf);
-            }
-        }
-        self.facets.clear();
-        self.awaiting.clear();
-    }
-
-    /// Lets light arrive at a vertex, from `wi` in its frame.
-    fn take_light(&mut self, bound: &Bound, row: usize, light: LightSample, wi: Vec3, pdf: f32) {
-        let vertex = &self.vertices[row];
-        let wi = vertex.mirrored(wi);
-        // Most light that a one-sided shader does not reflect is known before it is asked.
-        if pdf > 0.0 && (bound.program.sides == Sides::Both || wi.z > 0.0) {
-            self.shading.push_light(row, wi, vertex.wo);
-            self.candidates.push(Candidate { vertex: row as u32, light, pdf: self.faults.light_density(pdf) });
-        }
-    }
-
-    /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
-    fn light(&mut self, bound: &Bound) {
-        self.shading.evaluate(bound);
-        for (row, c) in self.candidates.iter().enumerate() {
-            let Scattered { s, pdf } = self.shading.evaluated(row);
-            if s == Vec3::ZERO {
-                continue;
-            }
-            let vertex = &self.vertices[c.vertex as usize];
-            let path = &self.paths[vertex.path as usize];
-            let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
-            let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
-            let o = self.arrivals[vertex.arrival as usize].surface.origin_towards(c.light.wi);
-            self.shadow_rays.push(self.faults.shadow_ray(match c.light.target {
-                Some(target) => Ray::segment(o, target),
-                None => Ray::new(o, c.light.wi),
-            }));
-            self.pending.push(Pending { sample: path.sample, radiance });
-        }
-    }
-
     /// The next ray of a path.
     fn leave(&mut self, row: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let vertex = &self.vertices[row];
@@ -633,59 +511,6 @@ impl<'a> Wave<'a> {
             let members = [first as u32, (self.next_members.len() - first) as u32];
             self.next_origins.push(Origin { receiver, members });
         }
-    }
-
-    /// Goes to the point that a path comes from, where densities depend on it.
-    fn stand_at_origin(&mut self, path: usize) {
-        if let Some(Origin { receiver, members: [first, count] }) = self.origins.get(path) {
-            self.chooser.stand(receiver, &self.members[*first as usize..][..*count as usize]);
-        }
-    }
-
-    /// Radiance from infinitely far along a path's ray, weighted against light sampling where its direction was drawn by a density.
-    fn environment_light(&mut self, path: usize) -> Vec3 {
-        let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
-        if pdf != 0.0 {
-            self.stand_at_origin(path);
-        }
-        let mut sum = Vec3::ZERO;
-        for (index, light) in scene.lights.environments() {
-            let le = light.radiance(d);
-            let is_weighted = pdf != 0.0 && le != Vec3::ZERO;
-            if !is_weighted {
-                sum += le;
-                continue;
-            }
-            let by_light = match self.sky {
-                Some(sky) if sky.light == index => self.paths[path].sky_pdf,
-                _ => self.others * self.chooser.pdf_of_sky(index, d),
-            };
-            sum += le * power_heuristic(pdf, by_light);
-        }
-        sum
-    }
-
-    /// Radiance of an area light that a path's ray met, weighted likewise.
-    fn area_light(&mut self, path: usize, light: u32, surface: &Surface) -> Vec3 {
-        let (ray, pdf) = (self.rays[path], self.paths[path].pdf);
-        let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
-        let le = area.radiance(surface.ng, -ray.d);
-        if pdf == 0.0 || le == Vec3::ZERO {
-            return le;
-        }
-        self.stand_at_origin(path);
-        le * power_heuristic(pdf, self.others * self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface))
-    }
-
-    /// Adds the light whose shadow rays were free.
-    fn collect_light(&mut self) {
-        for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
-            if !blocked {
-                self.samples.add(p.sample, p.radiance);
-            }
-        }
-        self.pending.clear();
-        self.shadow_rays.clear();
     }
 
     /// Makes the continuing paths the current ones.

@@ -223,3 +223,28 @@ fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
     let sample = Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
     sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| String::new());
 }
+
+/// A material in whose BRDF a local variable `x` is bounded in all kinds of code.
+fn check_brdf(body: &str, seeds: std::ops::Range<u64>) {
+    let source = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
+    let shader = Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
+    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+    for seed in seeds {
+        let subject = Subject::material(body, &integrand, Spans::Light, Some(Ranges::Declared));
+        check(&if seed.is_multiple_of(2) { subject.deep() } else { subject }, seed, 64);
+    }
+}
+
+#[test]
+fn relations_of_discrete_values_hold_for_endpoints_between_them() {
+    for body in [
+        "let s = step(0.2, wi.x); let q = s * (1.0 - s) - 0.1; return vec3f(1.0 - q * q);",
+        "let s = sign(wi.x); let q = s * (0.5 - s); return vec3f(1.0 / (q + 0.1), q, sqrt(q + 0.5));",
+        // What a condition compares is cut in its arms.
+        "let s = step(0.2, wi.x); if (s < wi.y) { return vec3f(1.0 / (s + 0.5), s * wi.y, sqrt(wi.y - s)); } return vec3f(s);",
+        "let s = select(-1.0, 1.0, wi.x > wi.y); let q = s - s * s * 0.5; return vec3f(1.0 / q, q, 2.0 - q);",
+        "let s = step(0.1, wi.x) * 0.5; let t = s / (s + 0.25); return vec3f(t, t * t, 1.0 / (t - 0.3));",
+    ] {
+        check_brdf(body, 0..6);
+    }
+}

@@ -327,6 +327,24 @@ impl Bounds {
         }
     }
 
+    /// The least interval around them, with both zeros where 0 lies in a gap.
+    pub fn hull(&self) -> Bounds {
+        match self {
+            Bounds::Float(floats) => {
+                let Some([low, high]) = floats.pieces.hull() else { return *self };
+                let fills_zero = low < 0.0 && high > 0.0 && !floats.pieces.contains(0.0);
+                Bounds::Float(Floats {
+                    pieces: Pieces::one(low, high),
+                    negative_zero: floats.negative_zero || fills_zero,
+                    positive_zero: floats.positive_zero || fills_zero,
+                    nan: floats.nan,
+                })
+            }
+            Bounds::Int(ints) => Bounds::Int(ints.hull().map_or(*ints, |[low, high]| Pieces::one(low, high))),
+            Bounds::Bool(_) => *self,
+        }
+    }
+
     /// Whether there is nothing that the value can be.
     pub fn is_none(&self) -> bool {
         match self {

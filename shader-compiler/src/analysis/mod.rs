@@ -1,10 +1,11 @@
 //! Analyses read the IR and never change it.
 //!
-//! [`bounds`] is what is known of a value at compile time, [`transfer`] how that comes through an operation, [`solve`] through a
+//! [`bounds`] is what is known of a value at compile time, [`constraint`] what narrows it, [`transfer`] how that comes through an operation, [`solve`] through a
 //! function, [`valid_range`] what the users of a value demand of it, [`reported`] where a test for NaN can stand for others, and
 //! [`demand`] which ends are needed at all.
 
 pub mod bounds;
+pub mod constraint;
 pub mod demand;
 pub mod reported;
 pub mod solve;
@@ -12,6 +13,7 @@ pub mod transfer;
 pub mod valid_range;
 
 pub use bounds::{Bools, Bounds, Floats, Ints, Pieces};
+pub use constraint::Constraint;
 
 /// Something that is said of the ends of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

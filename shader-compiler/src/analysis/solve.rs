@@ -14,7 +14,7 @@ mod components;
 
 use super::transfer::transfer;
 use super::valid_range;
-use super::{Bools, Bounds, Floats, Pieces};
+use super::{Bools, Bounds, Constraint, Floats, Pieces};
 use crate::interval::Nan;
 use crate::ir::function::ValueData;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
@@ -28,17 +28,17 @@ const NARROWING: usize = 2;
 /// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines have everything.
 ///
 /// `kinds` says which values are intervals: of others, bounding code tests nothing, whatever is done about NaN.
-/// `limits` are what code makes sure of, beside that, for each value. With `valid_ranges`, operations are taken to get arguments for
+/// `constraints` are what is known of each value beside that. With `valid_ranges`, operations are taken to get arguments for
 /// which they are defined (§4.4).
 pub fn run(
     function: &Function,
     kinds: &[bool],
     inputs: &[Bounds],
     nan: Nan,
-    limits: Option<Vec<Bounds>>,
+    constraints: Option<Vec<Constraint>>,
     valid_ranges: bool,
 ) -> Vec<Bounds> {
-    run_with(function, kinds, inputs, nan, limits, None, valid_ranges)
+    run_with(function, kinds, inputs, nan, constraints, None, valid_ranges)
 }
 
 /// The same, where all values that can be −0 by `facts` can be, if they can be 0: forms go by that, and what comes of −0 as a divisor is
@@ -48,19 +48,20 @@ pub fn run_with(
     kinds: &[bool],
     inputs: &[Bounds],
     nan: Nan,
-    limits: Option<Vec<Bounds>>,
+    constraints: Option<Vec<Constraint>>,
     facts: Option<&[Bounds]>,
     valid_ranges: bool,
 ) -> Vec<Bounds> {
     let of = |(value, data): (usize, &ValueData)| match data.def {
         Def::Input(index) => {
-            limits.as_ref().map_or(inputs[index as usize], |limits| inputs[index as usize].meet(&limits[value]))
+            let input = inputs[index as usize];
+            constraints.as_ref().map_or(input, |constraints| constraints[value].apply(&input))
         }
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().enumerate().map(of).collect();
-    let mut solver = Solver { function, kinds, nan, bounds, limits, facts };
+    let mut solver = Solver { function, kinds, nan, bounds, constraints, facts };
     solver.block(&function.body);
     if valid_ranges {
         valid_range::refine(&mut solver);
@@ -80,8 +81,8 @@ pub(super) struct Solver<'f> {
     kinds: &'f [bool],
     nan: Nan,
     pub(super) bounds: Vec<Bounds>,
-    /// What the users of values demand of them, beside their bounds; `None` where nothing is demanded.
-    pub(super) limits: Option<Vec<Bounds>>,
+    /// What is known of values beside what their operations tell; `None` for nothing.
+    pub(super) constraints: Option<Vec<Constraint>>,
     /// What says which values can be −0; `None` where nothing is said.
     facts: Option<&'f [Bounds]>,
 }
@@ -150,8 +151,8 @@ impl<'f> Solver<'f> {
     }
 
     fn set(&mut self, value: Value, bounds: Bounds) {
-        let mut bounds = match &self.limits {
-            Some(limits) => bounds.meet(&limits[value.index()]),
+        let mut bounds = match &self.constraints {
+            Some(constraints) => constraints[value.index()].apply(&bounds),
             None => bounds,
         };
         if let (Bounds::Float(floats), Some(Bounds::Float(fact))) = (&mut bounds, self.facts.map(|facts| &facts[value.index()]))

@@ -13,6 +13,7 @@
 //! its factors.
 
 use super::bounds::{Bounds, Floats};
+use super::constraint::Constraint;
 use super::solve::Solver;
 use super::transfer::domain;
 use crate::ir::function::{If, Loop};
@@ -31,8 +32,8 @@ pub(super) fn refine(solver: &mut Solver<'_>) {
             homes[value] = Some(&function.body);
         }
     }
-    let all = || function.values.iter().map(|data| Bounds::all(data.ty)).collect();
-    let mut limits = solver.limits.take().unwrap_or_else(all);
+    let given = solver.constraints.take();
+    let mut limits: Vec<_> = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
     for _ in 0..ROUNDS {
         let before = limits.clone();
         let mut demands = Demands { function, homes: &homes, bounds: &solver.bounds, limits };
@@ -46,7 +47,12 @@ pub(super) fn refine(solver: &mut Solver<'_>) {
                 solver.bounds[value] = solver.bounds[value].meet(&limits[value]);
             }
         }
-        solver.limits = Some(limits.clone());
+        // The precondition is that endpoints meet what is demanded, too.
+        let demanded = limits.iter().map(|&limit| Constraint::observe(limit));
+        solver.constraints = Some(match &given {
+            Some(given) => std::iter::zip(given, demanded).map(|(given, demanded)| given.and(&demanded)).collect(),
+            None => demanded.collect(),
+        });
         solver.block(&function.body);
     }
 }

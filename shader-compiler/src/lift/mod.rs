@@ -13,7 +13,7 @@ mod lower;
 mod text;
 
 use crate::analysis::reported::{self, Tests};
-use crate::analysis::{Bounds, demand, solve};
+use crate::analysis::{Bounds, Constraint, demand, solve};
 use crate::interval::Nan;
 use crate::ir::rewrite::clean;
 use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
@@ -162,28 +162,29 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
     let known: Vec<_> = inputs.iter().map(|input| relations::of_input(input.bounds, input.axis, options.relations)).collect();
-    let solve = |kinds: &[bool], limits| solve::run(&point, kinds, &known, options.nan, limits, options.valid_ranges);
+    let solve = |kinds: &[bool], constraints| solve::run(&point, kinds, &known, options.nan, constraints, options.valid_ranges);
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
     // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or not anything tests for it.
     let tested = if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
-    let related =
-        relations::run(&point, &kinds, &axes, options.relations, options.nan, |limits| solve(&tested, Some(limits.to_vec())));
-    let limits = (options.relations != Relations::NONE).then_some(&related.limits);
-    let untested = solve(&kinds, limits.cloned());
+    let related = relations::run(&point, &kinds, &axes, options.relations, options.nan, |constraints| {
+        solve(&tested, Some(constraints.to_vec()))
+    });
+    let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
+    let untested = solve(&kinds, constraints.cloned());
     let mut bounds = untested.clone();
     let (mut tests, mut telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
         let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
-        tests = reported::run(&point, &kinds, &solve(&testing, limits.cloned()));
-        let limit = |(related, tests): (&Bounds, &Tests)| match related {
-            Bounds::Float(_) => related.meet(&tests.bounds()),
+        tests = reported::run(&point, &kinds, &solve(&testing, constraints.cloned()));
+        let tested = |(value, (related, tests)): (usize, (&Constraint, &Tests))| match untested[value] {
+            Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
             _ => *related,
         };
-        let limits = std::iter::zip(&related.limits, &tests).map(limit).collect();
+        let constraints = std::iter::zip(&related.constraints, &tests).enumerate().map(tested).collect();
         let facts = Some(&untested[..]);
-        bounds = solve::run_with(&point, &testing, &known, options.nan, Some(limits), facts, options.valid_ranges);
+        bounds = solve::run_with(&point, &testing, &known, options.nan, Some(constraints), facts, options.valid_ranges);
     }
     let facts = lower::Known {
         kinds: &kinds,

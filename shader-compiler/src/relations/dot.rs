@@ -21,7 +21,7 @@
 
 use super::unit::{UnitVector, is_dot};
 use super::{Alternative, Guard, Point, Related, Relation, Relations};
-use crate::analysis::{Bounds, Floats};
+use crate::analysis::{Bounds, Constraint, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
 
@@ -99,14 +99,14 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
         let is_above = is_above && is_dot(&terms, a.parts, b.parts);
         let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
-            related.limit(*value, &limit(dot.most));
+            related.constrain(*value, Constraint::observe(limit(dot.most)));
         } else if is_coordinate {
             let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
             let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {
                 related.add(point, *value, Alternative::AtLeast(0.0), most);
             } else {
-                related.limit(*value, &most);
+                related.constrain(*value, Constraint::observe(most));
             }
         } else {
             related.add(point, *value, Alternative::Dot(dot), limit(dot.most));

@@ -1,7 +1,7 @@
 //! What tests of relations share: unit vectors of floats, boxes around them, and materials bounded with and without relations.
 
 use super::{Axis, Related, Relations, SLACK, run};
-use crate::analysis::{Bounds, Floats, solve};
+use crate::analysis::{Bounds, Constraint, Floats, solve};
 use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
 use crate::interval::Nan;
 use crate::ir::Function;
@@ -55,8 +55,9 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
 pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> Related {
     let kinds = kinds::kinds(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
-    let solve =
-        |limits: &[Bounds]| solve::run(point, &kinds, &vec![unit; axes.len()], Nan::Propagate, Some(limits.to_vec()), false);
+    let solve = |constraints: &[Constraint]| {
+        solve::run(point, &kinds, &vec![unit; axes.len()], Nan::Propagate, Some(constraints.to_vec()), false)
+    };
     run(point, &kinds, axes, relations, Nan::Propagate, solve)
 }
 

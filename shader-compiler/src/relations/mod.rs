@@ -4,7 +4,7 @@
 //! Each relation is found in the point shader by a search for a pattern in a file of its own, and becomes up to two things for a
 //! value of the point shader:
 //!
-//! - a *limit*: bounds that hold at compile time, so that cheaper cases are selected;
+//! - a [`Constraint`]: what is known of it at compile time, so that cheaper cases are selected;
 //! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that it depends on. The bounding
 //!   shader intersects them with those of the interval form, so bounds are never wider than without relations. The one exception is what
 //!   [`Monotone`] adds to outputs for results below the least normal number, 2⁻¹²⁶, which is less than that.
@@ -17,8 +17,10 @@
 //! - *Containment*: for all members x of the box that meet the [preconditions](Axis), the float that the point shader computes lies
 //!   within the ends, with no tolerance. What is true of real numbers is widened by a proved bound of the rounding errors; the proof
 //!   stands with the relation.
-//! - A limit contains the alternatives' ends, because ends of intervals have to be within what is known at compile time. So there is no
-//!   limit without an alternative, unless the form's own ends are within it.
+//! - *Static bounds hold of endpoints*, not only of members: case selection relies on that. An alternative puts endpoints where no
+//!   member is, between discrete values for instance, so a value with alternatives has [`Constraint::replace`], which closes the
+//!   gaps, and no endpoint of an alternative is beyond it on its own side; [`Related::add`] checks that on samples in debug builds. A relation
+//!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own ones keep it.
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
 //!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
 //! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
@@ -35,13 +37,14 @@ mod products;
 mod quotients;
 mod range;
 mod rounding;
+mod soundness;
 mod squares;
 pub(crate) mod support;
 #[cfg(test)]
 mod testing;
 mod unit;
 
-use crate::analysis::{Bounds, Floats};
+use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
@@ -317,8 +320,8 @@ impl Guard {
 /// What is found out of a function.
 #[derive(Clone, Debug)]
 pub struct Related {
-    /// For each value, what it is within, beside what the operations tell.
-    pub limits: Vec<Bounds>,
+    /// For each value, what is known of it beside what the operations tell.
+    pub constraints: Vec<Constraint>,
     /// For each value, other ends.
     pub alternatives: Vec<Vec<Alternative>>,
     /// A value that counts only where it is positive.
@@ -330,22 +333,25 @@ pub struct Related {
 impl Related {
     /// Nothing, for so many values.
     pub fn nothing(function: &Function) -> Related {
-        let limits = function.values.iter().map(|data| Bounds::all(data.ty)).collect();
-        Related { limits, alternatives: vec![vec![]; function.len()], support: None, may_cross: false }
+        let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
+        Related { constraints, alternatives: vec![vec![]; function.len()], support: None, may_cross: false }
     }
 
-    /// Adds an alternative to the ends of a value, and what it makes sure of, unless the value can be NaN and there is no guard.
-    fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, limit: Bounds) {
+    /// Adds an alternative to the ends of a value, all of whose members are in `set`, and whose ends are in its hull; unless the value can
+    /// be NaN and there is no guard.
+    fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, set: Bounds) {
         if !alternative.is_guarded() && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
             return;
         }
+        let constraint = Constraint::replace(set);
+        debug_assert_eq!(soundness::escaping(point, value, &alternative, &constraint), None, "{alternative:?} of {value:?}");
         self.alternatives[value.index()].push(alternative);
-        self.limit(value, &limit);
+        self.constrain(value, constraint);
     }
 
-    /// Adds a limit that the ends of a value keep by themselves.
-    fn limit(&mut self, value: Value, limit: &Bounds) {
-        self.limits[value.index()] = self.limits[value.index()].meet(limit);
+    /// Adds a constraint to what is known of a value.
+    fn constrain(&mut self, value: Value, constraint: Constraint) {
+        self.constraints[value.index()] = self.constraints[value.index()].and(&constraint);
     }
 }
 
@@ -415,33 +421,34 @@ impl Point<'_> {
     }
 }
 
-/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives static bounds under limits.
+/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives static bounds under
+/// constraints.
 pub fn run(
     function: &Function,
     kinds: &[bool],
     axes: &[Option<Axis>],
     relations: Relations,
     nan: Nan,
-    solve: impl Fn(&[Bounds]) -> Vec<Bounds>,
+    solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> Related {
     let mut related = Related::nothing(function);
     if relations == Relations::NONE {
         return related;
     }
-    let mut point = Point { function, kinds, bounds: solve(&related.limits), units: unit::find(function, axes) };
+    let mut point = Point { function, kinds, bounds: solve(&related.constraints), units: unit::find(function, axes) };
     if relations.has(Relation::Half) {
         half::find(&mut point, &mut related);
     }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations, &mut related);
         // What follows needs to know ranges.
-        point.bounds = solve(&related.limits);
+        point.bounds = solve(&related.constraints);
     }
     if relations.has(Relation::Support)
         && let Some(z) = support::find(&point, nan, &related, &solve)
     {
-        related.limit(z, &support::positive());
-        point.bounds = solve(&related.limits);
+        related.constrain(z, support::positive());
+        point.bounds = solve(&related.constraints);
         related.support = Some(z);
     }
     if relations.has(Relation::Squares) {
@@ -461,7 +468,7 @@ pub fn run(
     }
     if relations.has(Relation::Monotone) {
         // The last one: it needs to know of which values the ends are not those of their forms.
-        point.bounds = solve(&related.limits);
+        point.bounds = solve(&related.constraints);
         monotone::find(&point, &mut related);
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));

@@ -16,7 +16,7 @@
 //! counts.
 
 use super::{Alternative, Point, Related};
-use crate::analysis::{Bools, Bounds, Floats};
+use crate::analysis::{Bools, Bounds, Constraint, Floats};
 use crate::ir::{Block, Emit, Function, Op, Stmt, Type, Value};
 
 /// What the order of two values says of a third one.
@@ -83,6 +83,10 @@ impl Point<'_> {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let known = facts.len();
                         facts.extend(told(self.function, node.cond, truth));
+                        // In its arms, endpoints of what an undecided condition compares are cut by each other.
+                        for &value in facts[known..].iter().flatten().filter(|_| self.kinds[node.cond.index()]) {
+                            related.constrain(value, Constraint::replace(Bounds::all(Type::F32)));
+                        }
                         self.visit(arm, facts, related);
                         facts.truncate(known);
                     }

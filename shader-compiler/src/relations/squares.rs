@@ -164,9 +164,11 @@ fn square<E: Emit<Value: PartialEq>>(emit: &mut E, [lo, hi]: [E::Value; 2], posi
 mod tests {
     use super::super::materials::{around, axes, compare, nearly_unit, related};
     use super::super::{Alternative, Relation, Relations};
+    use crate::analysis::Bounds;
     use crate::bounding::Frame;
     use crate::interpreter;
     use crate::interval::Nan;
+    use crate::ir::Type;
     use crate::ir::op::Words;
     use crate::ir::random::Random;
     use crate::ir::text::parse;
@@ -202,7 +204,10 @@ mod tests {
                 let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
                 let value = f32::from_bits(value);
                 assert!(lo <= value && value <= hi, "output {k} of {v:?} in {ends:?}: {value} is not in [{lo}, {hi}]");
-                assert!(found.limits[result.index()].contains(value.to_bits()), "output {k} of {v:?}: {value}");
+                assert!(
+                    found.constraints[result.index()].apply(&Bounds::all(Type::F32)).contains(value.to_bits()),
+                    "output {k} of {v:?}: {value}"
+                );
                 narrow[k] += usize::from(hi - lo < 1e-3);
             }
         }

@@ -18,13 +18,18 @@
 //! as far as is known at compile time without this relation.
 
 use super::{Alternative, Point, Related, Relation};
-use crate::analysis::{Bounds, Floats};
+use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::function::{ValueData, for_each_stmt};
 use crate::ir::{Builder, Def, Emit, Function, Op, Stmt, Value};
 
-/// Finds a value that counts only where it is positive, if more is saved than is spent by that; `solve` gives static bounds under limits.
-pub(super) fn find(point: &Point<'_>, nan: Nan, related: &Related, solve: impl Fn(&[Bounds]) -> Vec<Bounds>) -> Option<Value> {
+/// Finds a value that counts only where it is positive, if more is saved than is spent by that; `solve` gives static bounds under constraints.
+pub(super) fn find(
+    point: &Point<'_>,
+    nan: Nan,
+    related: &Related,
+    solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
+) -> Option<Value> {
     let function = point.function;
     // What is no interval does not depend on one.
     let is_interval = |output: &&Value| point.kinds[output.index()];
@@ -47,9 +52,9 @@ pub(super) fn find(point: &Point<'_>, nan: Nan, related: &Related, solve: impl F
         }
     });
     let z = found?;
-    let mut limits = related.limits.clone();
-    limits[z.index()] = limits[z.index()].meet(&positive());
-    (gain(point, &solve(&limits)) > COST).then_some(z)
+    let mut constraints = related.constraints.clone();
+    constraints[z.index()] = constraints[z.index()].and(&positive());
+    (gain(point, &solve(&constraints)) > COST).then_some(z)
 }
 
 /// What cutting a value and joining results with 0 may cost, in operations.
@@ -73,9 +78,9 @@ fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
     gain
 }
 
-/// What the value is limited to.
-pub(super) fn positive() -> Bounds {
-    Bounds::Float(Floats::between(0.0, f32::INFINITY))
+/// What is known of the value where it is clamped.
+pub(super) fn positive() -> Constraint {
+    Constraint::replace(Bounds::Float(Floats::between(0.0, f32::INFINITY)))
 }
 
 /// Whether ends of what depends on z can cross each other: whether anything that is true of unit vectors alone is said of it.

@@ -323,14 +323,16 @@ impl Search<'_> {
             let (op, args) = function.operation(value).expect("they are operations");
             let is_tied = self.sites.iter().position(|&site| site == value).is_some_and(|bit| sites >> bit & 1 == 1);
             let arg = |&value: &Value| {
+                // Of either, a later alternative may replace endpoints.
+                let known = bounds[value.index()].hull();
                 if is_tied && value == self.source {
-                    return Arg::Tied(*bounds[value.index()].floats());
+                    return Arg::Tied(*known.floats());
                 }
                 if let Some(step) = steps.iter().position(|step| step.value == value) {
                     return Arg::Step(step);
                 }
                 let cut = cut.iter().find(|(other, _)| *other == value);
-                let bounds = cut.map_or(bounds[value.index()], |(_, part)| Bounds::Float(*part));
+                let bounds = cut.map_or(known, |(_, part)| Bounds::Float(*part));
                 Arg::Other { value, bounds, number: !kinds[value.index()] }
             };
             let args: Vec<_> = args.iter().map(arg).collect();

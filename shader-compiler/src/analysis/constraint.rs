@@ -1,0 +1,113 @@
+//! What is known of a value beyond what its operation tells: a constraint that narrows its static bounds.
+//!
+//! Static bounds make two claims about a value (see [`bounds`](super::bounds)): every *member* is among them, that is, whatever the
+//! point shader computes; and so is every *endpoint* that the bounding shader computes. Transfer functions establish both. A constraint
+//! must keep both, and the two are not alike: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that replaces the upper endpoint of
+//! s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an endpoint between the two. So there are two ways to narrow bounds,
+//! and the type keeps them apart:
+//!
+//! | constraint | members | endpoints of the operation | new bounds |
+//! |---|---|---|---|
+//! | [`observe`](Constraint::observe) | are in the set | are in it already, or code tests that they are | intersection |
+//! | [`replace`](Constraint::replace) | are in the range | are replaced by others, anywhere in the range | hull of the bounds ∩ range |
+//!
+//! Invariant: `apply` never claims of an endpoint what was only known of members.
+
+use super::bounds::Bounds;
+use crate::ir::Type;
+
+/// A constraint on a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constraint {
+    /// What members and endpoints are within, beside the bounds that the operation gives.
+    within: Bounds,
+    /// Whether code replaces endpoints, so that they may lie between members.
+    replaces: bool,
+}
+
+impl Constraint {
+    /// No constraint on values of a type.
+    pub fn none(ty: Type) -> Constraint {
+        Constraint { within: Bounds::all(ty), replaces: false }
+    }
+
+    /// Members are in a set, and so are the endpoints that the operation's interval form gives.
+    pub fn observe(set: Bounds) -> Constraint {
+        Constraint { within: set, replaces: false }
+    }
+
+    /// Members are in the hull of a set, and code replaces endpoints by others in that hull.
+    pub fn replace(set: Bounds) -> Constraint {
+        Constraint { within: set.hull(), replaces: true }
+    }
+
+    /// Both constraints.
+    pub fn and(&self, other: &Constraint) -> Constraint {
+        Constraint { within: self.within.meet(&other.within), replaces: self.replaces || other.replaces }
+    }
+
+    /// Bounds under the constraint.
+    pub fn apply(&self, bounds: &Bounds) -> Bounds {
+        let bounds = if self.replaces { bounds.hull() } else { *bounds };
+        bounds.meet(&self.within)
+    }
+
+    /// Whether a float with these bounds may have its endpoints replaced by `lo` and `hi`, each where it is tighter: neither is beyond the
+    /// constraint on its own side, unless the operation's endpoint is within it anyway. Never for NaN.
+    ///
+    /// The other side does not matter: a box with a member has `lo` below it and `hi` above.
+    pub fn admits(&self, bounds: &Bounds, [lo, hi]: [f32; 2]) -> bool {
+        let (Bounds::Float(within), Bounds::Float(known)) = (&self.within, bounds) else { return true };
+        let keeps_lower = lo >= within.low() || !lo.is_nan() && known.low() >= within.low();
+        let keeps_upper = hi <= within.high() || !hi.is_nan() && known.high() <= within.high();
+        keeps_lower && keeps_upper
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Floats, Pieces};
+
+    fn steps() -> Bounds {
+        Bounds::Float(Floats { negative_zero: false, ..Floats::of(Pieces::one(0.0, 0.0).join(&Pieces::one(1.0, 1.0))) })
+    }
+
+    #[test]
+    fn observed_sets_keep_discrete_values_and_replaced_endpoints_do_not() {
+        let quarter = Bounds::Float(Floats::between(0.0, 0.25));
+        let [observed, replaced] = [Constraint::observe(quarter), Constraint::replace(quarter)].map(|c| c.apply(&steps()));
+        assert!(observed.contains(0.0f32.to_bits()) && !observed.contains(0.25f32.to_bits()));
+        for endpoint in [0.0f32, 0.1, 0.25] {
+            assert!(replaced.contains(endpoint.to_bits()), "{endpoint} is not in {replaced}");
+        }
+        assert!(!replaced.contains(1.0f32.to_bits()) && !replaced.contains((-0.0f32).to_bits()));
+    }
+
+    #[test]
+    fn one_replacement_is_enough_to_close_gaps() {
+        let any = Constraint::none(Type::F32);
+        let unit = Bounds::Float(Floats::between(0.0, 1.0));
+        for both in [Constraint::replace(unit).and(&any), any.and(&Constraint::replace(unit))] {
+            assert!(both.apply(&steps()).contains(0.5f32.to_bits()));
+        }
+        assert_eq!(any.apply(&steps()), steps());
+    }
+
+    #[test]
+    fn gaps_around_zero_close_with_both_zeros() {
+        let signs = Bounds::Float(Floats::of(Pieces::one(-1.0, -1.0).join(&Pieces::one(1.0, 1.0))));
+        let closed = Constraint::replace(Bounds::all(Type::F32)).apply(&signs);
+        assert!([0.0f32, -0.0, 0.5].iter().all(|x| closed.contains(x.to_bits())), "{closed}");
+    }
+
+    #[test]
+    fn endpoints_are_held_against_their_own_side() {
+        let constraint = Constraint::replace(Bounds::Float(Floats::between(0.0, 1.0)));
+        let (wide, positive) = (Bounds::Float(Floats::finite()), Bounds::Float(Floats::between(0.0, 5.0)));
+        assert!(constraint.admits(&wide, [0.0, 1.0]) && constraint.admits(&wide, [2.0, -1.0]));
+        assert!(!constraint.admits(&wide, [-0.5, 1.0]) && !constraint.admits(&wide, [0.0, 1.5]));
+        assert!(constraint.admits(&positive, [-0.5, 1.0]) && !constraint.admits(&positive, [-0.5, 1.5]));
+        assert!(!constraint.admits(&positive, [f32::NAN, 1.0]));
+    }
+}

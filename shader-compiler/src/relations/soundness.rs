@@ -1,0 +1,75 @@
+//! A check on every alternative that a relation adds, in debug builds: its endpoints, for endpoints of its sources that static bounds
+//! admit, are no NaN, are within the constraint that comes with it, and are not −0 where the value never is. Case selection relies on all
+//! three. The samples are fixed, so that a compilation fails always or never.
+
+use super::{Alternative, Point};
+use crate::analysis::{Bounds, Constraint, Floats};
+use crate::ir::op::Words;
+use crate::ir::random::Random;
+use crate::ir::types::Word;
+use crate::ir::{Type, Value};
+
+/// Endpoints of an alternative that break a rule, with those of its sources.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Escape {
+    sources: Vec<(Value, [u32; 2])>,
+    endpoints: [f32; 2],
+}
+
+/// Boxes of the sources that are looked at.
+const SAMPLES: usize = 24;
+
+/// The first sample with endpoints that break a rule.
+pub(super) fn escaping(point: &Point<'_>, value: Value, alternative: &Alternative, constraint: &Constraint) -> Option<Escape> {
+    if point.function.ty(value) != Type::F32 {
+        return None;
+    }
+    let random = &mut Random::new(u64::from(value.0));
+    let known = &point.bounds[value.index()];
+    (0..SAMPLES).find_map(|_| {
+        let sources: Vec<_> =
+            alternative.sources().into_iter().map(|source| (source, endpoints(random, point, source))).collect();
+        let of = |value: Value| sources.iter().find(|(source, _)| *source == value).expect("alternatives name their sources").1;
+        let ends = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
+        let is_admitted = constraint.admits(known, ends);
+        let has_wrong_zero = !known.floats().negative_zero && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
+        (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints: ends })
+    })
+}
+
+/// Endpoints of a value that its static bounds admit once gaps are closed: bits of one float, or of two in order.
+fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
+    let mut pick = || match &point.bounds[value.index()] {
+        Bounds::Float(floats) => float(random, floats).to_bits(),
+        Bounds::Int(ints) => {
+            let [low, high] = ints.hull().unwrap_or([0, 0]);
+            *random.pick(&[low, high]) as u32
+        }
+        Bounds::Bool(bools) => Word::to_bits(if bools.no && bools.yes { random.once_in(2) } else { bools.yes }),
+    };
+    let [a, b] = [pick(), pick()];
+    let is_in_order = match point.function.ty(value) {
+        Type::F32 => f32::from_bits(a) <= f32::from_bits(b),
+        Type::I32 => a as i32 <= b as i32,
+        // False comes first.
+        Type::Bool => a == 0 || b != 0,
+    };
+    match (point.kinds[value.index()], is_in_order) {
+        (false, _) => [a, a],
+        (true, true) => [a, b],
+        (true, false) => [b, a],
+    }
+}
+
+/// A float between the least and the greatest that a value can be.
+fn float(random: &mut Random, floats: &Floats) -> f32 {
+    let Some([low, high]) = floats.pieces.hull() else { return 0.0 };
+    let [least, most] = [low.max(f32::MIN), high.min(f32::MAX)].map(f64::from);
+    let between = least + (most - least) * (random.below(1 << 16) as f64 / f64::from(1 << 16));
+    match random.below(4) {
+        0 => low,
+        1 => high,
+        2 if low <= 0.0 && high >= 0.0 => 0.0,
+        _ => (between as f32).clamp(low, high),
+    }
+}

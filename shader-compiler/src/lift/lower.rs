@@ -14,7 +14,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Builder, Def, Emit, Function, Op, Rules, Stmt, Type, Value};
-use crate::relations::{Related, support};
+use crate::relations::{Related, emptiness, support};
 
 /// What was found out about the values of a point shader.
 #[derive(Clone, Copy)]
@@ -106,6 +106,9 @@ impl Lowering<'_> {
             if let Some(least) = self.support.filter(|_| self.known.related.may_cross && self.is_interval(value)) {
                 ends = support::joined(&mut self.builder, least, ends, &self.known.untested[value.index()], self.options.nan);
             }
+            if self.options.nan == Nan::Suppress && self.is_interval(value) {
+                ends = self.joinable(value, ends);
+            }
             let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
                 Sides::Lower => &[0],
@@ -140,6 +143,18 @@ impl Lowering<'_> {
         let ends = [self.builder.constant(self.point.ty(value), bits); 2];
         self.ends[value.index()] = Some(ends);
         ends
+    }
+
+    /// The ends of a value as they are joined with others: no NaN that an [empty](emptiness) interval has made.
+    fn joinable(&mut self, value: Value, ends: Ends) -> Ends {
+        let known = &self.known.untested[value.index()];
+        // Where the value itself may be NaN, joins see to that.
+        let may_be_nan = matches!(known, Bounds::Float(floats) if floats.nan) && self.options.nan != Nan::Suppress;
+        if self.known.related.may_be_empty[value.index()] && !may_be_nan {
+            emptiness::without_nan(&mut self.builder, known, ends)
+        } else {
+            ends
+        }
     }
 
     /// The ends of a value as they go into another one.

@@ -21,11 +21,13 @@
 //!   member is, between discrete values for instance, so a value with alternatives has [`Constraint::replace`], which closes the
 //!   gaps, and no endpoint of an alternative is beyond it on its own side; [`Related::add`] checks that on samples in debug builds. A relation
 //!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own ones keep it.
+//! - Where no member of a box is left, endpoints may cross: [`emptiness`] says what that means.
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
 //!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
 //! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
+pub(crate) mod emptiness;
 mod growth;
 mod half;
 #[cfg(test)]
@@ -328,13 +330,16 @@ pub struct Related {
     pub support: Option<Value>,
     /// Whether ends of what depends on that value may cross each other, for boxes in which it is nowhere positive.
     pub may_cross: bool,
+    /// For each value, whether it [may be empty](emptiness).
+    pub may_be_empty: Vec<bool>,
 }
 
 impl Related {
     /// Nothing, for so many values.
     pub fn nothing(function: &Function) -> Related {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
-        Related { constraints, alternatives: vec![vec![]; function.len()], support: None, may_cross: false }
+        let (alternatives, may_be_empty) = (vec![vec![]; function.len()], vec![false; function.len()]);
+        Related { constraints, alternatives, support: None, may_cross: false, may_be_empty }
     }
 
     /// Adds an alternative to the ends of a value, all of whose members are in `set`, and whose ends are in its hull; unless the value can
@@ -472,6 +477,7 @@ pub fn run(
         monotone::find(&point, &mut related);
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
+    related.may_be_empty = emptiness::may_be_empty(&point, &related);
     related
 }
 

@@ -54,7 +54,11 @@ impl Lowering<'_> {
     /// The ends of an arm's live yields, one after the other.
     fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
         let live: Vec<_> = std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
-        live.into_iter().flat_map(|(&result, &value)| self.ends_for(result, value)).collect()
+        let joined = |(&result, &value)| {
+            let ends = self.ends_for(result, value);
+            self.joinable(value, ends)
+        };
+        live.into_iter().flat_map(joined).collect()
     }
 
     /// The statements of an arm, for members of the box whose condition is known; the ends of its live yields.

@@ -52,7 +52,11 @@ impl Lowering<'_> {
         self.block(&node.head);
         let [must, may] = self.ends(node.cond);
         let mut go_on = may;
-        let mut exits: Vec<_> = results.iter().flat_map(|&k| self.ends_for(node.results[k], node.head.yields[k])).collect();
+        let exit = |&k: &usize| {
+            let ends = self.ends_for(node.results[k], node.head.yields[k]);
+            if undecided { self.joinable(node.head.yields[k], ends) } else { ends }
+        };
+        let mut exits: Vec<_> = results.iter().flat_map(exit).collect();
         if undecided {
             self.join(node, &results, must, &union, &mut exits);
         }

@@ -397,6 +397,24 @@ fn only_what_is_not_known_is_told() {
 }
 
 #[test]
+fn bounds_that_ignore_nan_say_where_they_are_void() {
+    let place = Place::new(ROOT);
+    let said = |a: &str, nan: &str| {
+        let args = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", nan, "--set", a];
+        String::from_utf8(place.shader("bound", &args).assert().success().get_output().stderr.clone()).unwrap()
+    };
+    const WARNING: &str = "the bound may be wrong here";
+    assert!(said("a=-1..4", "ignore").contains(WARNING));
+    for (a, nan) in [("a=1..4", "ignore"), ("a=-1..4", "suppress"), ("a=-1..4", "propagate")] {
+        assert!(!said(a, nan).contains(WARNING), "{a} {nan}");
+    }
+    let header = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi";
+    place.write("in.csv", &format!("{header}\n0,0,1,0,0,1,-1,1\n0,0,1,0,0,1,1,2\n"));
+    let rows = place.shader("bound", &["--csv", "in.csv", "--nan", "ignore"]).assert().success();
+    rows.stderr(contains("may be wrong in 1 of 2 rows"));
+}
+
+#[test]
 fn columns_and_options_do_not_set_the_same() {
     let place = Place::new(&lobe());
     place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.r\n0,0,1,0,0,1,0.5\n");

@@ -160,6 +160,22 @@ fn check_tells_of_loops() {
         "var x = m.a;\n  if x > 0.0 {\n for (var i = 0; i < 3; i++) { x += 1.0; }\n }\n while x < 9.0 { x *= 1.5; } return vec3f(x);",
     ));
     place.shader("check", &[]).assert().success().stdout(contains("lines 4, 6"));
+    // Parameters are in their ranges.
+    let place = Place::new(
+        "struct Material {
+            /// range: [0, 40]
+            n: i32,
+            /// range: [0, 40]
+            m: u32,
+        }
+        fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+            var s = 0.0;
+            for (var i = 0; i < m.n; i++) { s = s * 0.5 + 1.0; }
+            for (var i = 0u; i <= m.m; i++) { s = s * 0.5 + 1.0; }
+            return vec3f(s);
+        }",
+    );
+    place.shader("check", &[]).assert().success().stdout(contains("bounded").and(contains("may reach the cap").not()));
 }
 
 #[test]

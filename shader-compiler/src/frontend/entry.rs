@@ -93,31 +93,39 @@ fn shaded(builder: &mut Builder, sides: Sides, wi_z: Value, brdf: &[Value]) -> V
 
 /// Members as `fn material` computes them, cut to their ranges, on which analyses rely; the lower end in place of NaN.
 fn limited(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
-    let ranges = members.iter().flat_map(|member| std::iter::repeat_n((member.scalar, member.range), member.size));
-    let limit = |(value, (scalar, [low, high])): (Value, (Scalar, [f64; 2]))| {
-        let (max, min) = match scalar {
-            Scalar::F32 => (Op::Max, Op::Min),
-            Scalar::I32 => (Op::SMax, Op::SMin),
-            Scalar::U32 => (Op::UMax, Op::UMin),
-            Scalar::Bool => return value,
-        };
-        let end = |builder: &mut Builder, x: f64| builder.constant(scalar.ty(), scalar.bits(x));
-        let mut value = value;
-        if low > f64::NEG_INFINITY {
-            let low = end(builder, low);
-            value = builder.op(max, &[low, value]);
-        }
-        if high < f64::INFINITY {
-            let high = end(builder, high);
-            value = builder.op(min, &[value, high]);
-        }
-        value
-    };
-    std::iter::zip(values, ranges).map(limit).collect()
+    let all = members.iter().flat_map(|member| std::iter::repeat_n(member, member.size));
+    std::iter::zip(values, all).map(|(value, member)| clamped(builder, member, value)).collect()
 }
 
+/// A component of a parameter, clamped to the parameter's range; the lower end in place of NaN.
+fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Value {
+    let (scalar, [low, high]) = (parameter.scalar, parameter.range);
+    let (max, min) = match scalar {
+        Scalar::F32 => (Op::Max, Op::Min),
+        Scalar::I32 => (Op::SMax, Op::SMin),
+        Scalar::U32 => (Op::UMax, Op::UMin),
+        Scalar::Bool => return value,
+    };
+    let end = |builder: &mut Builder, x: f64| builder.constant(scalar.ty(), scalar.bits(x));
+    if low > f64::NEG_INFINITY {
+        let low = end(builder, low);
+        value = builder.op(max, &[low, value]);
+    }
+    if high < f64::INFINITY {
+        let high = end(builder, high);
+        value = builder.op(min, &[value, high]);
+    }
+    value
+}
+
+/// The inputs of a parameter. Integers are in their range already; that they are clamped shows it to the proof that loops which they
+/// count end.
 fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
-    parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect()
+    let inputs: Vec<_> = parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
+    match parameter.scalar {
+        Scalar::I32 | Scalar::U32 => inputs.into_iter().map(|input| clamped(builder, parameter, input)).collect(),
+        Scalar::F32 | Scalar::Bool => inputs,
+    }
 }
 
 fn refused(source: &Source, fault: Fault) -> ShaderError {

@@ -13,7 +13,8 @@ use crate::cli::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::columns;
 use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet};
-use lightbound_shader::lift::{Input, Options, Sides};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{Input, Options, Sides, Tracking};
 use lightbound_shader::{Arena, Scalar, Texture};
 
 const USAGE: &str = "\
@@ -89,6 +90,8 @@ struct Bounder {
     kernel: BoundingKernel,
     /// Tells where a loop was cut off. It is code of its own, since what is asked of code may change its bounds where NaN propagates.
     capped: Option<BoundingKernel>,
+    /// Where NaN is ignored, tells whether one may come up.
+    meets_nan: Option<BoundingKernel>,
     /// What each word can be, and of which type it is.
     words: Vec<(Input, Scalar)>,
     names: Vec<String>,
@@ -119,11 +122,15 @@ impl Bounder {
             asking.outputs = vec![output];
             compile(&asking, &Options { sides: Sides::Upper, ..options })
         });
+        // Naive code that propagates NaN tests for all that the other one ignores.
+        let testing = Options { sides: Sides::Both, nan: Nan::Propagate, tracking: Tracking::NONE, ..options };
+        let meets_nan = (options.nan == Nan::Ignore).then(|| compile(&integrand, &testing)).transpose()?;
         let parameters = job.shader.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
         Ok(Bounder {
             kernel: compile(&integrand, &options)?,
             capped: capped.transpose()?,
+            meets_nan,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
             outputs: integrand.outputs.iter().map(|&k| integrand.point.outputs[k].name.clone()).collect(),
@@ -189,6 +196,12 @@ impl Bounder {
     fn bounds(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<[f32; 2]>> {
         let limits = self.limits(&self.kernel, rows);
         let capped = self.capped.as_ref().map(|kernel| self.limits(kernel, rows));
+        let tests = self.meets_nan.as_ref().map(|kernel| self.limits(kernel, rows));
+        let outputs = self.outputs.len();
+        let meets_nan = |row: usize| {
+            let is_nan = |limits: &Limits| (0..outputs).any(|k| limits.get(row, k).iter().any(|end| end.is_nan()));
+            tests.as_ref().is_some_and(is_nan)
+        };
         let bounds = rows.iter().enumerate().map(|(row, spans)| {
             let wo_z = spans[WO_Z].ends.map(f32::from_bits);
             let asked = self.is_asked(spans);
@@ -196,6 +209,7 @@ impl Bounder {
             let all: Vec<_> = all.collect();
             let covered = self.remarks.note(spans, self.surface) && asked;
             self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
+            self.remarks.void += usize::from(covered && meets_nan(row));
             self.remarks.unknown += usize::from(all.iter().any(|&ends| says_nothing(ends, self.wanted)));
             all
         });

@@ -22,6 +22,8 @@ pub struct Remarks {
     pub capped: usize,
     /// With a bound that says nothing.
     pub unknown: usize,
+    /// With a bound that is void, since a NaN may come up on the way, which code was told to ignore.
+    pub void: usize,
     /// Whether NaN takes bounds away.
     nan_propagates: bool,
 }
@@ -29,7 +31,7 @@ pub struct Remarks {
 impl Remarks {
     /// None yet, of rows of such a kind.
     pub fn new(kind: Kind) -> Remarks {
-        Remarks { kind, all: 0, stretched: 0, behind: 0, capped: 0, unknown: 0, nan_propagates: false }
+        Remarks { kind, all: 0, stretched: 0, behind: 0, capped: 0, unknown: 0, void: 0, nan_propagates: false }
     }
 
     /// The same for bounds that treat NaN in such a way.
@@ -63,6 +65,13 @@ impl Remarks {
         if self.capped > 0 {
             let did_not = if self.kind == Kind::Numbers { "did not end" } else { "may not end somewhere in the box" };
             console::warn(&format!("a loop {did_not} and was cut off {}", rows(self.capped)));
+        }
+        if self.void > 0 {
+            console::warn(&format!(
+                "the bound may be wrong {}: NaN may come up somewhere in the box, and --nan ignore bounds s only where none does; \
+                 --nan suppress and --nan propagate always hold",
+                rows(self.void)
+            ));
         }
         if self.unknown > 0 {
             let hint = if self.nan_propagates {

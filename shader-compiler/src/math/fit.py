@@ -1,7 +1,7 @@
 """Fits the polynomials of this folder: python3 fit.py, with numpy and mpmath.
 
 Each is the minimax fit by Remez's exchange on a fine grid, its coefficients rounded to floats one after the other, from the first on,
-with the rest fitted again. Those of sin, acos and atan in the source were then moved by a few units in the last place, at random, as long as that
+with the rest fitted again. Those of acos and atan in the source were then moved by a few units in the last place, at random, as long as that
 made the largest error smaller that was measured over all inputs, roundings included.
 """
 
@@ -65,7 +65,7 @@ fit("pow, log2", lambda z: log(z) / mp.log(2), 4, 1e-9, end)
 fit("log", lambda z: (log(z) - 2) / z, 3, 1e-7, end, lambda z: z / 2)
 fit("acos", lambda w: (mp.acos(1 - w / 2) / mp.sqrt(w) - 1) / w, 7, 1e-7, 2, lambda w: w)
 odd("asin", mp.asin, 5, 0.5)
-odd("sin", mp.sin, 4, float(mp.pi / 2))
+odd("sin", mp.sin, 3, float(mp.pi / 4))
 odd("tan", mp.tan, 6, float(mp.pi / 4))
 odd("sinh", mp.sinh, 3, 1)
 odd("tanh", mp.tanh, 4, 0.55)

@@ -14,7 +14,6 @@
 
 use super::bounds::{Bounds, Floats};
 use super::solve::Solver;
-use super::transfer::domain;
 use crate::ir::function::{If, Loop};
 use crate::ir::{Block, Def, Function, Op, Stmt, Value};
 
@@ -128,7 +127,11 @@ impl<'a> Demands<'a> {
 
     fn operation(&mut self, block: &Block, value: Value) {
         let (op, args) = self.function.operation(value).expect("statements define operations");
-        self.demand_between(block, args[0], domain(op));
+        let facts = op.facts();
+        // Infinities are no matter of demands.
+        if !facts.is_defined_for_finite() {
+            self.demand_between(block, args[0], facts.domain);
+        }
         if let Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Add | Op::Sub | Op::Mul | Op::Div = op {
             self.back(block, op, args, self.ends(value));
         }

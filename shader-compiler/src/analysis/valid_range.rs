@@ -161,7 +161,7 @@ impl<'a> Demands<'a> {
                 self.demand_between(block, a, difference([low, high], [-f, -e]));
                 self.demand_between(block, b, difference([-high, -low], [-d, -c]));
             }
-            (_, &[a, b]) if a != b => {
+            (Op::Mul | Op::Div, &[a, b]) if a != b => {
                 let (of_a, of_b) = (self.ends(a), self.ends(b));
                 self.demand_between(block, a, signed([low, high], of_b));
                 self.demand_between(block, b, signed([low, high], of_a));

@@ -72,11 +72,11 @@ Measured over all floats; written by `cargo run -p lightbound-benches --release 
 true result (0.5 would be correctly rounded), for trigonometric functions where |x| ≤ 8192; `from rounded` is how far results are
 from the correctly rounded ones, in floats. A violation of monotonicity is an input whose result is on the wrong side of one before
 it on the same monotone piece; its size is cumulative, the distance to the furthest such result, in ulp. An interval form that
-evaluates at the ends of an interval widens its result by the largest one. Results are NaN where those of the true function are.
-Operations are basic ones, of the IR.
+evaluates at the ends of an interval widens its result by factors 1 ± k · 2⁻²³; `widening` is the least k that makes up for all
+violations. Results are NaN where those of the true function are. Operations are basic ones, of the IR.
 
-| function | piece | operations | largest error | at | from rounded | violations | largest | at | least result | largest result |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | least result | largest result |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
 const BEYOND: &str = "
@@ -139,7 +139,7 @@ impl Evaluator {
 fn row(function: &Unary, found: &Findings) -> String {
     let at = |x: f32, is_any: bool| if is_any { format!("{x:e}") } else { String::from("–") };
     format!(
-        "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {} | {:?} | {:?} |\n",
+        "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {:?} | {:?} |\n",
         function.op.name(),
         function.pieces,
         measure::cost(function.op),
@@ -150,6 +150,7 @@ fn row(function: &Unary, found: &Findings) -> String {
         found.violations,
         found.violation,
         at(found.violation_at, found.violation > 0),
+        found.widening,
         found.low,
         found.high,
     )
@@ -239,7 +240,25 @@ fn pow(pairs: u64) -> String {
         let from = if bin == 0 { 0 } else { 1 << (bin - 1) };
         writeln!(text, "| {from} to {} | {error:.2} |", 1 << bin).expect("strings take all");
     }
-    text
+    text + &kernels()
+}
+
+/// Errors of the steps of pow, from which its error bound is proved.
+fn kernels() -> String {
+    // In u, rounded up.
+    let up = |error: f64| (error * f64::from(1 << 24) * 1e4).ceil() / 1e4;
+    let [below, zero, above, absolute] = measure::log2_kernel().map(up);
+    let (error, [least, most]) = measure::exp2_kernel(1);
+    format!(
+        "\nThe error bound that relations use is proved from the steps (`power.rs`). Their largest errors, in u = 2⁻²⁴:\n\n\
+         | step | over | largest error |\n|---|---|--:|\n\
+         | n + log₂ m, n = −1 | all 2²³ mantissas m | {below:.4}, relative |\n\
+         | n + log₂ m, n = 0 | all 2²³ mantissas m | {zero:.4}, relative |\n\
+         | n + log₂ m, n = 1 | all 2²³ mantissas m | {above:.4}, relative |\n\
+         | log₂ m | all 2²³ mantissas m | {absolute:.4}, absolute |\n\
+         | 2ˣ, results {least:?} to {most:?} | all floats x in [0, 1] | {:.4}, relative |\n",
+        up(error),
+    )
 }
 
 /// Errors of atan2.
@@ -265,9 +284,12 @@ fn atan2(pairs: u64) -> String {
         most[2] = most[2].max(result.abs() as f64);
     };
     let found = largest(Op::Atan2, pairs, pair, judge);
+    let (violations, violation, widening) = measure::half_turn(1);
     format!(
         "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is {:.3} ulp, the largest result {:?},\n\
-         results that are wrongly NaN or not: {}.\n",
+         results that are wrongly NaN or not: {}.\n\nApart from its sign, atan2 depends on the octant and on the rounded quotient of the \
+         smaller and the larger operand alone. Over\nall quotients, from 0 to π, there are {violations} violations of monotonicity, the \
+         largest of {violation} ulp; the widening that makes up for\nthem is {widening}.\n",
         measure::cost(Op::Atan2),
         found[0],
         found[2] as f32,

@@ -5,6 +5,7 @@
 mod measure;
 
 use lightbound_shader::ir::{Op, Type, random};
+use lightbound_shader::math::power;
 use std::collections::HashMap;
 
 fn f(op: Op, args: &[f32]) -> f32 {
@@ -19,7 +20,7 @@ fn table() -> HashMap<&'static str, Vec<&'static str>> {
         .lines()
         .filter_map(|line| line.strip_prefix("| "))
         .map(|line| line.split(" | ").map(|cell| cell.trim_matches([' ', '|'])));
-    rows.map(Iterator::collect).filter(|cells: &Vec<_>| cells.len() == 11).map(|cells| (cells[0], cells)).collect()
+    rows.map(Iterator::collect).filter(|cells: &Vec<_>| cells.len() == 12).map(|cells| (cells[0], cells)).collect()
 }
 
 #[test]
@@ -34,8 +35,11 @@ fn the_table_holds_over_a_sample() {
                 *result = function.op.eval(&[input]);
             }
         });
-        let [error, low, high] = [row[3], row[9], row[10]].map(|cell| cell.parse::<f64>().expect("a number"));
-        let violation: u32 = row[7].parse().expect("a number");
+        let [error, low, high] = [row[3], row[10], row[11]].map(|cell| cell.parse::<f64>().expect("a number"));
+        let [violation, widening] = [row[7], row[9]].map(|cell| cell.parse::<u32>().expect("a number"));
+        // Interval forms widen by neither less nor more than is needed.
+        assert_eq!(u32::from(function.op.facts().widening), widening, "{name}");
+        assert!(found.widening <= widening, "{name}: {found:?}");
         assert_eq!(row[2].parse(), Ok(measure::cost(function.op)), "{name}");
         assert!(found.error <= error, "{name}: {found:?}");
         assert!(found.violation <= violation, "{name}: {found:?}");
@@ -147,6 +151,41 @@ fn powers_are_close_and_special_ones_exact() {
     for (a, b) in [(-1.0, 2.0), (-infinity, 1.0), (f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)] {
         assert!(f(Op::Pow, &[a, b]).is_nan(), "{a}^{b}");
     }
+}
+
+/// A number that the table has behind some words.
+fn figure(words: &str) -> f64 {
+    let text = include_str!("../src/math/TABLE.md").replace('\n', " ");
+    let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("the table has {words:?}"));
+    let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    number.trim_end_matches('.').parse().unwrap_or_else(|_| panic!("a number is behind {words:?}"))
+}
+
+#[test]
+fn steps_of_powers_are_as_close_as_their_proof_takes_them_to_be() {
+    let unit = 1.0 / f64::from(1 << 24);
+    let [below, zero, above, absolute] = measure::log2_kernel();
+    let stated = [("n = −1", below), ("n = 0", zero), ("n = 1", above)];
+    for (n, error) in stated {
+        // The table has figures that are rounded up to four digits.
+        let figure = figure(&format!("| n + log₂ m, {n} | all 2²³ mantissas m | ")) * unit;
+        assert!(error <= figure && figure - error <= 1e-3 * unit, "{n}: {} u", error / unit);
+        assert!(figure <= power::LOG2_ERROR, "{n}");
+    }
+    assert!(absolute <= 1.42 * unit, "{} u", absolute / unit);
+    // All floats in [0, 1] are in the table, some of them here.
+    let (error, [least, most]) = measure::exp2_kernel(257);
+    let figure = figure("all floats x in [0, 1] | ") * unit;
+    assert!(error <= figure && figure <= power::EXP2_ERROR, "{} u", error / unit);
+    assert!(1.0 <= least && most < 2.0, "{least} to {most}");
+}
+
+#[test]
+fn angles_are_as_monotone_as_facts_say() {
+    let (_, violation, widening) = measure::half_turn(1009);
+    assert_eq!(f64::from(Op::Atan2.facts().widening), figure("the widening that makes up for them is "));
+    assert!(widening <= u32::from(Op::Atan2.facts().widening));
+    assert!(f64::from(violation) <= figure("the largest of "));
 }
 
 #[test]

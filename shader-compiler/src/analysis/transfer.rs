@@ -2,18 +2,18 @@
 //! §4.3, equation 9).
 //!
 //! Each combination of pieces of the operands is taken by itself. An operation that is monotone in each operand, within a piece, has its
-//! extremes at the ends, so it is run there, and the results of all combinations join. What is more, or less, than that:
+//! extremes at the ends, so it is run there, and the results of all combinations join. Which operations are, what they are defined for,
+//! and which results they have at all stands in their [facts](crate::ir::facts); where neither these nor code here knows better, a result
+//! can be anything, NaN included. What is more, or less, than that:
 //!
 //! - Bounds hold for the *ends* that bounding code computes, too, whose intervals span the gaps between pieces. Where an operation is not
 //!   monotone over a gap, as |x| and 1 ÷ x are not at 0, what comes of such an interval is added.
 //! - Where an operation gives NaN, bounding code that suppresses it cuts operands to the domain, and so does this.
-//! - Few operations have a range of their own, whatever the operands are: `range`.
 
 use super::bounds::{Bools, Bounds, Floats, Ints, Pieces};
 use crate::interval::{Facts, Forms, Interval, Nan};
 use crate::ir::op::Words;
-use crate::ir::{Op, Type};
-use std::f32::consts::{FRAC_PI_2, PI};
+use crate::ir::{Monotonicity, Op, OpFacts, Type, ZeroFrom};
 
 /// The least float above 0.
 const TINY: f32 = f32::from_bits(1);
@@ -31,20 +31,23 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
         // What a table has is not known.
         return Bounds::all(result_type(op, args));
     }
-    match *args {
-        [Bounds::Float(a)] => of_float(op, &a, nan),
-        [Bounds::Float(a), Bounds::Float(b)] => of_floats(op, &a, &b, same, nan),
-        [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)] => Bounds::Float(smoothstep(&low, &high, &x, nan)),
-        [Bounds::Int(a)] => of_int(op, &a),
-        [Bounds::Int(a), Bounds::Int(b)] => of_ints(op, [&a, &b], same, nan),
-        [Bounds::Bool(a)] => Bounds::Bool(if op == Op::BNot { Bools { no: a.yes, yes: a.no } } else { a }),
-        [Bounds::Bool(a), Bounds::Bool(b)] => Bounds::Bool(of_bools(op, a, b)),
-        [Bounds::Bool(cond), ref then, ref otherwise] => match (cond.yes, cond.no) {
+    match (op, args) {
+        (Op::Smoothstep, [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)]) => {
+            Bounds::Float(smoothstep(low, high, x, nan))
+        }
+        (Op::Select, [Bounds::Bool(cond), then, otherwise]) => match (cond.yes, cond.no) {
             (true, true) => then.join(otherwise),
             (true, false) => *then,
             _ => *otherwise,
         },
-        _ => unreachable!("operands are of the operation's types"),
+        (Op::BNot, [Bounds::Bool(a)]) => Bounds::Bool(Bools { no: a.yes, yes: a.no }),
+        (Op::Any, [Bounds::Bool(a)]) => Bounds::Bool(*a),
+        (_, [Bounds::Float(a)]) => of_float(op, a, nan),
+        (_, [Bounds::Float(a), Bounds::Float(b)]) => of_floats(op, a, b, same, nan),
+        (_, [Bounds::Int(a)]) => of_int(op, a),
+        (_, [Bounds::Int(a), Bounds::Int(b)]) => of_ints(op, [a, b], same, nan),
+        (_, [Bounds::Bool(a), Bounds::Bool(b)]) => Bounds::Bool(of_bools(op, *a, *b)),
+        _ => Bounds::all(result_type(op, args)),
     }
 }
 
@@ -69,40 +72,6 @@ fn by_form(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
     match op.signature().result {
         Some(Type::Bool) => Bounds::Bool(Bools { no: lo == 0, yes: hi != 0 }),
         _ => Bounds::Int(Pieces::one(lo as i32, hi as i32)),
-    }
-}
-
-/// The numbers that an operation's result is one of, whatever the operands are.
-fn range(op: Op) -> [f32; 2] {
-    match op {
-        Op::Sqrt | Op::Exp | Op::Exp2 | Op::Pow | Op::Abs | Op::Acosh => [0.0, f32::INFINITY],
-        Op::Cosh => [1.0, f32::INFINITY],
-        Op::Fract | Op::Step | Op::Smoothstep => [0.0, 1.0],
-        Op::Sin | Op::Cos | Op::Tanh | Op::Sign => [-1.0, 1.0],
-        Op::Asin | Op::Atan => [-FRAC_PI_2, FRAC_PI_2],
-        Op::Acos => [0.0, PI],
-        Op::Atan2 => [-PI, PI],
-        _ => [f32::NEG_INFINITY, f32::INFINITY],
-    }
-}
-
-/// The numbers for which an operation is defined, if they are its first operand; infinities aside.
-pub(super) fn domain(op: Op) -> [f32; 2] {
-    match op {
-        Op::Sqrt | Op::Rsqrt | Op::Log | Op::Log2 | Op::Pow => [0.0, f32::INFINITY],
-        Op::Asin | Op::Acos | Op::Atanh => [-1.0, 1.0],
-        Op::Acosh => [1.0, f32::INFINITY],
-        _ => [f32::NEG_INFINITY, f32::INFINITY],
-    }
-}
-
-/// By how many floats the ends of an interval form may be beyond those that the operation gives.
-fn slack(op: Op) -> u32 {
-    match op {
-        Op::Sin | Op::Cos => 3,
-        // A factor of 1 ± 2⁻²³ next to a power of two.
-        Op::Atan | Op::Atan2 | Op::Asinh => 2,
-        _ => 0,
     }
 }
 
@@ -163,64 +132,64 @@ fn tested(a: &Floats, mode: Nan) -> Floats {
 
 fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
     let a = &if op == Op::Abs { tested(a, mode) } else { *a };
-    if op == Op::Bits {
-        return Bounds::all(Type::I32);
+    match op.signature().result {
+        _ if matches!(op, Op::Chop | Op::ToS32 | Op::ToU32) => return Bounds::Int(to_integer(op, a)),
+        Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
+        Some(Type::F32) | None => {}
     }
-    if matches!(op, Op::Chop | Op::ToS32 | Op::ToU32) {
-        return Bounds::Int(to_integer(op, a));
-    }
-    let [least, most] = domain(op);
-    let made = match op {
-        Op::Sin | Op::Cos | Op::Tan | Op::Fract => is_infinite(a),
-        _ => a.low() < least || a.high() > most,
-    };
+    let OpFacts { range: [low, high], domain: [least, most], monotone, zeros, .. } = op.facts();
+    let made = a.low() < least || a.high() > most || monotone == [Monotonicity::Unknown];
     // The test that an operand is not below 0 fails for NaN as well.
     let nan = (a.nan || made) && !(op == Op::Sqrt && mode == Nan::Propagate);
-    let [low, high] = range(op);
     if a.pieces.is_empty() {
         // Of NaN alone bounding code may make any number.
         return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
     }
     let pieces = unary(op, a).within(low, high);
     let [negative, positive] = signs(a);
-    let (negative_zero, positive_zero) = match op {
-        Op::Neg => (a.positive_zero, a.negative_zero),
-        Op::Abs | Op::Fract | Op::Exp | Op::Exp2 | Op::Rsqrt => (false, true),
-        Op::Sqrt | Op::Floor => (a.negative_zero, positive || negative),
-        Op::Sign => (a.negative_zero, a.positive_zero),
-        Op::Ceil => (negative, a.positive_zero),
-        Op::Trunc | Op::Round => (negative, positive),
-        _ => (true, true),
-    };
+    let [negative_zero, positive_zero] = zeros.map(|from| match from {
+        ZeroFrom::Never => false,
+        ZeroFrom::NegativeZero => a.negative_zero,
+        ZeroFrom::PositiveZero => a.positive_zero,
+        ZeroFrom::Negative => negative,
+        ZeroFrom::Positive => positive,
+        ZeroFrom::Any => true,
+    });
     Bounds::Float(with_zeros(pieces, negative_zero, positive_zero, nan))
 }
 
 fn unary(op: Op, a: &Floats) -> Pieces<f32> {
     let mut found = Found(Pieces::empty());
-    let [least, most] = domain(op);
+    let OpFacts { range, domain: [least, most], monotone, widening, .. } = op.facts();
     let spans = a.low() < 0.0 && a.high() > 0.0;
+    let is_monotone = matches!(monotone, [Monotonicity::Increasing | Monotonicity::Decreasing]);
+    let is_split = monotone == [Monotonicity::SplitAtZero];
+    if !is_monotone && !is_split {
+        let [low, high] = range;
+        match a.pieces.hull() {
+            Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => found.hull_of(&[eval(op, &[x])]),
+            _ => found.add(low, high),
+        }
+        return found.0;
+    }
     for [low, high] in a.pieces.iter() {
         let [low, high] = [low, high].map(|end| end.max(least).min(most));
         match op {
-            Op::Sin | Op::Cos => found.add(-1.0, 1.0),
-            Op::Fract if low == high && low.is_finite() => found.hull_of(&[eval(op, &[low])]),
-            Op::Fract => found.add(0.0, 1.0),
-            Op::Tan => found.add(f32::NEG_INFINITY, f32::INFINITY),
-            Op::Abs | Op::Cosh if low <= 0.0 && high >= 0.0 => found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x]))),
+            _ if is_split && low <= 0.0 && high >= 0.0 => found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x]))),
             Op::Sign => [low, high, 0.0f32.clamp(low, high)].into_iter().for_each(|x| found.hull_of(&[eval(op, &[x])])),
             // What is cut to 0 has its sign.
             Op::Rsqrt => found.hull_of(&[low, high].map(|x| eval(op, &[x.abs()]))),
             _ => found.hull_of(&[low, high].map(|x| eval(op, &[x]))),
         }
     }
-    match op {
-        Op::Abs | Op::Cosh if spans => found.hull_of(&[eval(op, &[0.0])]),
-        Op::Rsqrt if a.negative_zero => found.add(f32::NEG_INFINITY, f32::NEG_INFINITY),
-        Op::Fract if a.pieces.iter().count() > 1 => found.add(0.0, 1.0),
-        Op::Atan | Op::Asinh => return widened(&found.0, slack(op)),
-        _ => {}
+    if is_split && spans {
+        found.hull_of(&[eval(op, &[0.0])]);
     }
-    found.0
+    if op == Op::Rsqrt && a.negative_zero {
+        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+    }
+    // The factor 1 ± k · 2⁻²³ is a step of 2k floats at most.
+    if widening > 0 { widened(&found.0, 2 * u32::from(widening)) } else { found.0 }
 }
 
 /// Pieces with ends moved outwards by so many floats.
@@ -257,8 +226,10 @@ fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
     if matches!(op, Op::Lt | Op::Le | Op::Eq) {
         return Bounds::Bool(compare(op, a, b, mode));
     }
-    if op == Op::Step {
-        return Bounds::Float(step(a, b));
+    match op.signature().result {
+        _ if op == Op::Step => return Bounds::Float(step(a, b)),
+        Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
+        Some(Type::F32) | None => {}
     }
     let (mut a, mut b) = (*a, *b);
     if matches!(op, Op::Min | Op::Max) || (op == Op::Mul && same) {
@@ -267,7 +238,7 @@ fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
     let (a, b) = (&a, &b);
     let nan = a.nan || b.nan;
     if a.pieces.is_empty() || b.pieces.is_empty() {
-        let [low, high] = range(op);
+        let [low, high] = op.facts().range;
         return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
     }
     Bounds::Float(match op {
@@ -280,7 +251,8 @@ fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
         Op::Pow => power(a, b, nan),
         // Of two infinities the angle is NaN.
         Op::Atan2 => {
-            Floats { nan: nan || (is_infinite(a) && is_infinite(b)), ..Floats::of(widened(&Pieces::one(-PI, PI), slack(op))) }
+            let [low, high] = op.facts().range;
+            Floats { nan: nan || (is_infinite(a) && is_infinite(b)), ..Floats::between(low, high) }
         }
         Op::Rem => Floats { nan: nan || is_infinite(a) || is_infinite(b) || b.pieces.contains(0.0), ..Floats::all() },
         _ => Floats::all(),
@@ -421,11 +393,12 @@ fn compare(op: Op, a: &Floats, b: &Floats, mode: Nan) -> Bools {
     match op {
         Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: untold || a.low() < b.high() },
         Op::Le => Bools { no: nan || a.high() > b.low(), yes: untold || a.low() <= b.high() },
-        _ => {
+        Op::Eq => {
             let apart = a.high() < b.low() || b.high() < a.low();
             let equal = a.low() == a.high() && b.low() == b.high() && a.low() == b.low();
             Bools { no: nan || !equal, yes: untold || !apart }
         }
+        _ => Bools { no: true, yes: true },
     }
 }
 
@@ -451,7 +424,8 @@ fn of_bools(op: Op, a: Bools, b: Bools) -> Bools {
     match op {
         Op::BAnd => Bools { no: a.no || b.no, yes: a.yes && b.yes },
         Op::BOr => Bools { no: a.no && b.no, yes: a.yes || b.yes },
-        _ => Bools { no: (a.no && b.no) || (a.yes && b.yes), yes: (a.no && b.yes) || (a.yes && b.no) },
+        Op::BXor => Bools { no: (a.no && b.no) || (a.yes && b.yes), yes: (a.no && b.yes) || (a.yes && b.no) },
+        _ => Bools { no: true, yes: true },
     }
 }
 
@@ -464,7 +438,7 @@ fn of_int(op: Op, a: &Ints) -> Bounds {
             Bounds::Float(with_zeros(pieces, false, true, false))
         }
         Op::FromU32 => Bounds::Float(with_zeros(Pieces::one(0.0, 4294967296.0), false, true, false)),
-        Op::Float => Bounds::all(Type::F32),
+        _ if op.signature().result == Some(Type::F32) => Bounds::all(Type::F32),
         _ => by_form(op, &[a], false, Nan::Suppress),
     }
 }

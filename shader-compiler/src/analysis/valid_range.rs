@@ -15,7 +15,6 @@
 use super::bounds::{Bounds, Floats};
 use super::constraint::Constraint;
 use super::solve::Solver;
-use super::transfer::domain;
 use crate::ir::function::{If, Loop};
 use crate::ir::{Block, Def, Function, Op, Stmt, Value};
 
@@ -134,7 +133,11 @@ impl<'a> Demands<'a> {
 
     fn operation(&mut self, block: &Block, value: Value) {
         let (op, args) = self.function.operation(value).expect("statements define operations");
-        self.demand_between(block, args[0], domain(op));
+        let facts = op.facts();
+        // Infinities are no matter of demands.
+        if !facts.is_defined_for_finite() {
+            self.demand_between(block, args[0], facts.domain);
+        }
         if let Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Add | Op::Sub | Op::Mul | Op::Div = op {
             self.back(block, op, args, self.ends(value));
         }
@@ -164,7 +167,7 @@ impl<'a> Demands<'a> {
                 self.demand_between(block, a, difference([low, high], [-f, -e]));
                 self.demand_between(block, b, difference([-high, -low], [-d, -c]));
             }
-            (_, &[a, b]) if a != b => {
+            (Op::Mul | Op::Div, &[a, b]) if a != b => {
                 let (of_a, of_b) = (self.ends(a), self.ends(b));
                 self.demand_between(block, a, signed([low, high], of_b));
                 self.demand_between(block, b, signed([low, high], of_a));

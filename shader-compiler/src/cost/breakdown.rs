@@ -8,7 +8,7 @@
 use crate::backend::x86::Code;
 use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::rewrite;
-use crate::ir::{Builder, Emit, Function, Op, Rules, Stmt, Value};
+use crate::ir::{Builder, CostClass, Emit, Function, Op, Rules, Stmt, Value};
 use crate::passes;
 use crate::target::Target;
 
@@ -50,27 +50,7 @@ pub fn breakdown(function: &Function, target: Target) -> Breakdown {
 
 /// Whether an operation is approximated.
 fn is_elementary(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Exp | Exp2
-            | Log
-            | Log2
-            | Pow
-            | Sin
-            | Cos
-            | Tan
-            | Asin
-            | Acos
-            | Atan
-            | Atan2
-            | Sinh
-            | Cosh
-            | Tanh
-            | Asinh
-            | Acosh
-            | Atanh
-    )
+    op.facts().cost == CostClass::Elementary
 }
 
 /// What a use of an operation is divided by in its stead: no other code has such constants, and no two operations the same.

@@ -1,62 +1,40 @@
 //! Elementary functions of one operand that are monotone, or so on either side of 0.
 //!
-//! Their ends are results at ends. Those of `atan` and `asinh` are widened, as some results of theirs are on the wrong side of ones
-//! before them (`math/TABLE.md`), by a factor next to 1, which takes at least as many floats off.
+//! Their endpoints are results at endpoints. Direction, domain and widening come from the operation's [facts](crate::ir::facts).
 
 use super::guards::Sign;
 use super::{Forms, Interval, Nan};
-use crate::ir::{Emit, Op};
+use crate::ir::{Emit, Monotonicity, Op, OpFacts};
 use crate::math::Steps;
-use std::f32::consts::FRAC_PI_2;
-
-/// What is known of an elementary function.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Elementary {
-    /// Whether it rises, else it falls.
-    rises: bool,
-    /// Where it is defined.
-    domain: [f32; 2],
-    /// By how many floats its results are off at most, and the largest one.
-    off: Option<(u8, f32)>,
-}
-
-/// What is known of an operation that is a monotone elementary function.
-pub(super) fn of(op: Op) -> Option<Elementary> {
-    const ALL: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
-    let rising = Elementary { rises: true, domain: ALL, off: None };
-    Some(match op {
-        Op::Exp | Op::Exp2 | Op::Sinh | Op::Tanh => rising,
-        Op::Atan => Elementary { off: Some((1, FRAC_PI_2)), ..rising },
-        Op::Asinh => Elementary { off: Some((1, f32::INFINITY)), ..rising },
-        Op::Log | Op::Log2 => Elementary { domain: [0.0, f32::INFINITY], ..rising },
-        Op::Acosh => Elementary { domain: [1.0, f32::INFINITY], ..rising },
-        Op::Asin | Op::Atanh => Elementary { domain: [-1.0, 1.0], ..rising },
-        Op::Acos => Elementary { rises: false, domain: [-1.0, 1.0], ..rising },
-        _ => return None,
-    })
-}
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// A monotone elementary function.
     ///
     /// Tests that both ends are where it is defined, unless that is known; where it is everywhere, that a is a number, if it can be NaN.
     pub(super) fn elementary(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let Elementary { rises, domain: [least, most], off } = of(op).expect("it is an elementary function");
+        let OpFacts { monotone, domain: [least, most], widening, range: [_, largest], .. } = op.facts();
         self.case = if a.is_within(least, most) { "defined" } else { "general" };
         self.require_at_least(a, least);
         self.require_at_most(a, most);
         let cut = self.cut_below(a, least);
         let cut = self.cut_above(a, cut, most);
         let [x, y] = cut.map(|end| self.emit.op(op, &[end]));
-        let ends = if rises { [x, y] } else { [y, x] };
-        let Some((floats, largest)) = off else { return ends };
-        // All of these rise through 0, so that results have the sign of operands.
-        self.widened(ends, a.sign(), floats, largest)
+        let ends = match monotone {
+            [Monotonicity::Increasing] => [x, y],
+            [Monotonicity::Decreasing] => [y, x],
+            _ => unreachable!("{} is not monotone", op.name()),
+        };
+        if widening == 0 {
+            return ends;
+        }
+        // The functions that are widened rise through 0, so that results have the sign of operands.
+        self.widened(ends, a.sign(), widening, largest)
     }
 
-    /// Ends of what is of some sign, by so many floats further apart, but not beyond ± the largest result.
-    pub(super) fn widened(&mut self, [lo, hi]: [E::Value; 2], sign: Sign, floats: u8, largest: f32) -> [E::Value; 2] {
-        let slack = f32::from(floats) * f32::EPSILON;
+    /// Endpoints of what is of some sign, times 1 ± k · 2⁻²³, which is k floats outwards at least, but not beyond ± the largest
+    /// result.
+    pub(super) fn widened(&mut self, [lo, hi]: [E::Value; 2], sign: Sign, widening: u8, largest: f32) -> [E::Value; 2] {
+        let slack = f32::from(widening) * f32::EPSILON;
         let [less, more] = [1.0 - slack, 1.0 + slack].map(|factor| self.emit.f32(factor));
         let lo = match sign {
             Sign::Plus => self.emit.mul(lo, less),

@@ -83,7 +83,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             self.emit.mul(square, rest)
         });
         self.case = "ends";
-        self.widened([lo, hi], Sign::Plus, 1, 1.0)
+        self.widened([lo, hi], Sign::Plus, Op::Smoothstep.facts().widening, 1.0)
     }
 
     /// a − b, and what is known of it.

@@ -53,7 +53,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let large = self.is_large(a);
         let ends = a.ends().map(|end| self.emit.op(op, &[end]));
         let ends = [self.least(&ends), self.greatest(&ends)];
-        let ends = self.widened(ends, Sign::Any, 3, 1.0);
+        let ends = self.widened(ends, Sign::Any, op.facts().widening, 1.0);
         self.case = if large.is_none() { "small" } else { "general" };
         let sides = [(ends[0], bottom, -1.0), (ends[1], top, 1.0)];
         sides.map(|(end, first, extremum)| {
@@ -105,8 +105,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// The angle of (x, y), at the corners; it is anything where they lie around the origin or the axis behind it.
     ///
     /// Tests that both are numbers, if they can be NaN, and the angles at the corners, unless one operand is known to be finite. With NaN
-    /// suppressed, the angle of two infinities may be anything at the corners, as it is what either side of them makes it. Results are widened by as much as two steps, one along each axis, may be
-    /// off.
+    /// suppressed, the angle of two infinities may be anything at the corners, as it is what either side of them makes it. Results are widened by what those of the angle as a function of the quotient are off
+    /// (`math/TABLE.md`), on which alone results in an octant depend.
     pub(super) fn atan2(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_number(y);
         self.require_number(x);
@@ -117,7 +117,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
         let [lo, hi] = [-PI, PI].map(|void| self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(void)));
         let ends = [lo[0], hi[1]];
-        let ends = self.widened(ends, Sign::Any, 2, PI);
+        let ends = self.widened(ends, Sign::Any, Op::Atan2.facts().widening, PI);
         let Some(is_behind) = self.holds_branch_cut(y, x) else {
             self.case = "ahead";
             return ends;
@@ -152,7 +152,8 @@ mod tests {
     use super::*;
     use crate::analysis::{Bounds, Floats};
     use crate::interval::Facts;
-    use crate::interval::testing::Form;
+    use crate::interval::testing::{Form, Operand};
+    use crate::ir::Type;
     use crate::ir::op::Words;
 
     #[test]
@@ -181,6 +182,116 @@ mod tests {
                 let result = f32::from_bits(op.eval(&[middle.to_bits()]));
                 assert!(lo <= result && result <= hi, "{} of {middle:?}", op.name());
             }
+        }
+    }
+
+    /// Endpoints that code gives which knows the operand's ends.
+    fn known(op: Op, ends: [f32; 2]) -> [f32; 2] {
+        let facts = Facts { nan: false, negative_zero: true, number: false };
+        let operand = Operand { ty: Type::F32, ends: ends.map(f32::to_bits), one_end: false, facts, members: vec![] };
+        let known = Bounds::Float(Floats::between(ends[0], ends[1]));
+        Form::of(op).run(&[operand], Nan::Suppress, Some(&[known])).ends.map(f32::from_bits)
+    }
+
+    fn eval(op: Op, x: f32) -> f32 {
+        f32::from_bits(op.eval(&[x.to_bits()]))
+    }
+
+    #[test]
+    fn waves_are_widened_by_two_and_not_by_one() {
+        // Next to extrema, where they are least monotone (`math/TABLE.md`), but further from them than the slack.
+        for (op, ends, member, side) in [
+            (Op::Sin, [-10.997928f32, -10.997917], -10.997926f32, 0),
+            (Op::Sin, [-7.851639, -7.8516283], -7.85163, 1),
+            (Op::Cos, [-6.2855387, -6.285528], -6.285537, 0),
+            (Op::Cos, [-15.710317, -15.710306], -15.710315, 1),
+        ] {
+            let result = eval(op, member);
+            let nearest = ends.map(|end| eval(op, end).abs()).into_iter().fold(f32::INFINITY, f32::min);
+            let widened = |k: f32| nearest * (1.0 - k * f32::EPSILON);
+            assert!(widened(1.0) > result.abs() && widened(2.0) <= result.abs(), "{} of {member:?}", op.name());
+            for bounds in [Form::of(op).ends(&[ends]), known(op, ends)] {
+                assert!(bounds[0] <= result && result <= bounds[1], "{} of {member:?}", op.name());
+                assert_eq!(bounds[side].abs(), widened(2.0), "{} of {ends:?}", op.name());
+            }
+        }
+    }
+
+    /// Calls `f` with the floats on both sides of (k + first) π, for all k up to where functions of angles are accurate.
+    fn for_each_turn(first: f64, mut f: impl FnMut(i32, [f32; 2])) {
+        for k in -2607..2607 {
+            let x = (f64::from(k) + first) * std::f64::consts::PI;
+            let near = x as f32;
+            f(k, if f64::from(near) < x { [near, near.next_up()] } else { [near.next_down(), near] });
+        }
+    }
+
+    #[test]
+    fn boxes_that_hold_a_pole_are_unbounded() {
+        let all = [f32::NEG_INFINITY, f32::INFINITY];
+        for_each_turn(0.5, |k, [below, above]| {
+            assert!(eval(Op::Tan, below) > 0.0 && eval(Op::Tan, above) < 0.0, "{below:?}");
+            for ends in [[below, above], [below - 0.5, above], [below, above + 0.5], [below - 0.1, above + 1.0]] {
+                assert_eq!(Form::of(Op::Tan).ends(&[ends]), all, "{ends:?}, k = {k}");
+                assert_eq!(known(Op::Tan, ends), all, "{ends:?}, k = {k}");
+            }
+            // Between poles, the endpoints are the results.
+            let ends = [above + 0.01, above + 3.12];
+            assert_eq!(Form::of(Op::Tan).ends(&[ends]), ends.map(|end| eval(Op::Tan, end)), "{ends:?}, k = {k}");
+        });
+    }
+
+    #[test]
+    fn poles_are_where_they_should_be() {
+        // Boxes of one number on both sides of a pole, by as much as the slack, or a little more or less.
+        for (k, side) in [(0, -1.0), (0, 1.0), (-1, -1.0), (-1, 1.0), (1, -1.0), (1, 1.0)] {
+            for (by, is_void) in [(-1e-6, true), (1e-6, false)] {
+                let turns = f64::from(k) + 0.5 + side * (f64::from(SLACK) + by);
+                let x = (turns * std::f64::consts::PI) as f32;
+                let [lo, hi] = Form::of(Op::Tan).ends(&[[x, x]]);
+                assert_eq!([lo, hi] == [f32::NEG_INFINITY, f32::INFINITY], is_void, "{x:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_that_hold_an_extremum_reach_it() {
+        for (op, first, top) in [(Op::Sin, 0.5, 0), (Op::Cos, 0.0, 0)] {
+            for_each_turn(first, |k, ends| {
+                let side = usize::from((k - top) % 2 == 0);
+                for ends in [ends, [ends[0] - 0.3, ends[1]], [ends[0], ends[1] + 0.3]] {
+                    for bounds in [Form::of(op).ends(&[ends]), known(op, ends)] {
+                        assert_eq!(bounds[side], [-1.0, 1.0][side], "{} of {ends:?}", op.name());
+                        assert!(bounds[1 - side].abs() < 1.0 || ends[1] - ends[0] < 0.1, "{} of {ends:?}", op.name());
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn angles_between_less_monotone_ones_are_contained() {
+        // Floats about a quotient at which the angle falls (`math/TABLE.md`), in each octant from 0 to π.
+        let quotients: Vec<f32> = (1062379281 - 20..1062379281 + 20).map(f32::from_bits).collect();
+        let octants: [fn(f32) -> [f32; 2]; 4] = [|u| [u, 1.0], |u| [1.0, u], |u| [1.0, -u], |u| [u, -1.0]];
+        for (k, octant) in octants.into_iter().enumerate() {
+            let mut outside = 0;
+            for (i, &lo) in quotients.iter().enumerate() {
+                for (j, &hi) in quotients.iter().enumerate().skip(i + 2) {
+                    let [[a, b], [c, d]] = [octant(lo), octant(hi)];
+                    let ends = [[a.min(c), a.max(c)], [b.min(d), b.max(d)]];
+                    let [least, most] = Form::of(Op::Atan2).ends(&ends);
+                    let angle = |u: f32| f32::from_bits(Op::Atan2.eval(&octant(u).map(f32::to_bits)));
+                    let corners = [angle(lo), angle(hi)];
+                    for &u in &quotients[i + 1..j] {
+                        let member = angle(u);
+                        assert!(least <= member && member <= most, "{ends:?}");
+                        outside += usize::from(corners.iter().all(|x| member < *x) || corners.iter().all(|x| member > *x));
+                    }
+                }
+            }
+            // Beyond π/2, rounding hides what there is near this quotient.
+            assert!(outside > 0 || k > 1, "octant {k}");
         }
     }
 

@@ -64,11 +64,7 @@ const SPECULATION: u32 = 6;
 
 /// What an operation costs, about, in cheap basic operations.
 pub(crate) fn cost_of(op: Op) -> u32 {
-    match op {
-        Op::Div | Op::Sqrt | Op::Load => 4,
-        op if op.is_composite() => 16,
-        _ => 1,
-    }
+    op.facts().cost.weight()
 }
 
 impl Builder {

@@ -1,4 +1,5 @@
-//! The op table: one row per operation, from which everything else about operations is derived.
+//! The op table: one row per operation. What analyses may assume of it beyond its meaning stands in [`facts`](super::facts), which
+//! has a row for each operation, too.
 //!
 //! A row gives the name in textual IR, the types, whether arguments commute, and the scalar meaning, which the interpreter and
 //! constant folding run. A *basic* operation (`{ … }`) is a machine instruction or a short fixed sequence of them in every back

@@ -43,10 +43,6 @@ fn float_within(function: &Function, value: Value, depth: u32) -> [f32; 2] {
         }
         Op::Mul if args[0] == args[1] => [0.0, ALL[1]],
         Op::Mul if range(0)[0] >= 0.0 && range(1)[0] >= 0.0 => [0.0, ALL[1]],
-        // Not so `div` and `rsqrt`, which make −∞ of −0.
-        Op::Sqrt | Op::Exp | Op::Exp2 | Op::Pow => [0.0, ALL[1]],
-        Op::Step => [0.0, 1.0],
-        Op::Sign => [-1.0, 1.0],
         Op::Max => match (constant(0), constant(1)) {
             (Some(c), _) => [c, range(1)[1].max(c)],
             (_, Some(c)) => {
@@ -67,7 +63,7 @@ fn float_within(function: &Function, value: Value, depth: u32) -> [f32; 2] {
             let ([a, b], [c, d]) = (range(1), range(2));
             [a.min(c), b.max(d)]
         }
-        _ => ALL,
+        _ => op.facts().range,
     }
 }
 

@@ -54,7 +54,8 @@ impl Growth {
         self.slope.is_zero()
     }
 
-    /// Of an operation's result; `same` says that its two operands are one value. `None` where nothing is known.
+    /// Of an operation's result; `same` says that its two operands are one value. `None` where nothing is known, as for operations
+    /// without [growth](crate::ir::OpFacts::has_growth).
     pub fn apply(op: Op, args: &[Growth], same: bool) -> Option<Growth> {
         let growth = match (op, args) {
             (Op::Neg, [a]) => a.neg(),
@@ -354,6 +355,17 @@ mod tests {
             }
         }
         assert!(known > 20_000, "{known}");
+    }
+
+    #[test]
+    fn operations_with_growth_are_those_that_facts_name() {
+        let a = Growth::identity(Range::new(1.5, 2.0));
+        let b = Growth::independent(Range::of(3.0));
+        for &op in Op::ALL {
+            let args = [b, a, a];
+            let growth = Growth::apply(op, &args[3 - op.arity()..], false);
+            assert_eq!(growth.is_some(), op.facts().has_growth, "{}", op.name());
+        }
     }
 
     #[test]

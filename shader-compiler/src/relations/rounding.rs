@@ -6,13 +6,17 @@
 //!
 //! - A sum of terms with one sign is off by no more than its terms, relatively: r is the greater one. A difference has an absolute error, of
 //!   r_a |a| + r_b |b| at most; where its magnitude is bounded from below, that becomes a relative one.
-//! - eˣ of an x that is off by δ is off by a factor e^δ, and by 2 ulp itself; aᵇ likewise with x = b ln a, where what is relative of a
-//!   is times b, and by 1.5 times as much as was measured of `pow`, (2.5 + 2.71 |b log₂ a|) ulp, itself (`math/TABLE.md`). An ulp
-//!   is at most 2u, relatively. aᵇ below 2⁻¹²⁶ is off by 2⁻¹²⁶ at most.
+//! - eˣ of an x that is off by δ is off by a factor e^δ, and by [`EXPONENTIAL`] itself. log x of an x that is off by a factor 1 + δ is off
+//!   by log (1 + δ), and by [`LOGARITHM`] itself. Both follow from the largest errors over all floats (`math/TABLE.md`), in ulp, one of
+//!   which is at most 2u, relatively; a test compares them.
+//! - aᵇ is as eˣ with x = b ln a, where what is relative of a is times b. It is off by [`power::relative_error`] of |b log₂ a| itself, which
+//!   is proved there, and below 2⁻¹²⁶ by 2⁻¹²⁶ more at most.
 //!
 //! The figures are computed in double precision, and grown by 1e-9 of themselves for that.
 
 use super::range::Range;
+use crate::math::power;
+use std::f64::consts::LOG2_E;
 
 /// r and η.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +31,17 @@ const U: f64 = 1.0 / (1u32 << 24) as f64;
 /// Half the least number.
 const UNDERFLOW: f64 = 7.006492321624086e-46;
 
+/// Relative error of `exp` and `exp2`, where results are normal; elsewhere, they are off by half as many of the least numbers.
+const EXPONENTIAL: f64 = 5.0 * U;
+
+/// Relative error of `log` and `log2`, whose results are never subnormal.
+const LOGARITHM: f64 = 4.0 * U;
+
 /// What results of `pow` below the least normal number are off by.
 const POW_UNDERFLOW: f64 = 1.1754943508222875e-38;
+
+/// The least exponent for which `pow` takes 0 for a base that is small enough.
+const LEAST_EXPONENT: f64 = 1.504632769052528e-36;
 
 /// Real numbers from here on have normal floats, off as they are.
 const NORMAL: f64 = 1e-37;
@@ -136,13 +149,13 @@ impl Error {
     /// Of a logarithm whose argument is a; `unit` is its value at e.
     pub fn of_logarithm(self, a: Range, unit: f64) -> Error {
         let all = self.all_relative(a.least());
-        Error::of(4.0 * U, if all < TOO_MUCH { all / (1.0 - all) * unit * (1.0 + 8.0 * U) } else { f64::INFINITY })
+        Error::of(LOGARITHM, if all < TOO_MUCH { all / (1.0 - all) * unit * (1.0 + 8.0 * U) } else { f64::INFINITY })
     }
 
     /// Of the exponential function of x; `unit` is the logarithm of its base.
     pub fn of_exponential(self, x: Range, unit: f64) -> Error {
         let off = (product(self.relative, x.most()) + self.absolute) * unit;
-        Error::of((1.0 + libm::expm1(off.min(1.0))) * (1.0 + 5.0 * U) - 1.0, 8.0 * UNDERFLOW)
+        Error::of((1.0 + libm::expm1(off.min(1.0))) * (1.0 + EXPONENTIAL) - 1.0, 8.0 * UNDERFLOW)
     }
 
     /// Of aᵇ, which is `power`; `exponent` is the range of b ln a.
@@ -151,12 +164,17 @@ impl Error {
         if base >= TOO_MUCH {
             return Error::UNKNOWN;
         }
+        // Of 0, `pow` gives something else than 0 for very small exponents.
+        if a.least() == 0.0 && b.hi > 0.0 && b.lo < LEAST_EXPONENT {
+            return Error::UNKNOWN;
+        }
         // Where the result is normal. Elsewhere it is below 2⁻¹²⁶ (1 + r) in floats, too.
         let t = exponent.most().min(89.0);
         let magnitude = b.most() * (1.0 + other.relative) + other.absolute;
         let log = a.log().most() + 2.0 * base;
         let off = product(base / (1.0 - base), magnitude) + other.relative * t + product(other.absolute, log);
-        let own = 1.5 * (2.5 + 2.71 * t * std::f64::consts::LOG2_E) * 2.0 * U;
+        // The operation's own error is that for operands in floats.
+        let own = power::relative_error((t + off) * LOG2_E);
         Error::of((1.0 + libm::expm1(off.min(1.0))) * (1.0 + own) - 1.0, 2.0 * POW_UNDERFLOW)
     }
 
@@ -233,6 +251,54 @@ mod tests {
                 holds(root, (a * b - c).sqrt(), difference.lo.sqrt(), "root");
             }
         }
+    }
+
+    #[test]
+    fn errors_of_elementary_functions_are_those_of_the_table() {
+        // In ulp, which is at most 2u.
+        let largest = |name: &str| -> f64 {
+            let row = include_str!("../math/TABLE.md").lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
+            row.and_then(|row| row.split(" | ").nth(2)).and_then(|cell| cell.parse().ok()).expect("it has a row")
+        };
+        for (names, relative) in [(["exp", "exp2"], EXPONENTIAL), (["log", "log2"], LOGARITHM)] {
+            for name in names {
+                assert!(largest(name) > 0.5 && 2.0 * U * largest(name) <= relative, "{name}: {}", largest(name));
+            }
+        }
+        // Subnormal results are off by as many of the least numbers, which are two of `UNDERFLOW`.
+        assert!(["exp", "exp2"].iter().all(|name| 2.0 * largest(name) <= 8.0));
+    }
+
+    #[test]
+    fn powers_are_as_close_as_is_proved() {
+        let mut random = Random::new(29);
+        let mut closest = 0.0f64;
+        for _ in 0..400_000 {
+            let mut unit = || random.below(1 << 24) as f64 / f64::from(1 << 24);
+            let a = f32::from_bits(0x3500_0000 + (unit() * f64::from(0x1000_0000)) as u32);
+            let b = ((unit() - 0.5) * 250.0 / libm::log2(f64::from(a)).abs().max(1e-3)) as f32;
+            let real = libm::pow(f64::from(a), f64::from(b));
+            let t = f64::from(b) * libm::log2(f64::from(a));
+            if (-125.9..127.9).contains(&t) {
+                let off = (f64::from(eval(Op::Pow, &[a, b])) - real).abs() / real;
+                assert!(off <= power::relative_error(t.abs()), "{a:e}^{b:e}: {}", off / U);
+                closest = closest.max(off / power::relative_error(t.abs()));
+            }
+        }
+        // The bound is not much larger than what there is.
+        assert!(closest > 0.5, "{closest}");
+    }
+
+    #[test]
+    fn nothing_is_known_of_powers_of_zero_with_tiny_exponents() {
+        let power = |lo: f64, b: Range| {
+            let (a, other) = (Range::new(lo, 1.0), Error::NONE);
+            Error::NONE.of_power(a, other, b, b.mul(a.log()))
+        };
+        assert!(eval(Op::Pow, &[0.0, 1e-38]) > 0.5);
+        assert_eq!(power(0.0, Range::new(0.0, 1.0)), Error::UNKNOWN);
+        assert!(power(0.0, Range::new(1e-3, 1.0)).relative < 1e-3);
+        assert!(power(0.1, Range::new(0.0, 1.0)).relative < 1e-3);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //!
 //! Shared by a test, which samples, and by `cargo run -p lightbound-benches --release -- math`, which leaves nothing out.
 
+use lightbound_shader::ir::op::Words;
 use lightbound_shader::ir::{Emit, Op, Type};
+use lightbound_shader::math::power;
+use std::f32::consts::FRAC_1_SQRT_2;
 use std::f64::consts::PI;
 
 /// A function of one float and what it should be.
@@ -116,6 +119,8 @@ pub struct Findings {
     pub violation: u32,
     /// Where.
     pub violation_at: f32,
+    /// Least k for which the factors 1 ± k · 2⁻²³, by which interval forms widen, make up for all violations.
+    pub widening: u32,
     /// Least result.
     pub low: f32,
     /// Largest result.
@@ -198,6 +203,7 @@ impl Scan<'_> {
             violations: 0,
             violation: 0,
             violation_at: 0.0,
+            widening: 0,
             low: f32::INFINITY,
             high: f32::NEG_INFINITY,
             faults: 0,
@@ -260,11 +266,83 @@ impl Scan<'_> {
         }
         self.top = self.top.max(height);
         let violation = (self.top - height) as u32;
-        found.violations += (violation > 0) as u64;
+        if violation > 0 {
+            found.violations += 1;
+            let top = float_at(if (self.function.falls)(piece) { -self.top } else { self.top } as i32);
+            found.widening = found.widening.max(widening(y, top));
+        }
         if violation > found.violation {
             (found.violation, found.violation_at) = (violation, x);
         }
     }
+}
+
+/// Least k for which each of two floats, times 1 + k · 2⁻²³ or 1 − k · 2⁻²³, reaches the other one.
+fn widening(x: f32, y: f32) -> u32 {
+    let (low, high) = (x.min(y), x.max(y));
+    let reaches = |k: &u32| {
+        let slack = *k as f32 * f32::EPSILON;
+        let factors = [1.0 - slack, 1.0 + slack];
+        factors.iter().any(|factor| low * factor >= high) && factors.iter().any(|factor| high * factor <= low)
+    };
+    (0..100).find(reaches).expect("violations are small")
+}
+
+/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulp, and the widening that makes up for them.
+///
+/// Each `step`-th quotient of the smaller and the larger operand is taken, in each of four octants.
+pub fn half_turn(step: usize) -> (u64, u32, u32) {
+    let one = 1.0f32.to_bits();
+    let turned = |bits: u32| f32::from_bits(one - bits);
+    let octants: [&dyn Fn(u32) -> [f32; 2]; 4] =
+        [&|bits| [f32::from_bits(bits), 1.0], &|bits| [1.0, turned(bits)], &|bits| [1.0, -f32::from_bits(bits)], &|bits| {
+            [turned(bits), -1.0]
+        }];
+    let (mut top, mut violations, mut largest, mut needed) = (0.0f32, 0, 0, 0);
+    for octant in octants {
+        for bits in (0..=one).step_by(step) {
+            let angle = f32::from_bits(Op::Atan2.eval(&octant(bits).map(f32::to_bits)));
+            if angle < top {
+                violations += 1;
+                largest = largest.max(place(top).abs_diff(place(angle)));
+                needed = needed.max(widening(angle, top));
+            }
+            top = top.max(angle);
+        }
+    }
+    (violations, largest, needed)
+}
+
+/// Largest errors of the logarithm within `pow`, over all mantissas m: of n + log₂ m for n = −1, 0 and 1, relative to that, and of
+/// log₂ m itself, absolute.
+pub fn log2_kernel() -> [f64; 4] {
+    let mut most = [0.0f64; 4];
+    let least = FRAC_1_SQRT_2.to_bits();
+    for bits in least..least + (1 << 23) {
+        let log = f32::from_bits(power::log2_of_mantissa(&mut Words::default(), bits));
+        let real = core_math::log2(f32::from_bits(bits) as f64);
+        for (most, n) in most.iter_mut().zip([-1.0f32, 0.0, 1.0]) {
+            let (sum, real) = ((n + log) as f64, n as f64 + real);
+            // log₂ 1 = 0 is exact.
+            if sum != real {
+                *most = most.max(((sum - real) / real).abs());
+            }
+        }
+        most[3] = most[3].max((log as f64 - real).abs());
+    }
+    most
+}
+
+/// Largest relative error of the power of two within `pow`, and its least and largest result, for each `step`-th float in [0, 1].
+pub fn exp2_kernel(step: usize) -> (f64, [f32; 2]) {
+    let (mut most, mut range) = (0.0f64, [f32::INFINITY, f32::NEG_INFINITY]);
+    for bits in (0..=1.0f32.to_bits()).step_by(step) {
+        let power = f32::from_bits(power::exp2_of_fraction(&mut Words::default(), bits));
+        let real = core_math::exp2(f32::from_bits(bits) as f64);
+        most = most.max((power as f64 / real - 1.0).abs());
+        range = [range[0].min(power), range[1].max(power)];
+    }
+    (most, range)
 }
 
 /// Number of basic operations that an operation comes to; [`Op::Bits`] and [`Op::Float`] are none.

@@ -7,7 +7,7 @@ use crate::analysis::{Bounds, Floats};
 use crate::interval::Nan;
 use crate::ir::builder::cost_of;
 use crate::ir::function::{ValueData, for_each_stmt};
-use crate::ir::{Block, Def, Function, Op, Stmt, Type, Value};
+use crate::ir::{Block, Def, Function, Monotonicity, Op, OpFacts, Stmt, Type, Value};
 use crate::relations::range::Range;
 use crate::relations::{Alternative, Point, Related};
 use std::cell::Cell;
@@ -54,11 +54,6 @@ fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     }
 }
 
-fn is_supported(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Neg | Abs | Add | Sub | Mul | Div | Sqrt | Rsqrt | Max | Min | Exp | Exp2 | Log | Log2 | Pow | Select)
-}
-
 /// Intervals that several operations of a block use, with these.
 fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
     let mut users: Vec<Vec<Value>> = vec![vec![]; point.function.len()];
@@ -68,7 +63,7 @@ fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
             let is_one =
                 point.kinds[arg.index()] && point.function.ty(arg) == Type::F32 && is_finite(&point.bounds[arg.index()]);
             let users = &mut users[arg.index()];
-            if is_one && is_supported(op) && users.last() != Some(&value) {
+            if is_one && op.facts().has_growth && users.last() != Some(&value) {
                 users.push(value);
             }
         }
@@ -120,7 +115,7 @@ impl Search<'_> {
     fn run(mut self, related: &mut Related) {
         for &value in self.ops {
             let (op, args) = self.point.function.operation(value).expect("statements define operations");
-            if !is_supported(op) || !self.point.kinds[value.index()] || !is_finite(&self.point.bounds[value.index()]) {
+            if !op.facts().has_growth || !self.point.kinds[value.index()] || !is_finite(&self.point.bounds[value.index()]) {
                 continue;
             }
             let site = self.sites.iter().position(|&site| site == value).map_or(0, |bit| 1 << bit);
@@ -419,8 +414,11 @@ fn course(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Option<Way> {
             (_, _, which) if which.iter().all(|&way| way == Way::Constant) => Way::Constant,
             (Op::Add | Op::Max | Op::Min, _, &[a, b]) => a.and(b)?,
             (Op::Sub, _, &[a, b]) => a.and(b.turned())?,
-            (Op::Neg | Op::Rsqrt, _, &[a]) => a.turned(),
-            (Op::Sqrt | Op::Exp | Op::Exp2 | Op::Log | Op::Log2, _, &[a]) => a,
+            (op, _, &[a]) => match op.facts() {
+                OpFacts { monotone: [Monotonicity::Increasing], widening: 0, .. } => a,
+                OpFacts { monotone: [Monotonicity::Decreasing], widening: 0, .. } => a.turned(),
+                _ => return None,
+            },
             (Op::Mul, [x, y], &[a, b]) => a.times(sign(y))?.and(b.times(sign(x))?)?,
             (Op::Div, [x, y], &[a, b]) => a.times(sign(y))?.and(b.turned().times(sign(x))?)?,
             _ => return None,

@@ -1,0 +1,460 @@
+//! What the compiler knows of each operation beyond its meaning: one row per operation.
+//!
+//! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile. Analyses, interval lowerings,
+//! relations and cost models read these rows and assume nothing that a row does not say; what a row leaves out is the safe
+//! default: any range, any sign of zero, not monotone. Tests below check each row against the operation's meaning.
+//!
+//! Interval lowerings are code, and are listed by the match of [`Forms::apply`](crate::interval::Forms::apply), which has no
+//! wildcard arm either.
+
+use super::Op;
+use std::f32::consts::{FRAC_PI_2, PI};
+
+/// What is known of an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpFacts {
+    /// Least and greatest float that a result can be, NaN aside.
+    pub range: [f32; 2],
+    /// Least and greatest first operand for which the result is defined: outside of it, the result is NaN. With one operand, the
+    /// result is NaN for no other number, unless the operation is [not monotone](Monotonicity::Unknown).
+    pub domain: [f32; 2],
+    /// How the result depends on each operand, as computed in floats, where the other operands stay as they are.
+    pub monotone: &'static [Monotonicity],
+    /// By how much results violate that: the factors 1 ± k · 2⁻²³ of the least and the greatest result at the ends of an interval
+    /// make up for it. The k are measured (`math/TABLE.md`).
+    pub widening: u8,
+    /// Operands for which the result can be −0, and +0.
+    pub zeros: [ZeroFrom; 2],
+    /// Whether [relations](crate::relations) know slope, elasticity and error of the result.
+    pub has_growth: bool,
+    /// What it costs.
+    pub cost: CostClass,
+}
+
+/// How results depend on an operand. Floats are ordered as numbers, NaN aside, integers as signed, and bools with false < true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Monotonicity {
+    /// They never decrease.
+    Increasing,
+    /// They never increase.
+    Decreasing,
+    /// One of both, depending on the other operands.
+    EitherWay,
+    /// They decrease up to zero and increase from there.
+    SplitAtZero,
+    /// They are monotone below zero and above it, with a jump or a pole there.
+    JumpAtZero,
+    /// They are monotone between points that repeat, which the interval lowering knows.
+    Periodic,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// Operands of operations of one float for which a zero of some sign can be the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroFrom {
+    /// None, whatever the operation's operands are.
+    Never,
+    /// −0 alone.
+    NegativeZero,
+    /// +0 alone.
+    PositiveZero,
+    /// Those whose sign bit is set.
+    Negative,
+    /// Those whose sign bit is clear.
+    Positive,
+    /// Any.
+    Any,
+}
+
+/// Classes of cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostClass {
+    /// A machine instruction or two.
+    Basic,
+    /// Division, square root and loads.
+    Slow,
+    /// A sequence of basic operations.
+    Sequence,
+    /// An approximation of an elementary function, which is a sequence as well.
+    Elementary,
+}
+
+impl CostClass {
+    /// Approximate cost, in cheap basic operations.
+    pub const fn weight(self) -> u32 {
+        match self {
+            CostClass::Basic => 1,
+            CostClass::Slow => 4,
+            CostClass::Sequence | CostClass::Elementary => 16,
+        }
+    }
+}
+
+const INFINITY: f32 = f32::INFINITY;
+const ALL: [f32; 2] = [f32::NEG_INFINITY, INFINITY];
+
+impl OpFacts {
+    const fn new(cost: CostClass, monotone: &'static [Monotonicity]) -> OpFacts {
+        let zeros = [ZeroFrom::Any, ZeroFrom::Any];
+        OpFacts { range: ALL, domain: ALL, monotone, widening: 0, zeros, has_growth: false, cost }
+    }
+
+    const fn range(self, low: f32, high: f32) -> OpFacts {
+        OpFacts { range: [low, high], ..self }
+    }
+
+    const fn domain(self, low: f32, high: f32) -> OpFacts {
+        OpFacts { domain: [low, high], ..self }
+    }
+
+    /// NaN for infinities.
+    const fn of_finite(self) -> OpFacts {
+        self.domain(f32::MIN, f32::MAX)
+    }
+
+    const fn widening(self, widening: u8) -> OpFacts {
+        OpFacts { widening, ..self }
+    }
+
+    const fn zeros(self, negative: ZeroFrom, positive: ZeroFrom) -> OpFacts {
+        OpFacts { zeros: [negative, positive], ..self }
+    }
+
+    /// No zero is −0.
+    const fn no_negative_zero(self) -> OpFacts {
+        self.zeros(ZeroFrom::Never, ZeroFrom::Any)
+    }
+
+    const fn growth(self) -> OpFacts {
+        OpFacts { has_growth: true, ..self }
+    }
+
+    /// Whether the domain leaves out infinities at most.
+    pub fn is_defined_for_finite(&self) -> bool {
+        self.domain[0] <= f32::MIN && self.domain[1] >= f32::MAX
+    }
+}
+
+const fn basic(monotone: &'static [Monotonicity]) -> OpFacts {
+    OpFacts::new(CostClass::Basic, monotone)
+}
+
+const fn slow(monotone: &'static [Monotonicity]) -> OpFacts {
+    OpFacts::new(CostClass::Slow, monotone)
+}
+
+const fn sequence(monotone: &'static [Monotonicity]) -> OpFacts {
+    OpFacts::new(CostClass::Sequence, monotone)
+}
+
+const fn elementary(monotone: &'static [Monotonicity]) -> OpFacts {
+    OpFacts::new(CostClass::Elementary, monotone)
+}
+
+impl Op {
+    /// What is known of the operation.
+    pub const fn facts(self) -> OpFacts {
+        use Monotonicity::*;
+        use ZeroFrom::{Any, Negative, NegativeZero, Positive, PositiveZero};
+        match self {
+            // Floats.
+            Op::Add => basic(&[Increasing, Increasing]).growth(),
+            Op::Sub => basic(&[Increasing, Decreasing]).growth(),
+            Op::Mul => basic(&[EitherWay, EitherWay]).growth(),
+            Op::Div => slow(&[EitherWay, JumpAtZero]).growth(),
+            Op::Neg => basic(&[Decreasing]).zeros(PositiveZero, NegativeZero).growth(),
+            Op::Abs => basic(&[SplitAtZero]).range(0.0, INFINITY).no_negative_zero().growth(),
+            Op::Sqrt => slow(&[Increasing]).range(0.0, INFINITY).domain(0.0, INFINITY).zeros(NegativeZero, Any).growth(),
+            Op::Min | Op::Max => basic(&[Increasing, Increasing]).growth(),
+            Op::Floor => basic(&[Increasing]).zeros(NegativeZero, Any),
+            Op::Ceil => basic(&[Increasing]).zeros(Negative, PositiveZero),
+            Op::Trunc | Op::Round => basic(&[Increasing]).zeros(Negative, Positive),
+
+            // Comparisons of floats.
+            Op::Lt | Op::Le => basic(&[Decreasing, Increasing]),
+            Op::Eq => basic(&[Unknown, Unknown]),
+
+            // Integers. What wraps is not monotone.
+            Op::IAdd | Op::ISub | Op::IMul => basic(&[Unknown, Unknown]),
+            Op::SMin | Op::SMax => basic(&[Increasing, Increasing]),
+            Op::UMin | Op::UMax | Op::And | Op::Or | Op::Xor | Op::Shl | Op::LShr => basic(&[Unknown, Unknown]),
+            Op::AShr => basic(&[Increasing, Unknown]),
+            Op::SLt => basic(&[Decreasing, Increasing]),
+            Op::ULt | Op::IEq => basic(&[Unknown, Unknown]),
+
+            // Bools.
+            Op::BAnd | Op::BOr => basic(&[Increasing, Increasing]),
+            Op::BXor => basic(&[EitherWay, EitherWay]),
+            Op::BNot => basic(&[Decreasing]),
+            Op::Any => basic(&[Increasing]),
+            Op::Select => basic(&[EitherWay, Increasing, Increasing]).growth(),
+
+            // Conversions and memory.
+            Op::Bits | Op::Float | Op::Chop => basic(&[Unknown]),
+            Op::FromS32 => basic(&[Increasing]).no_negative_zero(),
+            Op::Load => slow(&[Unknown, Unknown]),
+
+            // Short sequences on floats.
+            Op::Rem => sequence(&[Unknown, Unknown]),
+            Op::Sign => sequence(&[Increasing]).range(-1.0, 1.0).zeros(NegativeZero, PositiveZero),
+            Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).of_finite().no_negative_zero(),
+            Op::Step => sequence(&[Decreasing, Increasing]).range(0.0, 1.0).no_negative_zero(),
+            Op::Smoothstep => sequence(&[Unknown, Unknown, EitherWay]).range(0.0, 1.0).widening(1).no_negative_zero(),
+            // Of −0 it is −∞.
+            Op::Rsqrt => sequence(&[Decreasing]).domain(0.0, INFINITY).no_negative_zero().growth(),
+
+            // Elementary functions.
+            Op::Exp | Op::Exp2 => elementary(&[Increasing]).range(0.0, INFINITY).no_negative_zero().growth(),
+            Op::Log | Op::Log2 => elementary(&[Increasing]).domain(0.0, INFINITY).growth(),
+            Op::Pow => {
+                elementary(&[EitherWay, EitherWay]).range(0.0, INFINITY).domain(0.0, INFINITY).no_negative_zero().growth()
+            }
+            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite().widening(2),
+            Op::Tan => elementary(&[Periodic]).of_finite(),
+            Op::Asin => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).domain(-1.0, 1.0),
+            Op::Acos => elementary(&[Decreasing]).range(0.0, PI).domain(-1.0, 1.0),
+            Op::Atan => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).widening(1),
+            Op::Atan2 => elementary(&[JumpAtZero, EitherWay]).range(-PI, PI).widening(1),
+            Op::Sinh => elementary(&[Increasing]),
+            Op::Cosh => elementary(&[SplitAtZero]).range(1.0, INFINITY),
+            Op::Tanh => elementary(&[Increasing]).range(-1.0, 1.0),
+            Op::Asinh => elementary(&[Increasing]).widening(1),
+            Op::Acosh => elementary(&[Increasing]).range(0.0, INFINITY).domain(1.0, INFINITY),
+            Op::Atanh => elementary(&[Increasing]).domain(-1.0, 1.0),
+
+            // Sequences on integers. Unsigned ones are not in the order of signed ones.
+            Op::ToS32 => sequence(&[Increasing]),
+            Op::ToU32 => sequence(&[Unknown]),
+            Op::FromU32 => sequence(&[Unknown]).range(0.0, 4294967296.0).no_negative_zero(),
+            Op::SDiv | Op::UDiv | Op::SRem | Op::URem => sequence(&[Unknown, Unknown]),
+            Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros | Op::ReverseBits => sequence(&[Unknown]),
+
+            // Images.
+            Op::Texel | Op::Fetch => sequence(&[Unknown, Unknown, Unknown]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::random::{Random, word};
+    use crate::ir::{Emit, Type};
+
+    const SPECIAL: [f32; 17] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        0.3,
+        -0.3,
+        1e-45,
+        -1e-45,
+        f32::MIN_POSITIVE,
+        1e9,
+        -1e9,
+        f32::MAX,
+        f32::MIN,
+        INFINITY,
+        f32::NEG_INFINITY,
+    ];
+
+    /// Operations that read no table.
+    fn computing() -> impl Iterator<Item = Op> {
+        Op::ALL.iter().copied().filter(|op| !op.is_reading())
+    }
+
+    /// Those of floats alone, with a float for a result.
+    fn of_floats() -> impl Iterator<Item = Op> {
+        let is_float = |ty: &Option<Type>| *ty == Some(Type::F32);
+        computing().filter(move |op| is_float(&op.signature().result) && op.signature().args.iter().all(is_float))
+    }
+
+    fn operand(random: &mut Random, ty: Option<Type>) -> u32 {
+        match ty {
+            Some(Type::F32) if random.once_in(4) => random.pick(&SPECIAL).to_bits(),
+            Some(Type::F32) if random.once_in(3) => (random.bits() as i32 as f32 / 5e8).to_bits(),
+            ty => word(random, ty.unwrap_or(Type::F32)),
+        }
+    }
+
+    fn operands(random: &mut Random, op: Op) -> Vec<u32> {
+        op.signature().args.iter().map(|&ty| operand(random, ty)).collect()
+    }
+
+    /// Position among all words of a type, in order.
+    fn rank(ty: Type, bits: u32) -> i64 {
+        match ty {
+            Type::F32 if bits >> 31 == 1 => -i64::from(bits & 0x7fff_ffff),
+            Type::F32 => bits.into(),
+            Type::I32 => (bits as i32).into(),
+            Type::Bool => i64::from(bits != 0),
+        }
+    }
+
+    fn unrank(ty: Type, rank: i64) -> u32 {
+        match ty {
+            Type::F32 if rank < 0 => (-rank) as u32 | 1 << 31,
+            Type::Bool => 0u32.wrapping_sub(u32::from(rank != 0)),
+            _ => rank as u32,
+        }
+    }
+
+    /// Words of a type in ascending order: random and special ones, and a run of neighbours.
+    fn ascending(random: &mut Random, ty: Type) -> Vec<u32> {
+        if ty == Type::Bool {
+            return [0, 1].map(|rank| unrank(ty, rank)).to_vec();
+        }
+        let mut ranks: Vec<_> = (0..60).map(|_| rank(ty, operand(random, Some(ty)))).collect();
+        ranks.extend(SPECIAL.map(|x| rank(ty, x.to_bits())));
+        let start = ranks[random.below(ranks.len())];
+        ranks.extend((-60..60).map(|k| start + k));
+        let last = if ty == Type::F32 { rank(ty, INFINITY.to_bits()) } else { i32::MAX.into() };
+        ranks.retain(|rank| (-last..=last).contains(rank));
+        ranks.sort_unstable();
+        ranks.into_iter().map(|rank| unrank(ty, rank)).collect()
+    }
+
+    /// Whether results rise, as they should but for a widening.
+    fn rises(ty: Type, results: impl Iterator<Item = u32>, widening: u8) -> bool {
+        let mut top = i64::MIN;
+        results.into_iter().all(|bits| {
+            top = top.max(rank(ty, bits));
+            // The factor 1 − k · 2⁻²³ is a step of 2k floats at most.
+            top - rank(ty, bits) <= 2 * i64::from(widening)
+        })
+    }
+
+    #[test]
+    fn rows_fit_signatures_and_expansions() {
+        struct Count(usize);
+        impl Emit for Count {
+            type Value = ();
+            fn constant(&mut self, _: Type, _: u32) {}
+            fn op(&mut self, op: Op, args: &[()]) {
+                self.0 += usize::from(op.expand(self, args).is_none());
+            }
+            fn known(&self, (): ()) -> Option<u32> {
+                None
+            }
+        }
+        for &op in Op::ALL {
+            let facts = op.facts();
+            assert_eq!(facts.monotone.len(), op.arity(), "{}", op.name());
+            let is_sequence = matches!(facts.cost, CostClass::Sequence | CostClass::Elementary);
+            assert_eq!(is_sequence, op.is_composite(), "{}", op.name());
+        }
+        for op in of_floats().filter(|op| op.is_composite()) {
+            let mut count = Count(0);
+            count.op(op, &vec![(); op.arity()]);
+            assert_eq!(op.facts().cost == CostClass::Elementary, count.0 > 20, "{} takes {}", op.name(), count.0);
+        }
+    }
+
+    #[test]
+    fn results_are_within_ranges() {
+        let mut random = Random::new(3);
+        for op in computing().filter(|op| op.signature().result == Some(Type::F32)) {
+            let [low, high] = op.facts().range;
+            for _ in 0..40_000 {
+                let args = operands(&mut random, op);
+                let result = f32::from_bits(op.eval(&args));
+                assert!(result.is_nan() || (low..=high).contains(&result), "{} {args:x?} is {result:?}", op.name());
+            }
+        }
+    }
+
+    #[test]
+    fn results_are_nan_outside_of_domains_alone() {
+        let mut random = Random::new(4);
+        for op in of_floats() {
+            let OpFacts { domain: [low, high], monotone, .. } = op.facts();
+            let ends = [low, high].map(|end| rank(Type::F32, end.to_bits()));
+            for k in 0..40_000 {
+                let mut args = operands(&mut random, op);
+                if k < 200 {
+                    args[0] = unrank(Type::F32, ends[k % 2] + k as i64 / 2 - 50);
+                }
+                let x = f32::from_bits(args[0]);
+                let result = f32::from_bits(op.eval(&args));
+                let is_defined = (low..=high).contains(&x);
+                if !x.is_nan() && !is_defined || args.len() == 1 && monotone[0] != Monotonicity::Unknown {
+                    assert_eq!(result.is_nan(), !is_defined, "{} of {x:?}", op.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn results_are_as_monotone_as_stated() {
+        let mut random = Random::new(5);
+        for op in computing() {
+            let OpFacts { monotone, widening, .. } = op.facts();
+            let types: Vec<_> = op.signature().args.iter().map(|ty| ty.unwrap_or(Type::F32)).collect();
+            let ty = op.signature().result.unwrap_or(Type::F32);
+            for (k, &monotone) in monotone.iter().enumerate() {
+                for _ in 0..300 {
+                    let mut args = operands(&mut random, op);
+                    let words = ascending(&mut random, types[k]);
+                    let mut result = |bits: u32| {
+                        args[k] = bits;
+                        op.eval(&args)
+                    };
+                    let is_number = |&bits: &u32| ty != Type::F32 || !f32::from_bits(bits).is_nan();
+                    let mut results = |sign: &[i32]| -> Vec<u32> {
+                        // At zeros, −0 may count for itself.
+                        let is_in = |&&bits: &&u32| bits != 1 << 31 && sign.contains(&(rank(types[k], bits).signum() as i32));
+                        words.iter().filter(is_in).map(|&bits| result(bits)).filter(is_number).collect()
+                    };
+                    let up = |results: &[u32]| rises(ty, results.iter().copied(), widening);
+                    let down = |results: &[u32]| rises(ty, results.iter().rev().copied(), widening);
+                    let all = [-1, 0, 1];
+                    let holds = match monotone {
+                        Monotonicity::Increasing => up(&results(&all)),
+                        Monotonicity::Decreasing => down(&results(&all)),
+                        Monotonicity::EitherWay => up(&results(&all)) || down(&results(&all)),
+                        Monotonicity::SplitAtZero => down(&results(&[-1, 0])) && up(&results(&[0, 1])),
+                        Monotonicity::JumpAtZero => [[-1], [1]].iter().all(|sign| {
+                            let results = results(sign);
+                            up(&results) || down(&results)
+                        }),
+                        // Pieces are those of `tests/math.rs`.
+                        Monotonicity::Periodic | Monotonicity::Unknown => true,
+                    };
+                    assert!(holds, "operand {k} of {}, with {args:x?}", op.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_have_the_stated_signs() {
+        let mut random = Random::new(6);
+        for op in of_floats() {
+            let zeros = op.facts().zeros;
+            for k in 0..40_000 {
+                let mut args = operands(&mut random, op);
+                if let Some(x) = SPECIAL.get(k) {
+                    args[0] = x.to_bits();
+                }
+                let result = f32::from_bits(op.eval(&args));
+                if result != 0.0 {
+                    continue;
+                }
+                let x = f32::from_bits(args[0]);
+                let allowed = match zeros[usize::from(result.is_sign_positive())] {
+                    ZeroFrom::Never => false,
+                    ZeroFrom::NegativeZero => x == 0.0 && x.is_sign_negative(),
+                    ZeroFrom::PositiveZero => x == 0.0 && x.is_sign_positive(),
+                    ZeroFrom::Negative => x.is_sign_negative(),
+                    ZeroFrom::Positive => x.is_sign_positive(),
+                    ZeroFrom::Any => true,
+                };
+                assert!(allowed, "{} {args:x?} is {result:?}", op.name());
+            }
+        }
+    }
+}

@@ -209,9 +209,12 @@ fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
 }
 
 /// A word near one between ends: some floats away, a part of the interval away, at an end, at a kink, or half-way to another one. Gives the
-/// word itself where that is not between the ends.
+/// word itself where that is not between the ends, and of inputs that are numbers.
 pub(super) fn nudged(random: &mut Random, input: &Input, ends: [u32; 2], kinks: &[f32], word: u32, other: u32) -> u32 {
     let Bounds::Float(floats) = &input.bounds else { return member(random, input, ends) };
+    if !input.interval {
+        return word;
+    }
     let ([low, high], x) = (ends.map(f32::from_bits), f32::from_bits(word));
     let moved = match random.below(8) {
         0 | 1 => stepped(random, x),

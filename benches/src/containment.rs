@@ -2,10 +2,11 @@
 //!
 //! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes of operations, of all shaders that
 //! there are, of random functions, and of random functions made of what relations look for; with it, operations of one argument, over all
-//! words.
+//! words. With `--programs`, random WGSL programs, each with a few of its bounding shaders, and checks spread evenly over them.
 
 use crate::report::{print_head, print_row};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::containment::programs::{Effort, Trial, report, shrink};
 use lightbound_shader::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::random::Random;
@@ -17,8 +18,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+const EXAMPLES: &str = "\
+Examples:
+  lightbound-benches containment --checks 1e9 --seed 1
+  lightbound-benches containment --programs 1e5 --checks 1e10
+  lightbound-benches containment --exhaustive --only sqrt
+
+A check is one result of one member of a box, held against one bounding shader. A result counts once
+for each bounding shader that is compiled for it, and for each number of parts that the box is cut in.";
+
 /// Holds bounds against the results of members of random boxes, without tolerance.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Results to hold against bounds, as 1000 or 1e9
     #[arg(long, default_value = "1e8", value_parser = count)]
@@ -32,7 +43,10 @@ pub struct Args {
     /// Only code for these: all that this machine runs, unless given
     #[arg(long)]
     target: Vec<Target>,
-    /// Operations of one argument, with with all boxes of one word and of two neighbours, and some of more; `--checks` does not count
+    /// Random WGSL programs, so many of them, as 1000 or 1e5, that share the checks
+    #[arg(long, value_parser = count, conflicts_with_all = ["exhaustive", "only"])]
+    programs: Option<u64>,
+    /// Operations of one argument, with all boxes of one word and of two neighbours, and some of more; `--checks` does not count
     #[arg(long)]
     exhaustive: bool,
     /// With `--exhaustive`: only one block of 65536 words in so many
@@ -49,10 +63,13 @@ fn count(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> ExitCode {
     // Panics are faults, and told as such.
     std::panic::set_hook(Box::new(|_| {}));
+    if let Some(count) = args.programs {
+        return programs(args, count);
+    }
     let table = if args.exhaustive { exhaustive(args) } else { random(args) };
     print_head(&TITLES.map(String::from));
     let mut total = Tally::default();
-    for (name, tally) in table {
+    for (name, (tally, _)) in table {
         print_tally(&name, &tally);
         total.add(tally);
     }
@@ -149,7 +166,10 @@ fn loop_cap(seed: u64) -> u32 {
     if seed.is_multiple_of(5) { 7 } else { LOOP_CAP }
 }
 
-fn random(args: &Args) -> BTreeMap<String, Tally> {
+/// Sums of tallies by name, and how many there are.
+type Table = BTreeMap<String, (Tally, u64)>;
+
+fn random(args: &Args) -> Table {
     let (jobs, targets) = (jobs(args), if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
     let explained = AtomicUsize::new(0);
     // Each session has a seed of its own, which is printed.
@@ -175,7 +195,8 @@ fn random(args: &Args) -> BTreeMap<String, Tally> {
         let job = &jobs[index % jobs.len()];
         job.subject(seed_of(index)).0.name
     };
-    sessions(go_on, work, name)
+    let done = || Some(all.load(Ordering::Relaxed) as f64 / args.checks as f64);
+    sessions(done, go_on, work, name)
 }
 
 /// Functions that show faults are made small for so many of them.
@@ -194,18 +215,20 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     }
 }
 
-/// So many sessions of a job tell what is wrong.
-const TOLD: u64 = 3;
+/// So many sessions tell what is wrong.
+const TOLD: usize = 100;
 
-/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name` says what a session is that takes long.
+/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name` says what a session is that takes long,
+/// and `done` which part of all is done, where that is known.
 fn sessions(
+    done: impl Fn() -> Option<f64>,
     go_on: impl Fn(&Tally) -> bool + Sync,
     work: impl Fn(usize) -> (String, Tally) + Sync,
     name: impl Fn(usize) -> String,
-) -> BTreeMap<String, Tally> {
-    let (next, table, start) = (AtomicUsize::new(0), Mutex::new(BTreeMap::<String, (Tally, u64)>::new()), Instant::now());
+) -> Table {
+    let (next, table, start) = (AtomicUsize::new(0), Mutex::new(Table::new()), Instant::now());
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let running = Mutex::new(BTreeMap::new());
+    let (running, told) = (Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let run = || {
             let mut last = Tally::default();
@@ -215,9 +238,9 @@ fn sessions(
                 let (name, tally) = work(index);
                 running.lock().expect("no thread panics").remove(&index);
                 let mut table = table.lock().expect("no thread panics");
-                let (sum, told) = table.entry(name).or_default();
-                if tally.is_faulty() && *told < TOLD {
-                    *told += 1;
+                let (sum, count) = table.entry(name).or_default();
+                *count += 1;
+                if tally.is_faulty() && told.fetch_add(1, Ordering::Relaxed) < TOLD {
                     tally.faults.iter().for_each(|fault| eprintln!("{fault}"));
                 }
                 last = Tally { faults: vec![], ..tally };
@@ -225,14 +248,16 @@ fn sessions(
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let mut told = start;
+        let mut printed = start;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
-            if told.elapsed() > Duration::from_secs(20) {
-                told = Instant::now();
+            if printed.elapsed() > Duration::from_secs(20) {
+                printed = Instant::now();
                 let checks: u64 =
                     table.lock().expect("no thread panics").values().map(|(tally, _)| tally.checks + tally.exempt).sum();
-                eprintln!("{checks:.2e} checks in {:.0?}", start.elapsed());
+                let left = done().filter(|&part| part > 0.0).map(|part| start.elapsed().mul_f64((1.0 - part).max(0.0) / part));
+                let left = left.map_or(String::new(), |left| format!(", {left:.0?} left"));
+                eprintln!("{checks:.2e} checks in {:.0?}{left}", start.elapsed());
                 for (index, since) in running.lock().expect("no thread panics").iter() {
                     if since.elapsed() > Duration::from_secs(60) {
                         eprintln!("session {index}, {}, has run for {:.0?}", name(*index), since.elapsed());
@@ -242,7 +267,64 @@ fn sessions(
         }
     });
     println!("{:.0?}, {threads} threads\n", start.elapsed());
-    table.into_inner().expect("no thread panics").into_iter().map(|(name, (tally, _))| (name, tally)).collect()
+    table.into_inner().expect("no thread panics")
+}
+
+/// Columns of the table of programs.
+const PROGRAM_TITLES: [&str; 11] = [
+    "frame",
+    "programs",
+    "checks",
+    "related",
+    "exempt",
+    "violations",
+    "differ",
+    "wider",
+    "unforeseen",
+    "rejected",
+    "panics",
+];
+
+/// Faults that are shrunk and printed; more are only counted.
+const SHRUNK: usize = 100;
+
+/// Checks random programs, and prints what is wrong and a table.
+fn programs(args: &Args, count: u64) -> ExitCode {
+    let targets = if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
+    let effort = Effort { checks: args.checks / count.max(1), boxes: 16, members: 12, steps: 16 };
+    let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
+    let (begun, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
+    let work = |index: usize| {
+        let trial = Trial::new(seed_of(index), &targets);
+        let tally = trial.run(&effort);
+        let mut kinds = vec![];
+        for fault in &tally.faults {
+            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < SHRUNK {
+                kinds.push(fault.wrong);
+                let (small, found) = shrink(&trial, fault);
+                eprintln!("program {index}, seed {}:\n{}", trial.seed(), report(&small, &found));
+            }
+        }
+        (format!("{:?}", trial.frame()), Tally { faults: vec![], ..tally })
+    };
+    let go_on = |_: &Tally| begun.fetch_add(1, Ordering::Relaxed) < count;
+    let done = || Some(begun.load(Ordering::Relaxed) as f64 / count as f64);
+    let table = sessions(done, go_on, work, |index| format!("program of seed {}", seed_of(index)));
+    print_head(&PROGRAM_TITLES.map(String::from));
+    let (mut total, mut programs) = (Tally::default(), 0);
+    for (frame, (tally, count)) in table {
+        print_programs(&frame, count, &tally);
+        programs += count;
+        total.add(tally);
+    }
+    print_programs("all", programs, &total);
+    if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn print_programs(frame: &str, programs: u64, tally: &Tally) {
+    let Tally { checks, related, exempt, violations, differ, wider, unforeseen, rejected, panics, .. } = *tally;
+    let figures = [programs, checks, related, exempt, violations, differ, wider, unforeseen, rejected, panics];
+    print_row(std::iter::once(frame.to_owned()).chain(figures.map(|figure| figure.to_string())));
 }
 
 /// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with those of 1 and 2.
@@ -251,7 +333,7 @@ const LONG: usize = 1024;
 /// Sizes of such windows, as powers of two.
 const LONGEST: u32 = 16;
 
-fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
+fn exhaustive(args: &Args) -> Table {
     let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
     let left = AtomicUsize::new(ops.len() + 1);
     let work = |index: usize| {
@@ -261,7 +343,7 @@ fn exhaustive(args: &Args) -> BTreeMap<String, Tally> {
         eprintln!("{} in {:.0?}", op.name(), start.elapsed());
         (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
     };
-    sessions(|_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned())
+    sessions(|| None, |_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned())
 }
 
 /// An operation over all words, with windows up to everything, or over some blocks of them.

@@ -23,19 +23,24 @@ mod boxes;
 mod check;
 mod directions;
 mod exhaustive;
+mod ascent;
 mod patterns;
+mod plan;
+pub mod programs;
 mod subject;
 mod verdict;
 
 pub use boxes::{Sample, sample};
 pub use check::Checker;
 pub use exhaustive::{Windows, unary_ops};
+pub use plan::Plan;
 pub use subject::Subject;
 
 use crate::interval::Nan;
 use crate::ir::Type;
 use crate::lift::{Options, Sides, Tracking};
 use crate::target::Target;
+use std::any::Any;
 use std::fmt;
 
 /// What was checked.
@@ -57,6 +62,8 @@ pub struct Tally {
     pub unforeseen: u64,
     /// Subjects at which the compiler panicked.
     pub panics: u64,
+    /// Programs that the front end rejects.
+    pub rejected: u64,
     /// Some of what is wrong.
     pub faults: Vec<Fault>,
 }
@@ -64,6 +71,14 @@ pub struct Tally {
 impl Tally {
     /// So many faults are kept.
     const KEPT: usize = 6;
+
+    /// That the compiler panicked at a subject.
+    fn panicked(subject: &str, target: Target, panic: &(dyn Any + Send)) -> Tally {
+        let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let mut tally = Tally::default();
+        tally.fault(|| Fault::without_box(Wrong::Panics, subject, target, message.unwrap_or("?")), Wrong::Panics);
+        tally
+    }
 
     /// Adds what was checked elsewhere.
     pub fn add(&mut self, other: Tally) {
@@ -75,13 +90,14 @@ impl Tally {
         self.wider += other.wider;
         self.unforeseen += other.unforeseen;
         self.panics += other.panics;
+        self.rejected += other.rejected;
         let room = Tally::KEPT.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
     }
 
     /// Whether anything is wrong.
     pub fn is_faulty(&self) -> bool {
-        self.violations + self.differ + self.wider + self.unforeseen + self.panics > 0
+        self.violations + self.differ + self.wider + self.unforeseen + self.panics + self.rejected > 0
     }
 
     fn fault(&mut self, fault: impl FnOnce() -> Fault, wrong: Wrong) {
@@ -91,6 +107,7 @@ impl Tally {
             Wrong::IsWider => &mut self.wider,
             Wrong::UnforeseenValue | Wrong::UnforeseenEnd => &mut self.unforeseen,
             Wrong::Panics => &mut self.panics,
+            Wrong::Rejected => &mut self.rejected,
         } += 1;
         // One of each kind at least.
         if self.faults.len() < Tally::KEPT && self.faults.iter().filter(|fault| fault.wrong == wrong).count() < 2 {
@@ -118,6 +135,8 @@ pub enum Wrong {
     UnforeseenEnd,
     /// The compiler panicked.
     Panics,
+    /// The front end rejects the program.
+    Rejected,
 }
 
 /// Something wrong, with what it takes to see it again.
@@ -131,6 +150,8 @@ pub struct Fault {
     pub target: Target,
     /// What kind of bounding shader.
     pub options: Options,
+    /// In how many parts the box was bounded.
+    pub parts: usize,
     /// What the output or the value is called.
     pub output: String,
     /// Its type.
@@ -147,10 +168,31 @@ pub struct Fault {
     pub note: String,
 }
 
+impl Fault {
+    /// A fault that shows before there is a box.
+    fn without_box(wrong: Wrong, subject: &str, target: Target, message: &str) -> Fault {
+        Fault {
+            wrong,
+            subject: subject.to_owned(),
+            target,
+            options: Options::default(),
+            parts: 1,
+            output: String::new(),
+            ty: Type::F32,
+            ends: vec![],
+            member: None,
+            expected: None,
+            found: None,
+            note: format!("    {message}\n"),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { wrong, subject, target, options, output, ty, .. } = self;
-        writeln!(f, "`{subject}` {wrong:?}: `{output}` on {target}, {}", kind(options))?;
+        let parts = if self.parts > 1 { format!(", in {} parts", self.parts) } else { String::new() };
+        writeln!(f, "`{subject}` {wrong:?}: `{output}` on {target}, {}{parts}", kind(options))?;
         for (k, (name, ty, ends)) in self.ends.iter().enumerate() {
             let [low, high] = ends.map(|end| Shown(*ty, end));
             write!(f, "    {name} in [{low}, {high}]")?;

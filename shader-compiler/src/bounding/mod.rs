@@ -245,21 +245,25 @@ pub struct BoundingKernel {
 impl BoundingKernel {
     /// Compiles a bounding shader for a target.
     pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
-        let kernel = Kernel::compile(arena, &passes::lower(&lifted.function), target)?;
+        Ok(BoundingKernel::new(Kernel::compile(arena, &passes::lower(&lifted.function), target)?, lifted))
+    }
+
+    /// Compiled code of a bounding shader, with what its inputs are.
+    pub(crate) fn new(kernel: Kernel, lifted: &Lifted) -> BoundingKernel {
         let in_one_piece = |input: &Input| match &input.bounds {
             Bounds::Float(floats) => {
                 floats.pieces.iter().count() == 1 && (floats.positive_zero || !floats.pieces.contains(0.0))
             }
             Bounds::Int(_) | Bounds::Bool(_) => false,
         };
-        Ok(BoundingKernel {
+        BoundingKernel {
             kernel,
             inputs: lifted.layout(),
             in_one_piece: lifted.inputs.iter().map(in_one_piece).collect(),
             sides: lifted.sides.clone(),
             precondition: Precondition::new(directions::directions(lifted)),
             is_related: lifted.relations != Relations::NONE,
-        })
+        }
     }
 
     /// The code.
@@ -341,6 +345,11 @@ impl Boxes {
 }
 
 impl Boxes {
+    /// Boxes that are laid out as the kernel takes them.
+    pub(crate) fn of(kernel: &BoundingKernel, batch: Batch) -> Boxes {
+        Boxes { batch, inputs: kernel.inputs.clone() }
+    }
+
     /// The ends of an input that is a float.
     fn ends(&self, row: usize, input: usize) -> [f32; 2] {
         let (port, interval) = self.inputs[input];
@@ -375,6 +384,11 @@ impl Limits {
         });
         let ports = ports.collect();
         Limits { batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows), ports }
+    }
+
+    /// The bounds as the kernel lays them out.
+    pub(crate) fn into_batch(self) -> Batch {
+        self.batch
     }
 
     /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no bound.

@@ -87,10 +87,15 @@ impl Split {
     ///
     /// *Panics* as [`BoundingKernel::run`] does.
     pub fn run(&mut self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
+        self.kernel.check(boxes);
+        self.run_unchecked(textures, boxes, limits);
+    }
+
+    /// The same also for boxes that do not meet the precondition, of whose bounds nothing is said.
+    pub(crate) fn run_unchecked(&mut self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
         assert_eq!(boxes.batch.rows(), limits.batch.rows(), "boxes and limits are equally many");
         assert_eq!(boxes.batch.ports(), self.boxes.batch.ports(), "boxes were made for the kernel");
         assert_eq!(limits.batch.ports(), self.limits.batch.ports(), "limits were made for the kernel");
-        self.kernel.check(boxes);
         for first in (0..boxes.batch.rows()).step_by(BOXES) {
             let count = BOXES.min(boxes.batch.rows() - first);
             self.boxes.batch.reshape(boxes.batch.ports(), count * self.ways);

@@ -1,5 +1,6 @@
 //! Random boxes and members of them: from one float to everything, with ends and members where something changes.
 
+use super::ascent::between;
 use super::directions::Vectors;
 use crate::analysis::{Bools, Bounds, Floats, Ints};
 use crate::ir::Port;
@@ -20,8 +21,22 @@ pub struct Sample {
 /// A random box of inputs, and so many members, the lower and the upper corner first. Inputs whose names end in `.x`, `.y` and `.z` are
 /// mostly directions; those that are said to be unit vectors mostly are, in all members.
 pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: usize) -> Sample {
+    sample_at(random, ports, inputs, &[], members)
+}
+
+/// The same, with some ends and members at or next to kinks: numbers at which the function may change its course.
+pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], kinks: &[f32], members: usize) -> Sample {
     let whole = random.once_in(32);
     let mut ends: Vec<_> = inputs.iter().map(|input| random_ends(random, input, whole)).collect();
+    for (ends, input) in std::iter::zip(&mut ends, inputs).filter(|_| !kinks.is_empty()) {
+        if let (Bounds::Float(floats), true, true) = (&input.bounds, input.interval, random.once_in(4)) {
+            let kink = at_kink(random, floats, kinks);
+            let other = f32::from_bits(*random.pick(ends));
+            if floats.contains(kink) {
+                *ends = ordered([kink, if random.once_in(4) { kink } else { other }]).map(f32::to_bits);
+            }
+        }
+    }
     let directions = directions(ports, inputs);
     let narrow = random.below(20) as i32;
     for &first in directions.iter().filter(|_| !whole) {
@@ -37,7 +52,10 @@ pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: us
         let mut words: Vec<_> = std::iter::zip(&ends, inputs)
             .map(|(ends, input)| match all {
                 Some(side) => ends[side],
-                None => member(random, input, *ends),
+                None => {
+                    let word = member(random, input, *ends);
+                    if kinks.is_empty() || !random.once_in(4) { word } else { nudged(random, input, *ends, kinks, word, word) }
+                }
             })
             .collect();
         for &first in directions.iter().filter(|_| all.is_none()) {
@@ -50,7 +68,7 @@ pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: us
     let mut members: Vec<_> = rows.collect();
     let vectors = Vectors::of(inputs);
     if !(vectors.is_empty() || random.once_in(4)) {
-        vectors.place(random, inputs, &mut ends, &mut members);
+        vectors.place(random, inputs, kinks, &mut ends, &mut members);
     }
     Sample { ends, members }
 }
@@ -181,6 +199,34 @@ fn float_between(random: &mut Random, floats: &Floats, [low, high]: [f32; 2]) ->
         }
     }
     *random.pick(&[low, high])
+}
+
+/// One of the kinks, or a few floats away from it.
+fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
+    let kink = *random.pick(kinks);
+    let kink = if random.once_in(2) { kink } else { unrank(rank(kink) + random.below(5) as i64 - 2) };
+    signed_zero(random, floats, kink)
+}
+
+/// A word near one between ends: some floats away, a part of the interval away, at an end, at a kink, or half-way to another one. Gives the
+/// word itself where that is not between the ends, and of inputs that are numbers.
+pub(super) fn nudged(random: &mut Random, input: &Input, ends: [u32; 2], kinks: &[f32], word: u32, other: u32) -> u32 {
+    let Bounds::Float(floats) = &input.bounds else { return member(random, input, ends) };
+    if !input.interval {
+        return word;
+    }
+    let ([low, high], x) = (ends.map(f32::from_bits), f32::from_bits(word));
+    let moved = match random.below(8) {
+        0 | 1 => stepped(random, x),
+        2 | 3 => x + (high - low) * uniform(random, -1.0, 1.0) * 0.5_f32.powi(random.below(16) as i32),
+        4 => *random.pick(&[low, high]),
+        5 if !kinks.is_empty() => at_kink(random, floats, kinks),
+        6 if x == 0.0 => -x,
+        6 => x * (1.0 + uniform(random, -0.1, 0.1)),
+        _ => between(x, f32::from_bits(other)),
+    };
+    let moved = signed_zero(random, floats, moved);
+    if low <= moved && moved <= high && floats.contains(moved) { moved.to_bits() } else { word }
 }
 
 /// A zero with a sign that is allowed; other floats as they are.

@@ -1,8 +1,11 @@
 //! Runs a point shader and its bounding shaders over boxes, and holds their results against each other.
 
+use super::ascent::Climber;
 use super::directions::Vectors;
+use super::plan::Plan;
 use super::{Fault, Results, Sample, Subject, Tally, Wrong, number, sample};
 use crate::analysis::Bounds;
+use crate::bounding::{BoundingKernel, Boxes, Limits, Split};
 use crate::differential::reduce;
 use crate::interpreter;
 use crate::interval::Nan;
@@ -13,8 +16,9 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
 use crate::passes;
-use crate::relations::{Relation, Relations};
+use crate::relations::Relations;
 use crate::target::Target;
+use crate::texture::Texture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rounds after which an interpreted evaluation is taken to be endless.
@@ -30,6 +34,8 @@ pub struct Checker<'a> {
     point: Kernel,
     /// The first one is naive, of both sides, and propagates NaN.
     variants: Vec<Variant>,
+    /// Numbers of parts in which boxes are bounded as well, by the variants of both sides that are told something.
+    splits: Vec<usize>,
     /// For each input of the point shader, the port of bounding shaders and whether the next one is its upper end.
     layout: Vec<(usize, bool)>,
     vectors: Vectors,
@@ -38,9 +44,11 @@ pub struct Checker<'a> {
 struct Variant {
     options: Options,
     lifted: Lifted,
-    kernel: Kernel,
+    kernel: BoundingKernel,
     /// Number of the one of this kind whose selection of cases is told nothing.
     naive: usize,
+    /// Number of the naive one of this kind, of both sides if there is none of the same.
+    excusing: usize,
     /// Number of the one that knows these relations, is told nothing beside, and propagates NaN, of both sides.
     testing: usize,
     /// Number of the one that differs in that it knows no relations.
@@ -53,18 +61,18 @@ impl Variant {
     }
 }
 
-const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
-
 impl<'a> Checker<'a> {
     /// Compiles a subject; `seed` says which of the partly optimized kinds there are, and which relations some related ones know.
     ///
     /// *Panics* if the target is not available, or the compiler does.
     pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
-        Checker::with(subject, target, loop_cap, seed, |_| {})
+        Checker::with(subject, target, &Plan::full(seed, loop_cap), |_| {})
     }
 
-    /// The same, of bounding shaders to which something was done.
-    fn with(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64, change: impl Fn(&mut Lifted)) -> Checker<'a> {
+    /// Compiles those bounding shaders of a subject that a plan names, after something was done to them.
+    ///
+    /// *Panics* if the target is not available, or the compiler does.
+    pub(super) fn with(subject: &'a Subject, target: Target, plan: &Plan, change: impl Fn(&mut Lifted)) -> Checker<'a> {
         let arena = Arena::new();
         let compile = |function: &Function| {
             let lowered = if target == Target::Interpreter { function.clone() } else { passes::lower(function) };
@@ -72,33 +80,36 @@ impl<'a> Checker<'a> {
         };
         let lift = |options: &Options| lift::run(&subject.point, &subject.inputs, &subject.outputs, options);
         let mut variants: Vec<Variant> = vec![];
-        let groups = groups(seed, loop_cap);
-        for group in &groups {
+        for group in &plan.groups {
+            let mut first = Some(lift(&group[0]));
             let unrelated = Options { relations: Relations::NONE, ..group[0] };
-            if let Some(plain) = variants.iter().find(|v| v.options == unrelated).map(|v| &v.lifted) {
-                let related = lift(&group[0]);
-                if (&plain.function, &plain.bounds) == (&related.function, &related.bounds) {
-                    // Nothing is known that makes a difference.
-                    continue;
-                }
+            let plain = variants.iter().find(|v| v.options == unrelated).map(|v| &v.lifted);
+            if let (Some(plain), Some(related)) = (plain, &first)
+                && (&plain.function, &plain.bounds) == (&related.function, &related.bounds)
+            {
+                // Nothing is known that makes a difference.
+                continue;
             }
             for &options in group {
-                let mut lifted = lift(&options);
+                let mut lifted = first.take().unwrap_or_else(|| lift(&options));
                 change(&mut lifted);
                 debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
-                let kernel = compile(&lifted.function);
+                let kernel = BoundingKernel::new(compile(&lifted.function), &lifted);
                 // Those that it is held against come before it, or are itself.
                 let like = |options: Options| variants.iter().position(|variant| variant.options == options);
-                let naive = like(Options { tracking: Tracking::NONE, ..options }).unwrap_or(variants.len());
-                let testing = Options { relations: options.relations, ..groups[0][0] };
+                let plain = Options { tracking: Tracking::NONE, ..options };
+                let naive = like(plain).unwrap_or(variants.len());
+                let excusing = like(plain).or(like(Options { sides: Sides::Both, ..plain })).unwrap_or(variants.len());
+                let testing = Options { relations: options.relations, ..plan.groups[0][0] };
                 let testing = if options == testing { variants.len() } else { like(testing).unwrap_or(0) };
                 let unrelated = like(Options { relations: Relations::NONE, ..options });
-                variants.push(Variant { options, lifted, kernel, naive, testing, unrelated });
+                variants.push(Variant { options, lifted, kernel, naive, excusing, testing, unrelated });
             }
         }
         let layout = variants[0].lifted.layout();
         let vectors = Vectors::of(&subject.inputs);
-        Checker { subject, target, point: compile(&subject.point), variants, layout, vectors }
+        let splits = plan.splits.clone();
+        Checker { subject, target, point: compile(&subject.point), variants, splits, layout, vectors }
     }
 
     /// Compiles a subject and checks it with random boxes; a panic is a fault.
@@ -112,25 +123,7 @@ impl<'a> Checker<'a> {
     pub fn check_on(subject: &Subject, target: Target, loop_cap: u32, seed: u64, samples: &[Sample]) -> Tally {
         // Nothing is looked at after a panic.
         let run = || Checker::new(subject, target, loop_cap, seed).run(samples);
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            let mut tally = Tally::default();
-            let fault = || Fault {
-                wrong: Wrong::Panics,
-                subject: subject.name.clone(),
-                target,
-                options: Options::default(),
-                output: String::new(),
-                ty: Type::F32,
-                ends: vec![],
-                member: None,
-                expected: None,
-                found: None,
-                note: format!("    {}\n", message.unwrap_or("?")),
-            };
-            tally.fault(fault, Wrong::Panics);
-            tally
-        })
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Tally::panicked(&subject.name, target, &*panic))
     }
 
     /// A smaller subject with the same fault, and what it shows.
@@ -163,7 +156,7 @@ impl<'a> Checker<'a> {
         let count = first.members.len();
         let tables = random::tables();
         let mut members = Batch::new(self.target, self.point.inputs().len(), samples.len() * count);
-        let mut boxes = Batch::new(self.target, self.variants[0].kernel.inputs().len(), samples.len());
+        let mut boxes = Batch::new(self.target, self.variants[0].kernel.kernel().inputs().len(), samples.len());
         for (row, sample) in samples.iter().enumerate() {
             for (k, member) in sample.members.iter().enumerate() {
                 members.set_row(row * count + k, 0, member);
@@ -178,10 +171,11 @@ impl<'a> Checker<'a> {
             outputs
         };
         let values = evaluate(&self.point, &members);
-        let limits: Vec<_> = self.variants.iter().map(|variant| evaluate(&variant.kernel, &boxes)).collect();
+        let limits: Vec<_> = self.variants.iter().map(|variant| evaluate(variant.kernel.kernel(), &boxes)).collect();
+        let split = self.split(&boxes);
         for (row, sample) in samples.iter().enumerate() {
             for k in 0..self.subject.outputs.len() {
-                self.output(row, k, sample, &values, &limits, &mut tally);
+                self.output(row, k, sample, &values, &limits, &split, &mut tally);
             }
         }
         for (row, sample) in samples.iter().enumerate().take(4) {
@@ -194,13 +188,40 @@ impl<'a> Checker<'a> {
         tally
     }
 
+    /// Adds members for which outputs are extreme, as local search finds them.
+    pub(super) fn climb(&self, random: &mut Random, kinks: &[f32], rounds: usize, samples: &mut [Sample]) {
+        let is_float = |&&port: &&usize| self.subject.point.outputs[port].ty == Type::F32;
+        let outputs = self.subject.outputs.iter().filter(is_float).copied().take(3).collect();
+        let (inputs, vectors) = (&self.subject.inputs, &self.vectors);
+        Climber { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }.climb(random, rounds, samples);
+    }
+
+    /// Bounds by parts: which variant, in how many parts, and what it gives.
+    fn split(&self, boxes: &Batch) -> Vec<(usize, usize, Batch)> {
+        let images = if self.splits.is_empty() { vec![] } else { random::images() };
+        let images: Vec<&Texture> = images.iter().collect();
+        let variants = self.variants.iter().enumerate();
+        let told = variants.filter(|(_, v)| v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE);
+        let all = told.flat_map(|(index, variant)| self.splits.iter().map(move |&parts| (index, &variant.kernel, parts)));
+        let bounded = all.map(|(index, kernel, parts)| {
+            let mut limits = Limits::new(kernel, boxes.rows());
+            Split::new(kernel, parts).run_unchecked(&images, &Boxes::of(kernel, boxes.clone()), &mut limits);
+            (index, parts, limits.into_batch())
+        });
+        bounded.collect()
+    }
+
     fn ty(&self, k: usize) -> Type {
         self.subject.point.outputs[self.subject.outputs[k]].ty
     }
 
     /// Ends of an output of a bounding shader, by their bits; infinite where there is no such end.
     fn ends(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [Option<u32>; 2] {
-        let bits = |port| Some(limits[variant].bits(row, port));
+        self.ends_in(variant, k, row, &limits[variant])
+    }
+
+    fn ends_in(&self, variant: usize, k: usize, row: usize, limits: &Batch) -> [Option<u32>; 2] {
+        let bits = |port| Some(limits.bits(row, port));
         match self.variants[variant].options.sides {
             Sides::Upper => [None, bits(k)],
             Sides::Lower => [bits(k), None],
@@ -209,8 +230,7 @@ impl<'a> Checker<'a> {
     }
 
     fn numbers(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [f64; 2] {
-        let [lo, hi] = self.ends(variant, k, row, limits).map(|end| end.map(|end| number(self.ty(k), end)));
-        [lo.unwrap_or(f64::NEG_INFINITY), hi.unwrap_or(f64::INFINITY)]
+        numbers(self.ty(k), self.ends(variant, k, row, limits))
     }
 
     /// Whether code that tests for NaN met one.
@@ -235,28 +255,42 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks an output for a box.
-    fn output(&self, row: usize, k: usize, sample: &Sample, values: &Batch, limits: &[Batch], tally: &mut Tally) {
+    #[allow(clippy::too_many_arguments, reason = "the results of all code, whole and split")]
+    fn output(
+        &self,
+        row: usize,
+        k: usize,
+        sample: &Sample,
+        values: &Batch,
+        limits: &[Batch],
+        split: &[(usize, usize, Batch)],
+        tally: &mut Tally,
+    ) {
         let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
-        let all =
-            Members { bits: (0..count).map(|m| values.bits(row * count + m, port)).collect(), which: (0..count).collect(), ty };
+        let bits: Vec<_> = (0..count).map(|m| values.bits(row * count + m, port)).collect();
         let which = |&m: &usize| self.vectors.meet(&sample.members[m]);
         let which = if self.vectors.allow(&sample.ends) { (0..count).filter(which).collect() } else { vec![] };
-        let units = Members { which, ..all.clone() };
+        let units = Members::new(ty, bits.clone(), which);
+        let all = Members::new(ty, bits, (0..count).collect());
         for index in 0..self.variants.len() {
             let members = if self.variants[index].is_related() { &units } else { &all };
             // Of boxes without a member nothing is said.
             if !members.which.is_empty() {
-                let seen = Seen { checker: self, variant: index, row, k, sample, members, limits };
+                let seen = Seen { checker: self, variant: index, parts: None, row, k, sample, members, limits };
                 seen.contained(tally);
                 seen.compared(tally);
                 seen.foreseen(tally);
             }
         }
+        for (index, parts, batch) in split.iter().filter(|_| !units.which.is_empty()) {
+            let (variant, parts) = (*index, Some((*parts, batch)));
+            Seen { checker: self, variant, parts, row, k, sample, members: &units, limits }.contained(tally);
+        }
     }
 
     /// Whether naive code of a variant's kind meets a NaN anywhere for a box.
     fn meets_nan(&self, variant: usize, sample: &Sample) -> bool {
-        let naive = &self.variants[self.variants[variant].naive].lifted.function;
+        let naive = &self.variants[self.variants[variant].excusing].lifted.function;
         let inputs = std::iter::zip(&self.layout, &sample.ends);
         let inputs: Vec<_> = inputs.flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }]).copied().collect();
         any_nan(naive, &inputs)
@@ -271,9 +305,8 @@ impl<'a> Checker<'a> {
     /// for NaN `met` one.
     fn values(&self, sample: &Sample, member: &[u32], met: &[bool], tally: &mut Tally) {
         let meets = self.vectors.allow(&sample.ends) && self.vectors.meet(member);
-        for (variant, &met) in std::iter::zip(&self.variants, met) {
-            let Options { sides, tracking, .. } = variant.options;
-            if sides != Sides::Both || tracking != Tracking::NONE || variant.is_related() && !meets {
+        for (index, (variant, &met)) in std::iter::zip(&self.variants, met).enumerate() {
+            if variant.options.sides != Sides::Both || variant.naive != index || variant.is_related() && !meets {
                 continue;
             }
             let Lifted { point, bounds, related, .. } = &variant.lifted;
@@ -297,6 +330,7 @@ impl<'a> Checker<'a> {
                 subject: self.subject.name.clone(),
                 target: Target::Interpreter,
                 options: variant.options,
+                parts: 1,
                 output: format!("value {}, {:?}", value.index(), point.def(value)),
                 ty: point.ty(value),
                 ends: self.named(sample),
@@ -308,6 +342,12 @@ impl<'a> Checker<'a> {
             tally.fault(fault, Wrong::UnforeseenValue);
         }
     }
+}
+
+/// Ends as numbers; infinite where there is no such end.
+fn numbers(ty: Type, ends: [Option<u32>; 2]) -> [f64; 2] {
+    let [lo, hi] = ends.map(|end| end.map(|end| number(ty, end)));
+    [lo.unwrap_or(f64::NEG_INFINITY), hi.unwrap_or(f64::INFINITY)]
 }
 
 /// The number of the input that a value is.
@@ -323,24 +363,25 @@ fn is_negative(word: u32) -> bool {
 }
 
 /// Some members of a box with what the point shader makes of them.
-#[derive(Clone)]
 struct Members {
     ty: Type,
     /// For each member of the box.
     bits: Vec<u32>,
     /// Which are meant.
     which: Vec<usize>,
+    /// What those come to.
+    results: Results,
 }
 
 impl Members {
-    fn result(&self, member: usize) -> f64 {
-        number(self.ty, self.bits[member])
+    fn new(ty: Type, bits: Vec<u32>, which: Vec<usize>) -> Members {
+        let mut results = Results::NONE;
+        which.iter().for_each(|&member| results.add(number(ty, bits[member])));
+        Members { ty, bits, which, results }
     }
 
-    fn results(&self) -> Results {
-        let mut results = Results::NONE;
-        self.which.iter().for_each(|&member| results.add(self.result(member)));
-        results
+    fn result(&self, member: usize) -> f64 {
+        number(self.ty, self.bits[member])
     }
 }
 
@@ -348,6 +389,8 @@ impl Members {
 struct Seen<'a> {
     checker: &'a Checker<'a>,
     variant: usize,
+    /// In how many parts the box was bounded, and what that gives; else it is bounded whole.
+    parts: Option<(usize, &'a Batch)>,
     row: usize,
     k: usize,
     sample: &'a Sample,
@@ -361,8 +404,8 @@ impl Seen<'_> {
     }
 
     fn void(&self) -> bool {
-        let nans = self.members.which.iter().any(|&member| self.members.result(member).is_nan());
-        self.checker.is_void(self.variant, self.k, self.row, self.limits) || self.options().nan == Nan::Ignore && nans
+        let nans = self.options().nan == Nan::Ignore && self.members.results.nans > 0;
+        self.checker.is_void(self.variant, self.k, self.row, self.limits) || nans
     }
 
     fn excused(&self) -> bool {
@@ -382,13 +425,21 @@ impl Seen<'_> {
         })
     }
 
+    /// The ends that are checked.
+    fn found(&self) -> [Option<u32>; 2] {
+        match self.parts {
+            Some((_, limits)) => self.checker.ends_in(self.variant, self.k, self.row, limits),
+            None => self.bits(self.variant),
+        }
+    }
+
     fn bits(&self, variant: usize) -> [Option<u32>; 2] {
         self.checker.ends(variant, self.k, self.row, self.limits)
     }
 
     fn fault(&self, wrong: Wrong, member: Option<usize>, expected: Option<u32>, note: String) -> Fault {
         let Checker { subject, target, .. } = *self.checker;
-        let [lo, hi] = self.bits(self.variant);
+        let [lo, hi] = self.found();
         // Without a member, nothing is said of related bounds.
         let one = self.members.which.first().copied().filter(|_| self.checker.variants[self.variant].is_related());
         Fault {
@@ -396,6 +447,7 @@ impl Seen<'_> {
             subject: subject.name.clone(),
             target,
             options: self.options(),
+            parts: self.parts.map_or(1, |(parts, _)| parts),
             output: subject.point.outputs[subject.outputs[self.k]].name.clone(),
             ty: self.members.ty,
             ends: self.checker.named(self.sample),
@@ -416,13 +468,16 @@ impl Seen<'_> {
     /// Holds results against the ends.
     fn contained(&self, tally: &mut Tally) {
         let (Options { sides, nan, .. }, members) = (self.options(), self.members);
-        let ends = self.checker.numbers(self.variant, self.k, self.row, self.limits);
-        let (wrong, checked) = members.results().judge(nan, sides, ends, self.void());
+        let ends = numbers(members.ty, self.found());
+        let (wrong, checked) = members.results.judge(nan, sides, ends, self.void());
         // What is no interval has the value for a bound, whatever that is.
         let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || self.bounded().0);
-        tally.checks += checked;
-        tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
-        tally.exempt += members.which.len() as u64 - checked;
+        // The output that says whether NaN was met is no result of the shader.
+        if self.k + 1 < self.checker.subject.outputs.len() {
+            tally.checks += checked;
+            tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
+            tally.exempt += members.which.len() as u64 - checked;
+        }
         let Some(wrong) = wrong.filter(|_| !self.excused()) else { return };
         let is_wrong = |&member: &usize| match wrong {
             Wrong::HidesNan => members.result(member).is_nan(),
@@ -495,41 +550,6 @@ fn any_nan(function: &Function, inputs: &[u32]) -> bool {
     nan
 }
 
-/// All kinds of bounding shaders, in groups of the same relations that handle NaN alike; in each group a naive one of both sides comes
-/// first.
-fn groups(seed: u64, loop_cap: u32) -> Vec<Vec<Options>> {
-    let mut groups = vec![];
-    for relations in [Relations::NONE, Relations::all(), some(seed)] {
-        for nan in MODES {
-            let mut group = vec![];
-            for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
-                let partly = partly(seed).filter(|_| sides == Sides::Both && relations == Relations::NONE);
-                let tracking = [Some(Tracking::NONE), Some(Tracking::ALL), partly].into_iter().flatten();
-                let options = |tracking| Options { sides, nan, tracking, valid_ranges: false, relations, loop_cap };
-                if sides == Sides::Both || relations == Relations::NONE || relations == Relations::all() {
-                    group.extend(tracking.map(options));
-                }
-            }
-            groups.push(group);
-        }
-    }
-    groups
-}
-
-/// Some relations, but not all.
-fn some(seed: u64) -> Relations {
-    let random = &mut Random::new(!seed);
-    let some: Relations = Relation::ALL.iter().copied().filter(|_| random.once_in(2)).collect();
-    if some == Relations::all() { some.without(*random.pick(Relation::ALL)) } else { some }
-}
-
-/// One of the ways to be told something, but not all.
-fn partly(seed: u64) -> Option<Tracking> {
-    let bits = 1 + seed % 7;
-    let tracking = Tracking { ranges: bits & 1 != 0, nan: bits & 2 != 0, zeros: bits & 4 != 0 };
-    (tracking != Tracking::ALL).then_some(tracking)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -551,7 +571,7 @@ mod tests {
     fn checked(change: impl Fn(&mut Lifted)) -> Tally {
         let (subject, random) = (subject(), &mut Random::new(3));
         let samples: Vec<_> = (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
-        Checker::with(&subject, Target::best(), 10, 0, change).run(&samples)
+        Checker::with(&subject, Target::best(), &Plan::full(0, 10), change).run(&samples)
     }
 
     #[test]

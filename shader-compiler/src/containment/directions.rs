@@ -74,17 +74,25 @@ impl Vectors {
 
     /// Replaces the ends of directions by those of boxes with unit vectors, and the directions of rows by such; leaves all as it is where
     /// inputs allow no unit vector that is found.
-    pub fn place(&self, random: &mut Random, inputs: &[Input], ends: &mut [[u32; 2]], rows: &mut [Vec<u32>]) {
+    /// Ends and components of some are `kinks`.
+    pub fn place(
+        &self,
+        random: &mut Random,
+        inputs: &[Input],
+        kinks: &[f32],
+        ends: &mut [[u32; 2]],
+        rows: &mut [Vec<u32>],
+    ) {
         let Some(center) = (0..16).find_map(|_| self.center(random, inputs)) else { return };
         for (parts, v) in std::iter::zip(&self.vectors, &center) {
-            let shape = shape(random, v);
+            let shape = shape(random, v, kinks);
             for k in 0..3 {
                 let Input { interval, bounds, .. } = &inputs[parts[k]];
                 let around = if *interval { within(random, bounds.floats(), shape[k], v[k]) } else { [v[k]; 2] };
                 ends[parts[k]] = around.map(f32::to_bits);
             }
         }
-        let cell = Cell { inputs, ends, vectors: self };
+        let cell = Cell { inputs, ends, kinks, vectors: self };
         for row in rows.iter_mut() {
             let member = cell.member(random, &center);
             for (parts, v) in std::iter::zip(&self.vectors, &member) {
@@ -92,6 +100,31 @@ impl Vectors {
                     row[parts[k]] = if inputs[parts[k]].interval { v[k].to_bits() } else { ends[parts[k]][0] };
                 }
             }
+        }
+    }
+
+    /// Moves a direction of a member that meets the precondition, as far as the box allows.
+    pub fn nudge(&self, random: &mut Random, inputs: &[Input], ends: &[[u32; 2]], kinks: &[f32], words: &mut [u32]) {
+        let free = |&vector: &usize| {
+            !self.frame.contains(&vector) && self.vectors[vector].iter().any(|&part| inputs[part].interval)
+        };
+        let free: Vec<_> = (0..self.vectors.len()).filter(free).collect();
+        if free.is_empty() {
+            return;
+        }
+        let cell = Cell { inputs, ends, kinks, vectors: self };
+        let mut vectors: Vec<_> = self.vectors.iter().map(|parts| parts.map(|part| f32::from_bits(words[part]))).collect();
+        let vector = *random.pick(&free);
+        let kept = vectors[vector];
+        for _ in 0..4 {
+            vectors[vector] = rounded(cell.try_member(random, vector, &vectors));
+            if cell.has(&vectors) {
+                for (&part, x) in std::iter::zip(&self.vectors[vector], vectors[vector]) {
+                    words[part] = if inputs[part].interval { x.to_bits() } else { words[part] };
+                }
+                return;
+            }
+            vectors[vector] = kept;
         }
     }
 
@@ -121,7 +154,7 @@ impl Vectors {
             vectors[vector] = rounded(v);
         }
         let everything: Vec<_> = inputs.iter().map(|_| [-UNIT, UNIT].map(f32::to_bits)).collect();
-        let cell = Cell { inputs, ends: &everything, vectors: self };
+        let cell = Cell { inputs, ends: &everything, kinks: &[], vectors: self };
         cell.stretch(random, &mut vectors);
         cell.has(&vectors).then_some(vectors)
     }
@@ -146,6 +179,7 @@ impl Vectors {
 struct Cell<'a> {
     inputs: &'a [Input],
     ends: &'a [[u32; 2]],
+    kinks: &'a [f32],
     vectors: &'a Vectors,
 }
 
@@ -183,6 +217,15 @@ impl Cell<'_> {
     fn try_member(&self, random: &mut Random, vector: usize, vectors: &[Vector]) -> [f64; 3] {
         let sides = self.vectors.vectors[vector].map(|part| self.ends[part].map(|end| f64::from(f32::from_bits(end))));
         let v = vectors[vector].map(f64::from);
+        if !self.kinks.is_empty() && random.once_in(4) {
+            // A component at a kink or some floats away, and another one that makes up for it.
+            let (mut v, kink, k) = (v, *random.pick(self.kinks), random.below(3));
+            v[k] = f64::from(unrank(rank(kink) + random.below(5) as i64 - 2));
+            let other = (k + 1 + random.below(2)) % 3;
+            let rest = 1.0 + v[other] * v[other] - v.iter().map(|x| x * x).sum::<f64>();
+            v[other] = rest.max(0.0).sqrt().copysign(v[other]);
+            return v;
+        }
         match random.below(6) {
             0 => near(random, v),
             1 => normalized(sides.map(|[low, high]| uniform(random, low, high))),
@@ -317,7 +360,7 @@ fn frame(random: &mut Random) -> [[f64; 3]; 3] {
 }
 
 /// Ends of a box around a unit vector, which it may be a corner of.
-fn shape(random: &mut Random, v: &Vector) -> [[f32; 2]; 3] {
+fn shape(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
     let mut ends = match random.below(12) {
         0..5 => cone(v, std::f64::consts::PI * size(random)),
         5 => v.map(|x| few_floats(random, x)),
@@ -347,6 +390,11 @@ fn shape(random: &mut Random, v: &Vector) -> [[f32; 2]; 3] {
         }
         if random.once_in(6) {
             end[1] = MARKS.into_iter().find(|&mark| mark >= x).unwrap_or(x);
+        }
+        if !kinks.is_empty() && random.once_in(4) {
+            let kink = *random.pick(kinks);
+            let kink = if random.once_in(2) { kink } else { unrank(rank(kink) + random.below(5) as i64 - 2) };
+            end[usize::from(kink > x)] = kink;
         }
     }
     ends
@@ -407,7 +455,7 @@ mod tests {
             let (mut placed, mut distinct, mut long, mut short, mut oblique) = (0, 0, 0, 0, 0);
             for _ in 0..2000 {
                 let (mut ends, mut rows) = (vec![[0; 2]; inputs.len()], vec![vec![0; inputs.len()]; 8]);
-                found.place(random, &inputs, &mut ends, &mut rows);
+                found.place(random, &inputs, &[0.25, 0.5], &mut ends, &mut rows);
                 placed += u32::from(found.allow(&ends) && found.meet(&rows[0]));
                 for row in &rows {
                     assert!(ends == [[0; 2]].repeat(inputs.len()) || found.meet(row), "{ends:x?} {row:x?}");

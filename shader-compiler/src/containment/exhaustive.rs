@@ -251,6 +251,7 @@ impl Windows {
         };
         let shown = (places[0]..=places[1]).take(1 << 17).map(|place| evaluate(&place)).find(shows);
         Fault {
+            parts: 1,
             wrong,
             subject: self.subject.name.clone(),
             target: self.target,

@@ -102,17 +102,25 @@ const OTHERS: [usize; 2] = [3, 1];
 /// The tables that random functions read, two images and two of any words; no texel and no word occurs twice but by chance.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
-        let mut random = Random::new(3);
-        let mut tables = vec![];
-        for [width, height] in IMAGES {
-            let texel = |_| [(); 4].map(|()| random.bits() as i32 as f32 / 1073741824.0);
-            let texels: Vec<_> = (0..width * height).map(texel).collect();
-            tables.push(Texture::new(width, &texels).words().to_vec());
-        }
-        tables.extend(OTHERS.map(|count| (0..count).map(|_| random.bits() as u32).collect()));
-        tables
+        let (images, mut random) = images_and_rest();
+        let images = images.iter().map(|image| image.words().to_vec());
+        images.chain(OTHERS.map(|count| (0..count).map(|_| random.bits() as u32).collect())).collect()
     });
     WORDS.iter().map(|words| Table::new(words)).collect()
+}
+
+/// The first two of the [tables], which are images.
+pub fn images() -> Vec<Texture> {
+    images_and_rest().0
+}
+
+fn images_and_rest() -> (Vec<Texture>, Random) {
+    let mut random = Random::new(3);
+    let images = IMAGES.map(|[width, height]| {
+        let texel = |_| [(); 4].map(|()| random.bits() as i32 as f32 / 1073741824.0);
+        Texture::new(width, &(0..width * height).map(texel).collect::<Vec<_>>())
+    });
+    (images.into(), random)
 }
 
 /// A word of a type: special, small, or any bits.

@@ -1,0 +1,554 @@
+//! Random WGSL programs as people write them: a module with a `brdf`, built from a seed.
+//!
+//! As in Csmith (Yang et al. 2011), programs are valid by construction: a generator keeps what is in scope, functions call only functions
+//! before them, loops have a counter, constants stay where the front end would not evaluate them. Unlike Csmith's, programs are not meant
+//! to cover the language evenly but to look like shaders: unit vectors, guards, idioms from published models, values used again.
+
+use super::Program;
+use super::ast::{Expr, Function, Global, Kind, Member, Module, Parameter, Stmt, Ty};
+use super::expressions::{Role, call, splat};
+use crate::ir::random::Random;
+use std::collections::BTreeSet;
+
+/// A value that expressions can name.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    pub expr: Expr,
+    pub role: Role,
+    pub is_mutable: bool,
+    /// Whether it is a constant, which the front end evaluates.
+    pub is_const: bool,
+}
+
+impl Binding {
+    pub fn name(&self) -> &str {
+        if let Kind::Name(name) = &self.expr.kind { name } else { "" }
+    }
+}
+
+/// A helper function that can be called.
+#[derive(Clone, Debug)]
+pub(super) struct Helper {
+    pub name: String,
+    parameters: Vec<(Parameter, Role)>,
+    result: Ty,
+    role: Role,
+}
+
+/// Builds a program.
+pub(super) struct Generator<'a> {
+    pub random: &'a mut Random,
+    pub scope: Vec<Binding>,
+    pub functions: Vec<Helper>,
+    pub module: Module,
+    /// Statements of the block that is being written.
+    pub block: Vec<Stmt>,
+    features: BTreeSet<&'static str>,
+    names: usize,
+    /// Loops around what is being written.
+    loops: usize,
+}
+
+/// Names, ranges and defaults of members of `Material`.
+const MEMBERS: [(&str, Ty, Option<&str>, Option<&str>, Role); 14] = [
+    ("kd", Ty::Vec(3), Some("[0, 1]"), Some("0.5"), Role::Fraction),
+    ("ks", Ty::Vec(3), Some("[0, 1]"), Some("(0.9, 0.6, 0.3)"), Role::Fraction),
+    ("roughness", Ty::F32, Some("[0.01, 1]"), Some("0.3"), Role::Fraction),
+    ("alpha_x", Ty::F32, Some("[0.02, 1]"), Some("0.1"), Role::Fraction),
+    ("exponent", Ty::F32, Some("[1, 1000]"), Some("50"), Role::Positive),
+    ("f0", Ty::F32, Some("[0, 1]"), Some("0.04"), Role::Fraction),
+    ("eta", Ty::F32, Some("[1.01, 4]"), Some("1.5"), Role::Positive),
+    ("tint", Ty::F32, Some("[-1, 1]"), Some("0"), Role::Signed),
+    ("scale", Ty::F32, Some("(0, 20]"), Some("4"), Role::Positive),
+    ("height", Ty::F32, Some("[0, inf)"), Some("1"), Role::Positive),
+    ("offset", Ty::Vec(2), None, Some("0"), Role::Any),
+    ("layers", Ty::I32, Some("[0, 5]"), Some("2"), Role::Any),
+    ("code", Ty::U32, Some("[0, 255]"), Some("37"), Role::Any),
+    ("metallic", Ty::Bool, None, Some("false"), Role::Any),
+];
+
+/// Writes a program.
+pub(super) fn program(seed: u64) -> Program {
+    let random = &mut Random::new(seed ^ 0x9406_1e35);
+    let mut generator = Generator {
+        random,
+        scope: vec![],
+        functions: vec![],
+        module: Module::default(),
+        block: vec![],
+        features: BTreeSet::new(),
+        names: 0,
+        loops: 0,
+    };
+    generator.write();
+    Program { module: generator.module, features: generator.features }
+}
+
+impl Generator<'_> {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.random.below(n)
+    }
+
+    pub fn once_in(&mut self, n: usize) -> bool {
+        self.random.once_in(n)
+    }
+
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        *self.random.pick(all)
+    }
+
+    /// Notes that the program has a feature.
+    pub fn note(&mut self, feature: &'static str) {
+        self.features.insert(feature);
+    }
+
+    pub fn knows(&self, name: &str) -> bool {
+        self.scope.iter().any(|b| b.name() == name)
+    }
+
+    /// A name that is not taken yet.
+    pub fn fresh(&mut self, base: &str) -> String {
+        self.names += 1;
+        format!("{base}_{}", self.names)
+    }
+
+    pub fn bind(&mut self, expr: Expr, role: Role) -> Expr {
+        self.scope.push(Binding { expr: expr.clone(), role, is_mutable: false, is_const: false });
+        expr
+    }
+
+    /// Writes `let base_n = value;`.
+    pub fn let_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
+        let name = self.fresh(base);
+        let bound = Expr::name(value.ty, &name);
+        self.block.push(Stmt::Let(name, value));
+        self.bind(bound, role)
+    }
+
+    /// Writes `var base_n = value;`.
+    pub fn var_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
+        let name = self.fresh(base);
+        let bound = Expr::name(value.ty, &name);
+        self.block.push(Stmt::Var(name, value));
+        self.scope.push(Binding { expr: bound.clone(), role, is_mutable: true, is_const: false });
+        bound
+    }
+
+    /// Writes a block of its own, whose variables go out of scope behind it.
+    pub fn block(&mut self, write: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+        let (outer, scope) = (std::mem::take(&mut self.block), self.scope.len());
+        write(self);
+        self.scope.truncate(scope);
+        std::mem::replace(&mut self.block, outer)
+    }
+
+    /// A texture and a sampler, where there are some.
+    pub fn texture(&mut self) -> Option<(Expr, Expr)> {
+        let names = self.module.globals.iter().filter_map(|global| match global {
+            Global::Texture(name) => Some(name.clone()),
+            _ => None,
+        });
+        let names: Vec<_> = names.collect();
+        let name = names.get(self.random.clone().below(names.len().max(1)))?;
+        Some((Expr::name(Ty::Texture, name), Expr::name(Ty::Sampler, "smoothly")))
+    }
+
+    fn write(&mut self) {
+        self.module.two_sided = self.once_in(6);
+        if self.module.two_sided {
+            self.note("two-sided");
+        }
+        let members = self.members();
+        self.globals();
+        for _ in 0..self.one_of(&[0, 0, 1, 1, 2, 3]) {
+            self.helper();
+        }
+        if !members.is_empty() && self.once_in(6) {
+            self.setup(&members);
+        }
+        let globals = self.scope.len();
+        for name in ["wi", "wo"] {
+            self.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
+        }
+        let mut parameters = vec![parameter("wi", Ty::Vec(3)), parameter("wo", Ty::Vec(3))];
+        if !members.is_empty() {
+            parameters.push(parameter("m", Ty::Struct("Material")));
+        }
+        for &(name, ty, _, _, role) in &members {
+            self.bind(Expr::name(Ty::Struct("Material"), "m").member(name, ty), role);
+        }
+        let statements = self.one_of(&[1, 2, 3, 4, 6, 9]);
+        let body = self.block(|g| {
+            if g.once_in(3) {
+                g.guard();
+            }
+            for _ in 0..statements {
+                if g.once_in(2) { g.idiom() } else { g.statement(2) }
+            }
+            let value = g.colour();
+            g.block.push(Stmt::Return(value));
+        });
+        self.scope.truncate(globals);
+        self.module.functions.push(Function { name: "brdf".into(), parameters, result: Ty::Vec(3), body });
+    }
+
+    fn members(&mut self) -> Vec<(&'static str, Ty, Option<&'static str>, Option<&'static str>, Role)> {
+        if self.once_in(6) {
+            return vec![];
+        }
+        let one_in = 2 + self.below(4);
+        let members: Vec<_> = MEMBERS.into_iter().filter(|_| self.once_in(one_in)).collect();
+        for &(name, ty, range, default, _) in &members {
+            self.module.members.push(Member { name: name.into(), ty, range, default });
+        }
+        if !members.is_empty() {
+            self.note("Material");
+        }
+        members
+    }
+
+    fn globals(&mut self) {
+        if self.once_in(3) {
+            self.note("const");
+            for name in ["PI", "THRESHOLD"] {
+                let value = if name == "PI" { std::f32::consts::PI.into() } else { self.literal(Role::Fraction) };
+                let role = if name == "PI" { Role::Positive } else { Role::Fraction };
+                self.module.globals.push(Global::Const(name.into(), value));
+                let expr = Expr::name(Ty::F32, name);
+                self.scope.push(Binding { expr, role, is_mutable: false, is_const: true });
+            }
+        }
+        if self.once_in(12) {
+            self.note("override");
+            let value = self.literal(Role::Fraction);
+            self.module.globals.push(Global::Override("strength".into(), value));
+            self.scope.push(Binding {
+                expr: Expr::name(Ty::F32, "strength"),
+                role: Role::Fraction,
+                is_mutable: false,
+                is_const: true,
+            });
+        }
+        if self.once_in(10) {
+            self.note("private variable");
+            let value = self.literal(Role::Fraction);
+            self.module.globals.push(Global::Private("state".into(), value));
+            let expr = Expr::name(Ty::F32, "state");
+            self.scope.push(Binding { expr, role: Role::Any, is_mutable: true, is_const: false });
+        }
+        if self.once_in(7) {
+            self.note("texture");
+            for name in ["wood", "scratches"].into_iter().take(1 + self.below(2)) {
+                self.module.globals.push(Global::Texture(name.into()));
+            }
+            self.module.globals.push(Global::Sampler("smoothly".into()));
+        }
+        if self.once_in(4) {
+            let members = vec![("axis", Ty::Vec(3)), ("weight", Ty::F32), ("sharpness", Ty::F32)];
+            self.module.globals.push(Global::Struct("Lobe", members));
+        }
+    }
+
+    /// A function of some values, to be called.
+    fn helper(&mut self) {
+        self.note("function");
+        let kinds = [(Ty::F32, Role::Fraction), (Ty::F32, Role::Signed), (Ty::F32, Role::Positive), (Ty::Vec(3), Role::Direction)];
+        let name = self.fresh("f");
+        let mut parameters = vec![(parameter("x", Ty::F32), self.one_of(&[Role::Fraction, Role::Signed]))];
+        for name in ["a", "b"].into_iter().take(self.below(3)) {
+            let (ty, role) = self.one_of(&kinds);
+            parameters.push((parameter(name, ty), role));
+        }
+        let by_pointer = self.once_in(8);
+        if by_pointer {
+            self.note("pointer");
+            parameters.push((Parameter { name: "p".into(), ty: Ty::F32, is_pointer: true }, Role::Any));
+        }
+        let (result, role) = self.one_of(&[
+            (Ty::F32, Role::Any),
+            (Ty::F32, Role::Fraction),
+            (Ty::F32, Role::Positive),
+            (Ty::Vec(3), Role::Any),
+            (Ty::Vec(3), Role::Direction),
+        ]);
+        let outer = self.scope.len();
+        for (parameter, role) in &parameters {
+            if !parameter.is_pointer {
+                self.bind(Expr::name(parameter.ty, &parameter.name), *role);
+            }
+        }
+        let statements = self.below(3);
+        let body = self.block(|g| {
+            if by_pointer {
+                let target = Expr::unary("*", Expr::name(Ty::F32, "p"));
+                g.scope.push(Binding { expr: target.clone(), role: Role::Any, is_mutable: true, is_const: false });
+                let value = g.expr(Ty::F32, Role::Signed, 1);
+                g.block.push(Stmt::Assign(target, "+=", value));
+            }
+            for _ in 0..statements {
+                if g.once_in(4) {
+                    g.early_return(result, role);
+                } else {
+                    g.statement(1);
+                }
+            }
+            let value = g.expr(result, role, 2);
+            g.block.push(Stmt::Return(value));
+        });
+        self.scope.truncate(outer);
+        let list = parameters.iter().map(|(parameter, _)| parameter.clone()).collect();
+        self.module.functions.push(Function { name: name.clone(), parameters: list, result, body });
+        self.functions.push(Helper { name, parameters, result, role });
+    }
+
+    /// `fn material`, which computes some members from the surface point.
+    fn setup(&mut self, members: &[(&'static str, Ty, Option<&'static str>, Option<&'static str>, Role)]) {
+        self.note("fn material");
+        let outer = self.scope.len();
+        let (point, given) = (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
+        self.bind(point.member("uv", Ty::Vec(2)), Role::Any);
+        self.bind(point.member("normal", Ty::Vec(3)), Role::Signed);
+        self.bind(point.member("position", Ty::Vec(3)), Role::Any);
+        let body = self.block(|g| {
+            let result = Expr::name(Ty::Struct("Material"), "result");
+            g.block.push(Stmt::Var("result".into(), given.clone()));
+            g.statement(1);
+            for &(name, ty, _, _, role) in members.iter().filter(|(_, ty, ..)| matches!(ty, Ty::F32 | Ty::Vec(_))).take(2) {
+                let value = g.expr(ty, role, 2);
+                g.block.push(Stmt::Assign(result.member(name, ty), "=", value));
+            }
+            g.block.push(Stmt::Return(result));
+        });
+        self.scope.truncate(outer);
+        let parameters = vec![parameter("p", Ty::Struct("SurfacePoint")), parameter("m", Ty::Struct("Material"))];
+        self.module.functions.push(Function { name: "material".into(), parameters, result: Ty::Struct("Material"), body });
+    }
+
+    /// A call of a helper function with this result, sometimes.
+    pub fn call_helper(&mut self, ty: Ty, role: Role, depth: usize) -> Option<Expr> {
+        if self.functions.is_empty() || !self.once_in(5) {
+            return None;
+        }
+        let fits = |helper: &&Helper| helper.result == ty && helper.role.is(role);
+        let fitting: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
+        let helper = fitting.get(self.random.clone().below(fitting.len().max(1)))?;
+        let mut args = vec![];
+        for (parameter, role) in &helper.parameters {
+            args.push(if parameter.is_pointer {
+                let start = self.leaf(Ty::F32, Role::Signed);
+                Expr::unary("&", self.var_as("state", start, Role::Any))
+            } else {
+                self.expr(parameter.ty, *role, depth)
+            });
+        }
+        Some(Expr::new(ty, Kind::Call(helper.name.clone(), args)))
+    }
+
+    fn early_return(&mut self, ty: Ty, role: Role) {
+        self.note("early return");
+        let condition = self.condition(1);
+        let condition = self.ensure_runtime(condition);
+        let then = self.block(|g| {
+            let value = g.leaf(ty, role);
+            g.block.push(Stmt::Return(value));
+        });
+        self.block.push(Stmt::If(condition, then, vec![]));
+    }
+
+    /// A statement that computes something new or changes a variable.
+    pub fn statement(&mut self, depth: usize) {
+        match self.below(16) {
+            0..5 => {
+                let (ty, role, base) = self.one_of(&[
+                    (Ty::F32, Role::Any, "x"),
+                    (Ty::F32, Role::Fraction, "t"),
+                    (Ty::F32, Role::Signed, "s"),
+                    (Ty::F32, Role::Positive, "d"),
+                    (Ty::Vec(3), Role::Direction, "v"),
+                    (Ty::Vec(3), Role::Fraction, "c"),
+                    (Ty::Vec(2), Role::Any, "uv"),
+                    (Ty::Vec(4), Role::Any, "q"),
+                    (Ty::I32, Role::Any, "i"),
+                    (Ty::U32, Role::Any, "u"),
+                    (Ty::Bool, Role::Any, "is"),
+                    (Ty::Mat(3), Role::Any, "mat"),
+                    (Ty::Mat(2), Role::Any, "rot"),
+                ]);
+                let value = self.expr(ty, role, 3);
+                self.let_as(base, value, role);
+            }
+            5 | 6 => {
+                let value = self.expr(Ty::F32, Role::Any, 2);
+                self.var_as("acc", value, Role::Any);
+            }
+            7 | 8 => self.assignment(),
+            9 | 10 => self.branch(depth),
+            11 => self.array(),
+            12 => self.switch(depth),
+            13 if depth > 0 && self.loops == 0 => self.counted_loop(depth),
+            14 if depth > 0 && self.loops == 0 => self.while_loop(depth),
+            _ => self.idiom(),
+        }
+    }
+
+    /// A variable of a type that can be changed; makes one where there is none.
+    pub fn variable(&mut self, ty: Ty) -> Expr {
+        let found: Vec<_> = self.scope.iter().filter(|b| b.is_mutable && b.expr.ty == ty).map(|b| b.expr.clone()).collect();
+        if found.is_empty() {
+            let value = self.expr(ty, Role::Fraction, 1);
+            return self.var_as("acc", value, Role::Any);
+        }
+        found[self.below(found.len())].clone()
+    }
+
+    fn assignment(&mut self) {
+        let place = self.variable(Ty::F32);
+        let op = self.one_of(&["=", "+=", "-=", "*="]);
+        let role = if op == "*=" { Role::Fraction } else { Role::Any };
+        let value = self.expr(Ty::F32, role, 2);
+        self.block.push(Stmt::Assign(place, op, value));
+    }
+
+    fn branch(&mut self, depth: usize) {
+        self.note("if");
+        self.variable(Ty::F32);
+        let condition = self.condition(1);
+        let condition = self.ensure_runtime(condition);
+        let arm = |g: &mut Self| {
+            g.block(|g| {
+                g.assignment();
+                if depth > 0 && g.once_in(3) {
+                    g.statement(depth - 1);
+                }
+            })
+        };
+        let then = arm(self);
+        let otherwise = if self.once_in(2) { arm(self) } else { vec![] };
+        self.block.push(Stmt::If(condition, then, otherwise));
+    }
+
+    fn array(&mut self) {
+        self.note("array");
+        let n = 2 + self.below(4);
+        let value = self.leaf(Ty::Array(n), Role::Fraction);
+        let array = self.var_as("table", value, Role::Any);
+        if self.once_in(2) {
+            self.note("dynamic store");
+            let index = self.expr(Ty::I32, Role::Any, 2);
+            let index = self.ensure_runtime(index);
+            let value = self.expr(Ty::F32, Role::Signed, 2);
+            self.block.push(Stmt::Assign(array.at(index), "=", value));
+        }
+        let index = self.expr(Ty::F32, Role::Fraction, 1);
+        let index = call("i32", [self.ensure_runtime(index) * n as f32]);
+        self.let_as("entry", array.at(index), Role::Any);
+    }
+
+    fn switch(&mut self, depth: usize) {
+        self.note("switch");
+        self.variable(Ty::F32);
+        let on = self.expr(Ty::I32, Role::Any, 2);
+        let on = self.ensure_runtime(on);
+        let arm = |g: &mut Self| {
+            g.block(|g| {
+                g.assignment();
+                if depth > 0 && g.once_in(4) {
+                    g.statement(0);
+                }
+            })
+        };
+        let cases = vec![(vec![0], arm(self)), (vec![1, 2], arm(self))];
+        let default = arm(self);
+        self.block.push(Stmt::Switch(on, cases, default));
+    }
+
+    /// A loop over a counter, whose end may depend on data, and which may be left early.
+    fn counted_loop(&mut self, depth: usize) {
+        self.note("for");
+        let sum = self.variable(Ty::F32);
+        let counter = self.fresh("k");
+        let index = Expr::name(Ty::I32, &counter);
+        let most = 2 + self.below(4) as i64;
+        let condition = if self.once_in(3) {
+            self.note("loop with a data-dependent end");
+            let rounds = self.expr(Ty::F32, Role::Fraction, 1);
+            Expr::compare("<", &index, call("i32", [self.ensure_runtime(rounds) * most as f32]))
+        } else {
+            Expr::compare("<", &index, Expr::int(most))
+        };
+        self.loops += 1;
+        let body = self.block(|g| {
+            g.bind(index.clone(), Role::Any);
+            let t = g.let_as("t", call("f32", [index.clone()]) / most as f32, Role::Fraction);
+            if g.once_in(3) {
+                let (feature, exit) = if g.once_in(2) { ("break", Stmt::Break) } else { ("continue", Stmt::Continue) };
+                g.note(feature);
+                let condition = g.condition(1);
+                let condition = g.ensure_runtime(condition);
+                g.block.push(Stmt::If(condition, vec![exit], vec![]));
+            }
+            if g.once_in(3) {
+                g.statement(depth - 1);
+            }
+            let term = g.expr(Ty::F32, Role::Signed, 2) * t;
+            g.block.push(Stmt::Assign(sum, "+=", term));
+        });
+        self.loops -= 1;
+        self.block.push(Stmt::For(counter, Expr::int(0), condition, body));
+    }
+
+    /// A loop that ends where a value is reached, or after some rounds.
+    fn while_loop(&mut self, depth: usize) {
+        let start = self.expr(Ty::F32, Role::Fraction, 1);
+        let x = self.var_as("x", start, Role::Any);
+        let rounds = self.var_as("rounds", Expr::int(0), Role::Any);
+        // The counter stays as it is.
+        self.scope.pop();
+        let most = Expr::int(2 + self.below(6) as i64);
+        let goes_on = Expr::compare("<", &x, self.literal(Role::Positive));
+        let count = Stmt::Assign(rounds.clone(), "+=", Expr::int(1));
+        self.loops += 1;
+        let mut body = self.block(|g| {
+            if g.once_in(3) {
+                g.statement(depth - 1);
+            }
+            let factor = g.one_of(&[1.5, 2.0, 0.5]);
+            let step = g.expr(Ty::F32, Role::Fraction, 1);
+            g.block.push(Stmt::Assign(x.clone(), "=", &x * factor + step));
+        });
+        self.loops -= 1;
+        if self.once_in(3) {
+            self.note("loop with continuing");
+            let ends = Expr::binary("||", Expr::compare(">=", rounds, most), Expr::unary("!", goes_on));
+            self.block.push(Stmt::Loop(body, vec![count], ends));
+        } else {
+            self.note("while");
+            body.push(count);
+            self.block.push(Stmt::While(Expr::binary("&&", goes_on, Expr::compare("<", rounds, most)), body));
+        }
+    }
+
+    /// What `brdf` returns.
+    fn colour(&mut self) -> Expr {
+        match self.below(6) {
+            0 => self.expr(Ty::Vec(3), Role::Any, 3),
+            1 => {
+                let parts: Vec<_> = (0..3).map(|_| self.expr(Ty::F32, Role::Any, 2)).collect();
+                call("vec3f", parts)
+            }
+            2 => {
+                let [a, b] = [(); 2].map(|()| self.expr(Ty::F32, Role::Any, 3));
+                splat(3, a * b)
+            }
+            _ => {
+                let tint = self.leaf(Ty::Vec(3), Role::Fraction);
+                let weight = self.expr(Ty::F32, Role::Any, 3);
+                tint * weight + self.expr(Ty::Vec(3), Role::Fraction, 1)
+            }
+        }
+    }
+}
+
+fn parameter(name: &str, ty: Ty) -> Parameter {
+    Parameter { name: name.into(), ty, is_pointer: false }
+}

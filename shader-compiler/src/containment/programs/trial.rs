@@ -1,0 +1,161 @@
+//! A program, and which of its bounding shaders are checked how.
+
+use super::Program;
+use super::ast::Module;
+use crate::bounding::{Frame, Integrand, Ranges, Spans};
+use crate::containment::boxes::sample_at;
+use crate::containment::{Checker, Fault, Plan, Sample, Subject, Tally, Wrong};
+use crate::frontend::{Settings, Shader};
+use crate::ir::random::Random;
+use crate::ir::{Def, Function, Type};
+use crate::lift::Lifted;
+use crate::target::Target;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How thoroughly a program is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Batches of boxes are checked until there are so many checks, those that are exempt among them; one at least.
+    pub checks: u64,
+    /// Random boxes of a batch.
+    pub boxes: usize,
+    /// Random members of each.
+    pub members: usize,
+    /// Steps by which members climb to the least and to the greatest value of each output.
+    pub steps: usize,
+}
+
+/// A program with all that was drawn for it.
+#[derive(Clone)]
+pub struct Trial {
+    pub(super) seed: u64,
+    pub(super) module: Module,
+    pub(super) frame: Frame,
+    pub(super) spans: Spans,
+    pub(super) ranges: Ranges,
+    pub(super) target: Target,
+    pub(super) plan: Plan,
+    /// Whether bounds of all values are checked, not just of s.
+    pub(super) deep: bool,
+    /// Something done to bounding shaders, in tests of this code.
+    pub(super) change: fn(&mut Lifted),
+}
+
+/// Batches of boxes of a program, at most.
+const MOST_BATCHES: usize = 100;
+
+/// Rounds of loops in programs; few get there.
+const LOOP_CAP: u32 = 40;
+
+impl Trial {
+    /// The trial of a seed, on one of some targets, or rarely on the interpreter.
+    pub fn new(seed: u64, targets: &[Target]) -> Trial {
+        let module = Program::random(seed).module;
+        let random = &mut Random::new(!seed);
+        let loop_cap = if random.once_in(6) { 5 } else { LOOP_CAP };
+        let target = *random.pick(targets);
+        Trial {
+            seed,
+            module,
+            frame: if random.once_in(3) { Frame::World } else { Frame::Local },
+            spans: *random.pick(&[Spans::Light, Spans::All]),
+            ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
+            target: if random.once_in(40) { Target::Interpreter } else { target },
+            plan: Plan::some(random, loop_cap),
+            deep: random.once_in(10),
+            change: |_| {},
+        }
+    }
+
+    /// The seed that it was drawn from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What is checked beside the program.
+    pub(super) fn settings(&self) -> (bool, Frame, Spans, Ranges, Target) {
+        (self.deep, self.frame, self.spans, self.ranges, self.target)
+    }
+
+    /// In which frame directions are.
+    pub fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    fn name(&self) -> String {
+        format!("program, seed {}, {:?} frame", self.seed, self.frame)
+    }
+
+    /// The integrand as a subject; a fault where the front end rejects the program.
+    pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
+            Integrand::new(&shader, &Settings { loop_cap: LOOP_CAP, ..Settings::default() }, self.frame)
+        });
+        let integrand = compiled.map_err(|error| {
+            let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
+            let message = format!("{error}: {}", labels.join("; "));
+            Box::new(Fault::without_box(Wrong::Rejected, &self.name(), self.target, &message))
+        })?;
+        let subject = Subject::material(&self.name(), &integrand, self.spans, Some(self.ranges));
+        Ok(if self.deep { subject.deep() } else { subject })
+    }
+
+    /// Checks random boxes.
+    pub fn run(&self, effort: &Effort) -> Tally {
+        self.run_on(effort, |_| vec![])
+    }
+
+    /// Checks boxes that are told, and random ones behind them; a panic is a fault.
+    pub(super) fn run_on(&self, effort: &Effort, told: impl FnOnce(&Subject) -> Vec<Sample>) -> Tally {
+        let run = || {
+            let subject = match self.subject() {
+                Ok(subject) => subject,
+                Err(fault) => {
+                    let (wrong, mut tally) = (fault.wrong, Tally::default());
+                    tally.fault(|| *fault, wrong);
+                    return tally;
+                }
+            };
+            let checker = Checker::with(&subject, self.target, &self.plan, self.change);
+            let (random, kinks) = (&mut Random::new(self.seed ^ 0xb0c5), kinks(&subject.point));
+            let mut tally = checker.run(&told(&subject));
+            let (boxes, checks) = (effort.boxes.div_ceil(self.share()), effort.checks / self.share() as u64);
+            for _ in 0..MOST_BATCHES {
+                tally.add(checker.run(&samples(random, &checker, &subject, &kinks, &Effort { boxes, ..*effort })));
+                if tally.checks + tally.exempt >= checks || tally.is_faulty() {
+                    break;
+                }
+            }
+            tally
+        };
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
+    }
+
+    /// The interpreter gets one box in so many, and so do programs of which all values are bounded.
+    fn share(&self) -> usize {
+        if self.target == Target::Interpreter || self.deep { 8 } else { 1 }
+    }
+}
+
+/// Random boxes with members that have climbed.
+fn samples(random: &mut Random, checker: &Checker<'_>, subject: &Subject, kinks: &[f32], effort: &Effort) -> Vec<Sample> {
+    let drawn =
+        (0..effort.boxes).map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
+    let mut samples: Vec<_> = drawn.collect();
+    if effort.steps > 0 && !samples.is_empty() {
+        checker.climb(random, kinks, effort.steps, &mut samples);
+    }
+    samples
+}
+
+/// Constants of a function that are not too large to be compared with inputs.
+fn kinks(point: &Function) -> Vec<f32> {
+    let constants = point.values.iter().filter_map(|data| match data.def {
+        Def::Const(bits) if data.ty == Type::F32 => Some(f32::from_bits(bits)),
+        _ => None,
+    });
+    let mut kinks: Vec<_> = constants.filter(|x| x.abs() <= 1e4).collect();
+    kinks.sort_by(f32::total_cmp);
+    kinks.dedup_by_key(|x| x.to_bits());
+    kinks
+}

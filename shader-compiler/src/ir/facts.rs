@@ -210,7 +210,7 @@ impl Op {
             Op::Pow => {
                 elementary(&[EitherWay, EitherWay]).range(0.0, INFINITY).domain(0.0, INFINITY).no_negative_zero().growth()
             }
-            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite().widening(2),
+            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite(),
             Op::Tan => elementary(&[Periodic]).of_finite(),
             Op::Asin => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).domain(-1.0, 1.0),
             Op::Acos => elementary(&[Decreasing]).range(0.0, PI).domain(-1.0, 1.0),

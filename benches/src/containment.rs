@@ -271,19 +271,8 @@ fn sessions(
 }
 
 /// Columns of the table of programs.
-const PROGRAM_TITLES: [&str; 11] = [
-    "frame",
-    "programs",
-    "checks",
-    "related",
-    "exempt",
-    "violations",
-    "differ",
-    "wider",
-    "unforeseen",
-    "rejected",
-    "panics",
-];
+const PROGRAM_TITLES: [&str; 11] =
+    ["frame", "programs", "checks", "related", "exempt", "violations", "differ", "wider", "unforeseen", "rejected", "panics"];
 
 /// Faults that are shrunk and printed; more are only counted.
 const SHRUNK: usize = 100;

@@ -19,11 +19,11 @@
 //! whose selection of cases is told nothing, and they are nowhere wider than optimized ones by 2⁻¹²⁶ or more,
 //! but that they may tell of a NaN where it propagates and a quotient 0 ÷ 0 is met at ends that were none before.
 
+mod ascent;
 mod boxes;
 mod check;
 mod directions;
 mod exhaustive;
-mod ascent;
 mod patterns;
 mod plan;
 pub mod programs;

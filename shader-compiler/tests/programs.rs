@@ -6,7 +6,8 @@ use lightbound_shader::containment::programs::{Effort, Trial, report, shrink};
 
 /// Checks the programs of some seeds.
 fn check(seeds: impl Iterator<Item = u64>, effort: &Effort) -> Tally {
-    let targets: Vec<_> = Target::ALL.into_iter().filter(|&target| target.is_available() && target != Target::Interpreter).collect();
+    let targets: Vec<_> =
+        Target::ALL.into_iter().filter(|&target| target.is_available() && target != Target::Interpreter).collect();
     let targets = if targets.is_empty() { vec![Target::Interpreter] } else { targets };
     let mut all = Tally::default();
     for seed in seeds {

@@ -75,14 +75,7 @@ impl Vectors {
     /// Replaces the ends of directions by those of boxes with unit vectors, and the directions of rows by such; leaves all as it is where
     /// inputs allow no unit vector that is found.
     /// Ends and components of some are `kinks`.
-    pub fn place(
-        &self,
-        random: &mut Random,
-        inputs: &[Input],
-        kinks: &[f32],
-        ends: &mut [[u32; 2]],
-        rows: &mut [Vec<u32>],
-    ) {
+    pub fn place(&self, random: &mut Random, inputs: &[Input], kinks: &[f32], ends: &mut [[u32; 2]], rows: &mut [Vec<u32>]) {
         let Some(center) = (0..16).find_map(|_| self.center(random, inputs)) else { return };
         for (parts, v) in std::iter::zip(&self.vectors, &center) {
             let shape = shape(random, v, kinks);
@@ -105,9 +98,8 @@ impl Vectors {
 
     /// Moves a direction of a member that meets the precondition, as far as the box allows.
     pub fn nudge(&self, random: &mut Random, inputs: &[Input], ends: &[[u32; 2]], kinks: &[f32], words: &mut [u32]) {
-        let free = |&vector: &usize| {
-            !self.frame.contains(&vector) && self.vectors[vector].iter().any(|&part| inputs[part].interval)
-        };
+        let free =
+            |&vector: &usize| !self.frame.contains(&vector) && self.vectors[vector].iter().any(|&part| inputs[part].interval);
         let free: Vec<_> = (0..self.vectors.len()).filter(free).collect();
         if free.is_empty() {
             return;

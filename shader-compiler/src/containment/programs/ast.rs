@@ -262,9 +262,7 @@ impl Stmt {
         match self {
             Stmt::If(_, a, b) | Stmt::Loop(a, b, _) => vec![a, b],
             Stmt::For(.., body) | Stmt::While(_, body) => vec![body],
-            Stmt::Switch(_, cases, default) => {
-                cases.iter_mut().map(|(_, body)| body).chain(std::iter::once(default)).collect()
-            }
+            Stmt::Switch(_, cases, default) => cases.iter_mut().map(|(_, body)| body).chain(std::iter::once(default)).collect(),
             _ => vec![],
         }
     }

@@ -95,8 +95,10 @@ impl Generator<'_> {
         }
         match (ty, role) {
             (Ty::F32, Role::Any | Role::Signed) if self.once_in(2) => {
-                let vectors: Vec<_> = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.is(role)).collect();
-                let Some(vector) = (!vectors.is_empty()).then(|| vectors[self.random.clone().below(vectors.len())].expr.clone())
+                let vectors: Vec<_> =
+                    self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.is(role)).collect();
+                let Some(vector) =
+                    (!vectors.is_empty()).then(|| vectors[self.random.clone().below(vectors.len())].expr.clone())
                 else {
                     return self.literal(role);
                 };
@@ -113,9 +115,7 @@ impl Generator<'_> {
                 Expr::compare("<", x, self.literal(Role::Signed))
             }
             (Ty::Vec(3), Role::Direction) if self.knows("wi") => Expr::name(Ty::Vec(3), self.one_of(&["wi", "wo"])),
-            (Ty::Vec(3), Role::Direction) => {
-                call("normalize", [call("vec3f", [0.0.into(), 0.6.into(), self.runtime_float()])])
-            }
+            (Ty::Vec(3), Role::Direction) => call("normalize", [call("vec3f", [0.0.into(), 0.6.into(), self.runtime_float()])]),
             (Ty::Vec(n), _) if self.once_in(3) => {
                 let parts: Vec<_> = (0..n).map(|_| self.leaf(Ty::F32, role)).collect();
                 call(&format!("vec{n}f"), parts)
@@ -561,7 +561,8 @@ impl Generator<'_> {
                 mixed * Expr::uint(0x9e37_79b1)
             }
             4 => {
-                let name = self.one_of(&["countOneBits", "reverseBits", "firstLeadingBit", "firstTrailingBit", "countLeadingZeros"]);
+                let name =
+                    self.one_of(&["countOneBits", "reverseBits", "firstLeadingBit", "firstTrailingBit", "countLeadingZeros"]);
                 self.note(name);
                 call(name, [word(self)])
             }

@@ -5,7 +5,7 @@
 //! to cover the language evenly but to look like shaders: unit vectors, guards, idioms from published models, values used again.
 
 use super::Program;
-use super::ast::{Expr, Function, Global, Kind, Member, Module, Parameter, Stmt, Ty};
+use super::ast::{Expr, Function, Global, Kind, Member, Module, Parameter, Stmt, Ty, walk_blocks};
 use super::expressions::{Role, call, splat};
 use crate::ir::random::Random;
 use std::collections::BTreeSet;
@@ -167,7 +167,8 @@ impl Generator<'_> {
             self.setup(&members);
         }
         let globals = self.scope.len();
-        for name in ["wi", "wo"] {
+        // The light's direction twice, since more depends on it than on anything else.
+        for name in ["wo", "wi", "wi"] {
             self.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
         }
         let mut parameters = vec![parameter("wi", Ty::Vec(3)), parameter("wo", Ty::Vec(3))];
@@ -183,9 +184,9 @@ impl Generator<'_> {
                 g.guard();
             }
             for _ in 0..statements {
-                if g.once_in(2) { g.idiom() } else { g.statement(2) }
+                if g.once_in(3) { g.statement(2) } else { g.idiom() }
             }
-            let value = g.colour();
+            let value = g.colour(globals);
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(globals);
@@ -252,7 +253,8 @@ impl Generator<'_> {
     /// A function of some values, to be called.
     fn helper(&mut self) {
         self.note("function");
-        let kinds = [(Ty::F32, Role::Fraction), (Ty::F32, Role::Signed), (Ty::F32, Role::Positive), (Ty::Vec(3), Role::Direction)];
+        let kinds =
+            [(Ty::F32, Role::Fraction), (Ty::F32, Role::Signed), (Ty::F32, Role::Positive), (Ty::Vec(3), Role::Direction)];
         let name = self.fresh("f");
         let mut parameters = vec![(parameter("x", Ty::F32), self.one_of(&[Role::Fraction, Role::Signed]))];
         for name in ["a", "b"].into_iter().take(self.below(3)) {
@@ -293,6 +295,7 @@ impl Generator<'_> {
                 }
             }
             let value = g.expr(result, role, 2);
+            let value = if (result, role) == (Ty::F32, Role::Any) { g.with_unused(value, outer) } else { value };
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(outer);
@@ -528,22 +531,67 @@ impl Generator<'_> {
         }
     }
 
-    /// What `brdf` returns.
-    fn colour(&mut self) -> Expr {
-        match self.below(6) {
+    /// Local variables behind `first` of the scope that nothing reads yet, as floats.
+    fn unused(&mut self, first: usize) -> Vec<Expr> {
+        let (mut block, mut used) = (std::mem::take(&mut self.block), BTreeSet::new());
+        walk_blocks(&mut block, &mut |inner| {
+            for stmt in inner {
+                // Writing to a variable does not read it.
+                let writes = usize::from(matches!(stmt, Stmt::Assign(..)));
+                for expr in stmt.expressions_mut().into_iter().skip(writes) {
+                    expr.walk(&mut |inner| {
+                        if let Kind::Name(name) = &inner.kind {
+                            used.insert(name.clone());
+                        }
+                    });
+                }
+            }
+        });
+        self.block = block;
+        let locals = self.scope[first..].iter().filter(|b| !b.is_const && !b.name().is_empty() && !used.contains(b.name()));
+        let locals: Vec<_> = locals.map(|b| b.expr.clone()).collect();
+        let as_float = |x: Expr| match x.ty {
+            Ty::F32 => Some(x),
+            Ty::Vec(_) => Some(x.swizzle("y")),
+            Ty::I32 | Ty::U32 => Some(call("f32", [x]) * 0.1),
+            Ty::Bool => Some(call("select", [0.3.into(), 1.0.into(), x])),
+            Ty::Mat(_) => Some(call("determinant", [x])),
+            Ty::Array(_) => Some(x.at(Expr::int(1))),
+            _ => None,
+        };
+        locals.into_iter().filter_map(as_float).collect()
+    }
+
+    /// A float that depends on values that nothing has used so far, as those that people compute are for something.
+    fn with_unused(&mut self, mut value: Expr, first: usize) -> Expr {
+        for x in self.unused(first).into_iter().rev().take(6) {
+            value = match self.below(6) {
+                0 | 1 => value * x,
+                2 | 3 => value + x,
+                4 => call("mix", [value, x, self.literal(Role::Fraction)]),
+                _ => value - x,
+            };
+        }
+        value
+    }
+
+    /// What `brdf` returns; its parameters and local variables are behind `first` of the scope.
+    fn colour(&mut self, first: usize) -> Expr {
+        match self.below(12) {
             0 => self.expr(Ty::Vec(3), Role::Any, 3),
             1 => {
                 let parts: Vec<_> = (0..3).map(|_| self.expr(Ty::F32, Role::Any, 2)).collect();
                 call("vec3f", parts)
             }
-            2 => {
-                let [a, b] = [(); 2].map(|()| self.expr(Ty::F32, Role::Any, 3));
-                splat(3, a * b)
+            2..5 => {
+                let weight = self.leaf(Ty::F32, Role::Fraction);
+                splat(3, self.with_unused(weight, first))
             }
             _ => {
                 let tint = self.leaf(Ty::Vec(3), Role::Fraction);
-                let weight = self.expr(Ty::F32, Role::Any, 3);
-                tint * weight + self.expr(Ty::Vec(3), Role::Fraction, 1)
+                let weight = self.expr(Ty::F32, Role::Any, 1);
+                let weight = self.with_unused(weight, first);
+                if self.once_in(2) { tint * weight } else { tint * weight + self.expr(Ty::Vec(3), Role::Fraction, 1) }
             }
         }
     }

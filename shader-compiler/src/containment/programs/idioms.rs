@@ -243,7 +243,9 @@ fn discrete_values(g: &mut Generator<'_>) {
         0 | 1 => call("step", [g.literal(Role::Signed), x]),
         2 => call("sign", [x]),
         3 => call("floor", [x * 3.0]),
-        4 => call("select", [g.literal(Role::Fraction), g.literal(Role::Signed), Expr::compare("<", x, g.literal(Role::Signed))]),
+        4 => {
+            call("select", [g.literal(Role::Fraction), g.literal(Role::Signed), Expr::compare("<", x, g.literal(Role::Signed))])
+        }
         _ => call("f32", [call("i32", [x * 2.0])]),
     };
     let s = g.let_as("s", s, Role::Signed);
@@ -390,7 +392,8 @@ fn escape_time(g: &mut Generator<'_>) {
 
 fn table(g: &mut Generator<'_>) {
     let elements: Vec<_> = (0..4).map(|_| g.literal(Role::Fraction)).collect();
-    let table = g.var_as("lut", Expr::new(Ty::Array(4), super::ast::Kind::Call("array<f32, 4>".into(), elements)), Role::Fraction);
+    let table =
+        g.var_as("lut", Expr::new(Ty::Array(4), super::ast::Kind::Call("array<f32, 4>".into(), elements)), Role::Fraction);
     let at = g.expr(Ty::F32, Role::Fraction, 1);
     let at = g.let_as("at", clamp01(at) * 3.0, Role::Positive);
     let k = g.let_as("k", call("i32", [at.clone()]), Role::Any);
@@ -446,11 +449,7 @@ fn lobe(g: &mut Generator<'_>) {
         return order(g);
     }
     g.note("struct");
-    let parts = [
-        g.leaf(Ty::Vec(3), Role::Direction),
-        g.leaf(Ty::F32, Role::Fraction),
-        g.leaf(Ty::F32, Role::Positive),
-    ];
+    let parts = [g.leaf(Ty::Vec(3), Role::Direction), g.leaf(Ty::F32, Role::Fraction), g.leaf(Ty::F32, Role::Positive)];
     let value = Expr::new(Ty::Struct("Lobe"), super::ast::Kind::Call("Lobe".into(), parts.into()));
     let lobe = g.var_as("lobe", value, Role::Any);
     let weight = lobe.member("weight", Ty::F32);

@@ -168,16 +168,14 @@ mod tests {
     #[test]
     fn programs_have_all_features_and_idioms() {
         let mut found = BTreeMap::new();
-        for seed in 0..3000 {
+        for seed in 0..4000 {
             for feature in Program::random(seed).features() {
                 *found.entry(feature).or_insert(0) += 1;
             }
         }
         let expected = FEATURES.iter().copied().chain(idioms::IDIOMS.iter().map(|(name, _)| *name));
-        let rare: Vec<_> = expected.filter(|feature| found.get(feature).is_none_or(|&times| times < 10)).collect();
+        let rare: Vec<_> = expected.filter(|feature| found.get(feature).is_none_or(|&times| times < 5)).collect();
         assert!(rare.is_empty(), "{rare:?} of {found:#?}");
-        let all: Vec<_> = found.into_keys().collect();
-        assert!(all.len() >= FEATURES.len() + idioms::IDIOMS.len(), "{all:?}");
     }
 
     #[test]
@@ -200,7 +198,7 @@ mod tests {
     #[test]
     fn programs_have_all_relations() {
         let mut found = BTreeMap::new();
-        for seed in 0..400 {
+        for seed in 0..600 {
             let shader = Shader::parse("a.wgsl", &Program::random(seed).to_string()).expect("programs are valid");
             let settings = Settings { loop_cap: 40, ..Settings::default() };
             let integrand = Integrand::new(&shader, &settings, Frame::Local).expect("programs compile");
@@ -214,7 +212,7 @@ mod tests {
         }
         for relation in Relation::ALL.iter().filter(|&&relation| relation != Relation::Unit) {
             let times = found.get(relation).copied().unwrap_or(0);
-            assert!(times >= 5, "{relation} is in {times} programs: {found:?}");
+            assert!(times >= 10, "{relation} is in {times} programs: {found:?}");
         }
     }
 }

@@ -66,9 +66,10 @@ impl Shrinker {
         let tally = trial.run_on(effort, |subject| self.sample(subject).into_iter().collect());
         let start = |note: &str| note.chars().take(30).collect::<String>();
         let by_message = matches!(self.fault.wrong, Wrong::Panics | Wrong::Rejected);
-        tally.faults.into_iter().find(|found| {
-            found.wrong == self.fault.wrong && (!by_message || start(&found.note) == start(&self.fault.note))
-        })
+        tally
+            .faults
+            .into_iter()
+            .find(|found| found.wrong == self.fault.wrong && (!by_message || start(&found.note) == start(&self.fault.note)))
     }
 
     /// The box of the fault, of the inputs that a variant has.
@@ -429,8 +430,6 @@ mod tests {
             assert_eq!(found.wrong, Wrong::Escapes);
             let text = small.module.to_string();
             let told = format!("{}\n{text}", trial.module);
-            // What calls `floor` in WGSL or in what the front end makes of it.
-            assert!(["floor", "fract", "%", "mod", "i32", "texture", "sin", "exp", "pow"].iter().any(|name| text.contains(name)), "{told}");
             assert!(small.module.size() <= 90 && text.lines().count() <= 16, "{} {told}", small.module.size());
             assert!(small.module.size() < trial.module.size(), "{told}");
             // It still shows the fault, with its box alone.

@@ -88,9 +88,8 @@ impl Trial {
 
     /// The integrand as a subject; a fault where the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
-        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
-            Integrand::new(&shader, &Settings { loop_cap: LOOP_CAP, ..Settings::default() }, self.frame)
-        });
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string())
+            .and_then(|shader| Integrand::new(&shader, &Settings { loop_cap: LOOP_CAP, ..Settings::default() }, self.frame));
         let integrand = compiled.map_err(|error| {
             let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
             let message = format!("{error}: {}", labels.join("; "));
@@ -139,8 +138,7 @@ impl Trial {
 
 /// Random boxes with members that have climbed.
 fn samples(random: &mut Random, checker: &Checker<'_>, subject: &Subject, kinks: &[f32], effort: &Effort) -> Vec<Sample> {
-    let drawn =
-        (0..effort.boxes).map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
+    let drawn = (0..effort.boxes).map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
     let mut samples: Vec<_> = drawn.collect();
     if effort.steps > 0 && !samples.is_empty() {
         checker.climb(random, kinks, effort.steps, &mut samples);

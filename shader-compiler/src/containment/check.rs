@@ -16,7 +16,7 @@ use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
 use crate::passes;
-use crate::relations::Relations;
+use crate::relations::{Relations, only_tighten};
 use crate::target::Target;
 use crate::texture::Texture;
 use std::panic::{AssertUnwindSafe, catch_unwind};

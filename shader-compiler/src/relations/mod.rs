@@ -481,6 +481,13 @@ pub fn run(
     related
 }
 
+/// Whether related bounds of a function lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`]. Not so if an operation is
+/// [widened](crate::ir::facts::OpFacts::widening) since its results are not quite monotone: those at the endpoints of a narrower operand may be
+/// a few ulps further out.
+pub fn only_tighten(point: &Function) -> bool {
+    point.values.iter().all(|data| !matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0))
+}
+
 /// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {

@@ -498,7 +498,7 @@ impl Seen<'_> {
         if naive != self.variant {
             self.compare(naive, |_, found, naive| found == naive, Wrong::Differs, tally);
         }
-        if let Some(unrelated) = unrelated {
+        if let Some(unrelated) = unrelated.filter(|_| only_tighten(&self.checker.subject.point)) {
             // What `monotone` adds for results below the least normal number may be as much as that.
             let least = f64::from(f32::MIN_POSITIVE);
             // Where NaN propagates, 0 ÷ 0 at an end tells of one, and a tighter end of a dividend may be the 0.

@@ -16,8 +16,9 @@
 //!
 //! Of related bounds, with all relations and with some of them, the same is asked for members that meet the precondition of
 //! [`Axis`](crate::relations::Axis), and nothing for boxes without such a member. They equal those of code that knows the relations and
-//! whose selection of cases is told nothing, and they are nowhere wider than optimized ones by 2⁻¹²⁶ or more,
-//! but that they may tell of a NaN where it propagates and a quotient 0 ÷ 0 is met at ends that were none before.
+//! whose selection of cases is told nothing, and they are nowhere wider than optimized ones by 2⁻¹²⁶ or more, for functions of which that is
+//! [claimed](crate::relations::only_tighten), but that they may tell of a NaN where it propagates and a quotient 0 ÷ 0 is met at ends that were
+//! none before. Neither is asked of boxes for which an interval is [empty](crate::relations::emptiness): its endpoints are nobody's bound.
 
 mod ascent;
 mod boxes;

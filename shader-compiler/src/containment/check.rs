@@ -14,6 +14,7 @@ use crate::ir::verify::verify;
 use crate::ir::{Def, Function, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
+use crate::lift::trace::Trace;
 use crate::lift::{self, Lifted, Options, Sides, Tracking};
 use crate::passes;
 use crate::relations::{Relations, only_tighten};
@@ -296,6 +297,19 @@ impl<'a> Checker<'a> {
         any_nan(naive, &inputs)
     }
 
+    /// Whether an interval of related code is empty for a box. Nothing says which endpoints it has, so different cases of an operation
+    /// may make different bounds of it.
+    fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
+        let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
+        if options.relations == Relations::NONE {
+            return false;
+        }
+        let lifted = lift::run(&self.subject.point, &self.subject.inputs, &self.subject.outputs, &options);
+        let inputs = std::iter::zip(&self.layout, &sample.ends);
+        let inputs: Vec<_> = inputs.flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }]).copied().collect();
+        Trace::new(&lifted, &options).has_empty(&random::tables(), &inputs, ROUNDS)
+    }
+
     fn named(&self, sample: &Sample) -> Vec<(String, Type, [u32; 2])> {
         let inputs = std::iter::zip(&self.subject.point.inputs, &sample.ends);
         inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
@@ -521,6 +535,7 @@ impl Seen<'_> {
                 && !fits(side, number(found), number(expected))
                 && !self.excused()
                 && !self.is_beside()
+                && !self.checker.has_empty(self.variant, self.sample)
             {
                 tally.fault(|| self.fault(wrong, None, Some(expected), String::new()), wrong);
             }

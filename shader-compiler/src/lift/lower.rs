@@ -33,8 +33,17 @@ pub struct Known<'a> {
     pub related: &'a Related,
 }
 
-/// Writes the bounding shader; says how each operation on intervals was lowered.
-pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Options) -> (Function, Vec<Option<Selected>>) {
+/// A bounding shader as it is written.
+pub struct Lowered {
+    pub function: Function,
+    /// For each value of the point shader that is an operation on intervals, how it was lowered.
+    pub cases: Vec<Option<Selected>>,
+    /// For each value of the point shader, its endpoints.
+    pub endpoints: Vec<Option<[Value; 2]>>,
+}
+
+/// Writes the bounding shader.
+pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Options) -> Lowered {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
@@ -52,7 +61,7 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
     lowering.inputs();
     lowering.block(&point.body);
     let outputs = lowering.outputs(sides);
-    (lowering.builder.finish(outputs), lowering.cases)
+    Lowered { function: lowering.builder.finish(outputs), cases: lowering.cases, endpoints: lowering.ends }
 }
 
 type Ends = [Value; 2];

@@ -11,6 +11,7 @@
 pub mod kinds;
 mod lower;
 mod text;
+pub mod trace;
 
 use crate::analysis::reported::{self, Tests};
 use crate::analysis::{Bounds, Constraint, demand, solve};
@@ -194,7 +195,7 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
         telling: &telling,
         related: &related,
     };
-    let (function, cases) = lower::run(&point, &facts, &sides, options);
+    let lower::Lowered { function, cases, .. } = lower::run(&point, &facts, &sides, options);
     let function = settled(function);
     let (inputs, relations) = (inputs.to_vec(), options.relations);
     Lifted { point, kinds, bounds, cases, inputs, relations, related, function, sides }

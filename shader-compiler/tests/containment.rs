@@ -177,7 +177,7 @@ fn loops_that_are_given_up_hide_no_nan() {
     let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)), axis: None };
     let subject = Subject::new("loop".to_owned(), point, vec![input]);
     for cap in [1, 3, 1000] {
-        let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 100, MEMBERS);
+        let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 200, MEMBERS);
         sound("loop", &tally, |_| String::new());
         assert!(tally.checks > 10_000);
     }

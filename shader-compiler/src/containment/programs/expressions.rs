@@ -139,7 +139,7 @@ impl Generator<'_> {
     pub(super) fn literal(&mut self, role: Role) -> Expr {
         let x: f32 = match role {
             Role::Signed if self.once_in(3) => -self.one_of(&[0.1, 0.25, 0.5, 0.8, 1.0]),
-            Role::Any if self.once_in(3) => self.one_of(&[-2.0, -0.5, 3.0, 10.0, 100.0, 3.14159265, 1e-3, -1.0, 0.0]),
+            Role::Any if self.once_in(3) => self.one_of(&[-2.0, -0.5, 3.0, 10.0, 100.0, std::f32::consts::PI, 1e-3, -1.0, 0.0]),
             Role::Positive if self.once_in(2) => self.one_of(&[1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 12.9898, 50.0]),
             _ if self.once_in(3) => (1 + self.below(99)) as f32 / 100.0,
             _ => self.one_of(&[0.5, 0.25, 0.1, 0.3, 0.75, 1.0, 0.04, 0.2, 0.6]),

@@ -49,8 +49,11 @@ pub(super) struct Generator<'a> {
     loops: usize,
 }
 
-/// Names, ranges and defaults of members of `Material`.
-const MEMBERS: [(&str, Ty, Option<&str>, Option<&str>, Role); 14] = [
+/// Name, type, range and default of a member of `Material`, and its role.
+type MemberKind = (&'static str, Ty, Option<&'static str>, Option<&'static str>, Role);
+
+/// Members that a `Material` may have.
+const MEMBERS: [MemberKind; 14] = [
     ("kd", Ty::Vec(3), Some("[0, 1]"), Some("0.5"), Role::Fraction),
     ("ks", Ty::Vec(3), Some("[0, 1]"), Some("(0.9, 0.6, 0.3)"), Role::Fraction),
     ("roughness", Ty::F32, Some("[0.01, 1]"), Some("0.3"), Role::Fraction),
@@ -193,7 +196,7 @@ impl Generator<'_> {
         self.module.functions.push(Function { name: "brdf".into(), parameters, result: Ty::Vec(3), body });
     }
 
-    fn members(&mut self) -> Vec<(&'static str, Ty, Option<&'static str>, Option<&'static str>, Role)> {
+    fn members(&mut self) -> Vec<MemberKind> {
         if self.once_in(6) {
             return vec![];
         }
@@ -305,7 +308,7 @@ impl Generator<'_> {
     }
 
     /// `fn material`, which computes some members from the surface point.
-    fn setup(&mut self, members: &[(&'static str, Ty, Option<&'static str>, Option<&'static str>, Role)]) {
+    fn setup(&mut self, members: &[MemberKind]) {
         self.note("fn material");
         let outer = self.scope.len();
         let (point, given) = (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));

@@ -6,6 +6,7 @@
 use super::ast::{Expr, Stmt, Ty};
 use super::expressions::{Role, call, clamp01, max0, splat};
 use super::generate::Generator;
+use std::f32::consts::{FRAC_1_PI, PI, TAU};
 
 type Idiom = fn(&mut Generator<'_>);
 
@@ -148,7 +149,7 @@ fn ggx(g: &mut Generator<'_>) {
         _ => (&cos_h * &a2 - &cos_h) * &cos_h + 1.0,
     };
     let d = g.let_as("d", d, Role::Positive);
-    g.let_as("ggx", &a2 / (3.14159265 * &d * &d), Role::Positive);
+    g.let_as("ggx", &a2 / (PI * &d * &d), Role::Positive);
 }
 
 fn smith(g: &mut Generator<'_>) {
@@ -179,7 +180,7 @@ fn beckmann(g: &mut Generator<'_>) {
     let under = g.divisor(&c2 * &m * &m);
     let exponent = (&c2 - 1.0) / under;
     let exponent = g.let_as("e", exponent, Role::Any);
-    let under = g.divisor(3.14159265 * &m * &m * &c2 * &c2);
+    let under = g.divisor(PI * &m * &m * &c2 * &c2);
     g.let_as("beckmann", call("exp", [exponent]) / under, Role::Positive);
 }
 
@@ -191,7 +192,7 @@ fn ward(g: &mut Generator<'_>) {
     let under = g.divisor(h.swizzle("z") * h.swizzle("z"));
     let lobe = call("exp", [-(&a * &a + &b * &b) / under]);
     let cosines = g.divisor(wi.swizzle("z") * wo.swizzle("z"));
-    g.let_as("ward", lobe / (4.0 * 3.14159265 * &x * &y * call("sqrt", [cosines])), Role::Positive);
+    g.let_as("ward", lobe / (4.0 * PI * &x * &y * call("sqrt", [cosines])), Role::Positive);
 }
 
 fn phong(g: &mut Generator<'_>) {
@@ -203,7 +204,7 @@ fn phong(g: &mut Generator<'_>) {
     };
     let cosine = g.let_as("r_o", cosine, Role::Signed);
     let exponent = g.leaf(Ty::F32, Role::Positive);
-    g.let_as("phong", call("pow", [max0(cosine), &exponent + 1.0]) * (&exponent + 2.0) * 0.1591549, Role::Positive);
+    g.let_as("phong", call("pow", [max0(cosine), &exponent + 1.0]) * (&exponent + 2.0) * 0.5 * FRAC_1_PI, Role::Positive);
 }
 
 fn oren_nayar(g: &mut Generator<'_>) {
@@ -232,7 +233,7 @@ fn sheen(g: &mut Generator<'_>) {
     let sine = g.let_as("sin2", 1.0 - &c * &c, Role::Fraction);
     let inverse = g.let_as("inv", 1.0 / &alpha, Role::Positive);
     let base = if g.once_in(2) { sine } else { max0(sine) };
-    g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / 6.2831853, Role::Positive);
+    g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / TAU, Role::Positive);
 }
 
 /// Values that take few numbers, in terms that interval arithmetic and relations see as continuous.
@@ -419,7 +420,7 @@ fn tangent_frame(g: &mut Generator<'_>) {
 fn srgb(g: &mut Generator<'_>) {
     let x = g.expr(Ty::F32, Role::Fraction, 1);
     let x = g.let_as("x", x, Role::Fraction);
-    let (low, high) = (&x * 12.92, 1.055 * call("pow", [x.clone(), 0.4166667.into()]) - 0.055);
+    let (low, high) = (&x * 12.92, 1.055 * call("pow", [x.clone(), (1.0_f32 / 2.4).into()]) - 0.055);
     g.let_as("srgb", call("select", [high, low, Expr::compare("<=", x, 0.0031308)]), Role::Fraction);
 }
 

@@ -197,19 +197,22 @@ impl<'a> Checker<'a> {
         Climber { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }.climb(random, rounds, samples);
     }
 
-    /// Bounds by parts: which variant, in how many parts, and what it gives.
-    fn split(&self, boxes: &Batch) -> Vec<(usize, usize, Batch)> {
+    /// What variants give by parts.
+    fn split(&self, boxes: &Batch) -> Vec<ByParts> {
         let images = if self.splits.is_empty() { vec![] } else { random::images() };
         let images: Vec<&Texture> = images.iter().collect();
         let variants = self.variants.iter().enumerate();
         let told = variants.filter(|(_, v)| v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE);
-        let all = told.flat_map(|(index, variant)| self.splits.iter().map(move |&parts| (index, &variant.kernel, parts)));
-        let bounded = all.map(|(index, kernel, parts)| {
+        let bound = |kernel: &BoundingKernel, parts: usize| {
             let mut limits = Limits::new(kernel, boxes.rows());
             Split::new(kernel, parts).run_unchecked(&images, &Boxes::of(kernel, boxes.clone()), &mut limits);
-            (index, parts, limits.into_batch())
-        });
-        bounded.collect()
+            limits.into_batch()
+        };
+        let by_parts = |(variant, it): (usize, &Variant), parts: usize| {
+            let testing = (it.options.nan == Nan::Ignore).then(|| bound(&self.variants[it.testing].kernel, parts));
+            ByParts { variant, parts, limits: bound(&it.kernel, parts), testing }
+        };
+        told.flat_map(|variant| self.splits.iter().map(move |&parts| by_parts(variant, parts))).collect()
     }
 
     fn ty(&self, k: usize) -> Type {
@@ -264,7 +267,7 @@ impl<'a> Checker<'a> {
         sample: &Sample,
         values: &Batch,
         limits: &[Batch],
-        split: &[(usize, usize, Batch)],
+        split: &[ByParts],
         tally: &mut Tally,
     ) {
         let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
@@ -283,8 +286,8 @@ impl<'a> Checker<'a> {
                 seen.foreseen(tally);
             }
         }
-        for (index, parts, batch) in split.iter().filter(|_| !units.which.is_empty()) {
-            let (variant, parts) = (*index, Some((*parts, batch)));
+        for by_parts in split.iter().filter(|_| !units.which.is_empty()) {
+            let (variant, parts) = (by_parts.variant, Some(by_parts));
             Seen { checker: self, variant, parts, row, k, sample, members: &units, limits }.contained(tally);
         }
     }
@@ -376,6 +379,15 @@ fn is_negative(word: u32) -> bool {
     f32::from_bits(word) < 0.0
 }
 
+/// What a variant gives for boxes that are cut in parts.
+struct ByParts {
+    variant: usize,
+    parts: usize,
+    limits: Batch,
+    /// Where the variant ignores NaN, what the one gives that tests for it.
+    testing: Option<Batch>,
+}
+
 /// Some members of a box with what the point shader makes of them.
 struct Members {
     ty: Type,
@@ -403,8 +415,8 @@ impl Members {
 struct Seen<'a> {
     checker: &'a Checker<'a>,
     variant: usize,
-    /// In how many parts the box was bounded, and what that gives; else it is bounded whole.
-    parts: Option<(usize, &'a Batch)>,
+    /// What gives the bound, if the box was bounded by parts.
+    parts: Option<&'a ByParts>,
     row: usize,
     k: usize,
     sample: &'a Sample,
@@ -419,6 +431,15 @@ impl Seen<'_> {
 
     fn void(&self) -> bool {
         let nans = self.options().nan == Nan::Ignore && self.members.results.nans > 0;
+        // Where NaN is ignored, a part may meet one that the whole box does not: at the ends of its own.
+        if let Some(testing) = self.parts.and_then(|by_parts| by_parts.testing.as_ref()) {
+            let Checker { variants, subject, .. } = self.checker;
+            let testing = |k| self.checker.ends_in(variants[self.variant].testing, k, self.row, testing);
+            let met = |k| numbers(self.checker.ty(k), testing(k)).iter().any(|end| end.is_nan());
+            if met(self.k) || met(subject.outputs.len() - 1) {
+                return true;
+            }
+        }
         self.checker.is_void(self.variant, self.k, self.row, self.limits) || nans
     }
 
@@ -442,7 +463,7 @@ impl Seen<'_> {
     /// The ends that are checked.
     fn found(&self) -> [Option<u32>; 2] {
         match self.parts {
-            Some((_, limits)) => self.checker.ends_in(self.variant, self.k, self.row, limits),
+            Some(by_parts) => self.checker.ends_in(self.variant, self.k, self.row, &by_parts.limits),
             None => self.bits(self.variant),
         }
     }
@@ -461,7 +482,7 @@ impl Seen<'_> {
             subject: subject.name.clone(),
             target,
             options: self.options(),
-            parts: self.parts.map_or(1, |(parts, _)| parts),
+            parts: self.parts.map_or(1, |by_parts| by_parts.parts),
             output: subject.point.outputs[subject.outputs[self.k]].name.clone(),
             ty: self.members.ty,
             ends: self.checker.named(self.sample),

@@ -23,7 +23,7 @@ impl Clock {
         #[cfg(target_os = "linux")]
         return Clock::choose(cycle_counter());
         #[cfg(not(target_os = "linux"))]
-        return Clock(Source::Ticks("there is no `perf_event_open`".into()));
+        return Clock(Source::Ticks("this system has no perf_event_open".into()));
     }
 
     /// Cycles if they can be counted.
@@ -31,7 +31,7 @@ impl Clock {
     fn choose(cycles: std::io::Result<perf_event::Counter>) -> Clock {
         match cycles {
             Ok(counter) => Clock(Source::Cycles(counter)),
-            Err(error) => Clock(Source::Ticks(format!("perf_event_open: {error}"))),
+            Err(error) => Clock(Source::Ticks(error.to_string())),
         }
     }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Clock {
             #[cfg(target_os = "linux")]
             Source::Cycles(_) => f.write_str("core cycles in user mode"),
             Source::Ticks(reason) => {
-                write!(f, "ticks of the time-stamp counter, since core cycles are not available ({reason})")
+                write!(f, "time-stamp counter ticks (no core cycles: {reason})")
             }
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     fn ticks_stand_in_for_cycles_that_cannot_be_counted() {
         let mut clock = Clock::choose(Err(std::io::Error::from_raw_os_error(2)));
         assert!(!clock.counts_cycles());
-        assert!(clock.to_string().contains("time-stamp counter") && clock.to_string().contains("perf_event_open: "), "{clock}");
+        assert!(clock.to_string().contains("time-stamp counter") && clock.to_string().contains("no core cycles: "), "{clock}");
         assert!(clock.now() < clock.now());
     }
 }

@@ -43,17 +43,6 @@ impl Clock {
             Source::Ticks(_) => ticks(),
         }
     }
-
-    /// Whether it counts core cycles.
-    pub fn counts_cycles(&self) -> bool {
-        !matches!(self.0, Source::Ticks(_))
-    }
-}
-
-impl Default for Clock {
-    fn default() -> Clock {
-        Clock::new()
-    }
 }
 
 /// `core cycles in user mode`, or ticks and why.
@@ -107,8 +96,10 @@ mod tests {
     #[test]
     fn ticks_stand_in_for_cycles_that_cannot_be_counted() {
         let mut clock = Clock::choose(Err(std::io::Error::from_raw_os_error(2)));
-        assert!(!clock.counts_cycles());
-        assert!(clock.to_string().contains("time-stamp counter") && clock.to_string().contains("no core cycles: "), "{clock}");
-        assert!(clock.now() < clock.now());
+        assert!(
+            clock.to_string().starts_with("time-stamp counter ticks") && clock.to_string().contains("no core cycles: "),
+            "{clock}"
+        );
+        assert!(clock.now() <= clock.now());
     }
 }

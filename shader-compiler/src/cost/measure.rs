@@ -2,17 +2,19 @@
 //!
 //! In each round the candidates run in random order, and the reference runs before and after each of them. A sample is the ratio of a
 //! candidate's time to the mean of the two beside it, so that clock rates and neighbours that change slowly cancel. Where
-//! the two differ, something changed in between, and the sample is discarded. The [`Estimate`] is the median over all rounds.
-//! Rounds go on until all intervals are narrow, or time is up.
+//! the two differ, something changed in between, and the sample is discarded. The reference is also among the candidates, as a control:
+//! running half of the time, it is better predicted beside them than they are, by 1 % for short code. So each sample is divided by the
+//! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until all intervals are narrow, or time is up.
 //!
-//! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of half as many; the cost of
-//! reading the clock is subtracted. What else makes equal code differ is kept equal, or varied within the measurement:
+//! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as many; the cost of
+//! reading the clock is subtracted. What else could make equal code differ is kept equal, or varied within the measurement:
 //!
-//! - Inputs are copied to one buffer, the same for all candidates and aligned to a page: addresses that differ by a multiple of 4096
-//!   would be taken for each other by loads and stores.
-//! - Code starts at a page boundary, and is loaded [`PLACEMENTS`] times, to run from another place every few rounds: some places are
-//!   slow. (On Zen 5, about 1 of 200 physical placements of functions longer than a page costs up to 2.8 times as much.)
-//! - A region is long against the steps of the clock, of which some are 26 ticks.
+//! - All candidates use the same buffer, aligned to a page, into which their inputs are copied: where a load and an earlier store differ by a
+//!   multiple of 4096 bytes, the load may wait for the store.
+//! - Code starts at a page boundary and is loaded [`PLACEMENTS`] times, to run from another place every few rounds. (On Zen 5,
+//!   about 1 of 200 placements of functions longer than a page is slow, by a factor of up to 2.8, until the code is loaded
+//!   elsewhere, whatever its virtual address.)
+//! - A region is long compared to the clock's resolution, which may be 26 ticks.
 
 use super::clock::{Clock, involuntary_switches};
 use super::statistics::{Estimate, median};
@@ -22,9 +24,9 @@ use crate::texture::Texture;
 use std::time::{Duration, Instant};
 
 /// Least length of a timed region, in ticks or cycles; regions aim at twice that, as clock rates change.
-pub const REGION: u64 = 5_000;
+const REGION: u64 = 5_000;
 /// How often the code of a candidate is loaded.
-pub const PLACEMENTS: usize = 8;
+pub(super) const PLACEMENTS: usize = 8;
 /// Rounds in a row that use the same placement, so that its code and branch history are warm.
 const ROUNDS_PER_PLACEMENT: usize = 4;
 /// Relative difference of the reference before and after a candidate from which on a sample is discarded.
@@ -52,11 +54,9 @@ pub struct Measurement {
     pub costs: Vec<Cost>,
     /// The unit of time.
     pub clock: String,
-    /// Number of rounds.
-    pub rounds: usize,
     /// Part of the samples that were discarded.
     pub discarded: f64,
-    /// How often another process took the core; `None` where that is not known.
+    /// Involuntary context switches; `None` where they are not known.
     pub switches: Option<u64>,
 }
 
@@ -70,19 +70,24 @@ pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], effort: &Eff
     let passes: Vec<usize> =
         candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty)).collect();
     let switches = involuntary_switches();
-    let timed = |index: usize, round: usize| {
-        let placement = round / ROUNDS_PER_PLACEMENT % PLACEMENTS;
+    let timed = |slot: Slot, round: usize| {
+        let (index, offset) = match slot {
+            Slot::Candidate(index) => (index, 0),
+            // Not the code of the control.
+            Slot::Reference => (0, PLACEMENTS / 2),
+        };
+        let placement = (round / ROUNDS_PER_PLACEMENT + offset) % PLACEMENTS;
         let region = region(&candidates[index], placement, passes[index], textures, &mut buffer, &mut clock);
         region.saturating_sub(empty) as f64 / passes[index] as f64
     };
     let samples = rounds(candidates.len(), effort, timed, progress);
     let switches = involuntary_switches().zip(switches).map(|(after, before)| after - before);
     let reference = Estimate::of(&samples.reference);
-    let ratios = samples.candidates.iter().map(|samples| estimate(samples).scaled(reference.median));
+    let ratios = (1..candidates.len()).map(|index| samples.ratio(index).scaled(reference.median));
     let times = std::iter::once(reference).chain(ratios);
     let costs = std::iter::zip(candidates.iter(), times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
     let discarded = samples.discarded();
-    Measurement { costs, clock: clock.to_string(), rounds: samples.reference.len(), discarded, switches }
+    Measurement { costs, clock: clock.to_string(), discarded, switches }
 }
 
 /// Memory for inputs and outputs that all candidates share.
@@ -126,7 +131,7 @@ fn region(
     let (inputs, outputs) = buffer.split(candidate.words());
     inputs.copy_from_slice(candidate.inputs.words());
     let mut time = 0;
-    candidate.run_passes(placement, passes.div_ceil(2), textures, inputs, outputs, |run| run());
+    candidate.run_passes(placement, passes, textures, inputs, outputs, |run| run());
     candidate.run_passes(placement, passes, textures, inputs, outputs, |run| {
         let start = clock.now();
         run();
@@ -139,9 +144,14 @@ fn region(
 fn passes(candidate: &Candidate, textures: &[&Texture], buffer: &mut Buffer, clock: &mut Clock, empty: u64) -> usize {
     let mut passes = 1;
     loop {
-        // Interruptions would make it seem longer.
-        let times = [0; 5].map(|_| region(candidate, 0, passes, textures, buffer, clock));
-        let net = times.iter().min().expect("there are five").saturating_sub(empty);
+        // The least of five times, as interruptions lengthen some; one will do where it is too long for that to matter.
+        let mut net = u64::MAX;
+        for _ in 0..5 {
+            net = net.min(region(candidate, 0, passes, textures, buffer, clock).saturating_sub(empty));
+            if net > 10_000 * REGION {
+                break;
+            }
+        }
         if net >= 2 * REGION {
             return passes;
         }
@@ -160,18 +170,27 @@ fn empty_region(clock: &mut Clock) -> u64 {
     median(&times) as u64
 }
 
+/// What runs in a region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slot {
+    /// The reference, beside a candidate.
+    Reference,
+    /// A candidate; number 0 is the control.
+    Candidate(usize),
+}
+
 /// What all rounds gave.
 struct Samples {
     /// Times of the reference, one of each round.
     reference: Vec<f64>,
-    /// Of each other candidate, in each round.
+    /// Of each candidate, in each round.
     candidates: Vec<Vec<Sample>>,
 }
 
 /// A candidate in a round.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
-    /// To the reference.
+    /// To the reference beside it.
     ratio: f64,
     /// Whether the reference changed meanwhile.
     disturbed: bool,
@@ -188,39 +207,43 @@ impl Samples {
     /// Part of the samples that were discarded.
     fn discarded(&self) -> f64 {
         let all = || self.candidates.iter().flatten();
-        all().filter(|sample| sample.disturbed).count() as f64 / all().count().max(1) as f64
+        all().filter(|sample| sample.disturbed).count() as f64 / all().count() as f64
+    }
+
+    /// The median ratio of a candidate to the control, over rounds in which neither was disturbed; over all rounds where no more than
+    /// half of them are left.
+    fn ratio(&self, index: usize) -> Estimate {
+        let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
+            let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
+            let kept = pairs.filter(|(sample, control)| keep(sample) && keep(control));
+            kept.map(|(sample, control)| sample.ratio / control.ratio).collect()
+        };
+        let undisturbed = ratios(|sample| !sample.disturbed);
+        let enough = 2 * undisturbed.len() > self.reference.len();
+        Estimate::of(&if enough { undisturbed } else { ratios(|_| true) })
     }
 
     fn are_narrow(&self, precision: f64) -> bool {
-        self.candidates.iter().all(|samples| estimate(samples).relative_width() <= precision)
+        (1..self.candidates.len()).all(|index| self.ratio(index).relative_width() <= precision)
     }
 }
 
-/// The median ratio of samples that were not disturbed; of all where no more than half of them are left.
-fn estimate(samples: &[Sample]) -> Estimate {
-    let kept: Vec<f64> = samples.iter().filter(|sample| !sample.disturbed).map(|sample| sample.ratio).collect();
-    if 2 * kept.len() > samples.len() {
-        return Estimate::of(&kept);
-    }
-    Estimate::of(&samples.iter().map(|sample| sample.ratio).collect::<Vec<_>>())
-}
-
-/// Times candidates in rounds; `timed` takes the number of a candidate, of which 0 is the reference, and of the round.
-fn rounds(candidates: usize, effort: &Effort, mut timed: impl FnMut(usize, usize) -> f64, progress: &dyn Fn(f64)) -> Samples {
+/// Times candidates in rounds; `timed` takes what runs, and the number of the round.
+fn rounds(candidates: usize, effort: &Effort, mut timed: impl FnMut(Slot, usize) -> f64, progress: &dyn Fn(f64)) -> Samples {
     let begin = Instant::now();
     let mut random = Random::new(1);
-    let mut order: Vec<usize> = (1..candidates).collect();
-    let mut samples = Samples { reference: vec![], candidates: vec![vec![]; candidates - 1] };
+    let mut order: Vec<usize> = (0..candidates).collect();
+    let mut samples = Samples { reference: vec![], candidates: vec![vec![]; candidates] };
     let mut look = FIRST_LOOK;
     for round in 0..effort.rounds.max(1) {
         // Fisher and Yates.
         (1..order.len()).rev().for_each(|k| order.swap(k, random.below(k + 1)));
-        let mut before = timed(0, round);
+        let mut before = timed(Slot::Reference, round);
         samples.reference.push(before);
         for &index in &order {
-            let time = timed(index, round);
-            let after = timed(0, round);
-            samples.candidates[index - 1].push(Sample::new(before, time, after));
+            let time = timed(Slot::Candidate(index), round);
+            let after = timed(Slot::Reference, round);
+            samples.candidates[index].push(Sample::new(before, time, after));
             before = after;
         }
         let elapsed = begin.elapsed();
@@ -259,10 +282,15 @@ mod tests {
             Machine { random: Random::new(7), now: 0.0, cycles: cycles.to_vec() }
         }
 
-        fn time(&mut self, index: usize) -> f64 {
+        fn time(&mut self, slot: Slot) -> f64 {
+            // The reference runs more often and is better predicted.
+            let (index, learnt) = match slot {
+                Slot::Reference => (0, 0.98),
+                Slot::Candidate(index) => (index, 1.0),
+            };
             let rate = 1.0 + 0.1 * libm::sin(self.now / 3e6);
             let noise = 1.0 + 0.02 * uniform(&mut self.random);
-            let time = (self.cycles[index] * rate * noise / 26.0).round() * 26.0;
+            let time = (self.cycles[index] * learnt * rate * noise / 26.0).round() * 26.0;
             self.now += time;
             time
         }
@@ -271,8 +299,8 @@ mod tests {
     #[test]
     fn ratios_hold_while_the_clock_rate_drifts() {
         let mut machine = Machine::new(&[10_000.0, 10_000.0, 24_000.0]);
-        let samples = rounds(3, &EFFORT, |index, _| machine.time(index), &|_| {});
-        let [equal, slower] = [0, 1].map(|k| estimate(&samples.candidates[k]));
+        let samples = rounds(3, &EFFORT, |slot, _| machine.time(slot), &|_| {});
+        let [equal, slower] = [1, 2].map(|index| samples.ratio(index));
         assert!((equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01, "{equal:?} {slower:?}");
         assert!(equal.relative_width() <= 0.02 && slower.relative_width() <= 0.02);
         assert!(samples.reference.len() < EFFORT.rounds, "it stops once the intervals are narrow");
@@ -283,15 +311,15 @@ mod tests {
         let mut machine = Machine::new(&[10_000.0, 12_000.0]);
         // Another process takes the core for a while, and a neighbour slows down every seventh region.
         let mut calls = 0;
-        let timed = |index: usize, _| {
+        let timed = |slot: Slot, _| {
             calls += 1;
             let slow = if calls % 7 == 0 { 1.3 } else { 1.0 };
             let interrupted = if calls % 50 == 0 { 1e6 } else { 0.0 };
-            machine.time(index) * slow + interrupted
+            machine.time(slot) * slow + interrupted
         };
         let samples = rounds(2, &EFFORT, timed, &|_| {});
         assert!(samples.discarded() > 0.2, "{}", samples.discarded());
-        let ratio = estimate(&samples.candidates[0]).median;
+        let ratio = samples.ratio(1).median;
         assert!((ratio - 1.2).abs() < 0.01, "{ratio}");
     }
 
@@ -301,28 +329,23 @@ mod tests {
         let effort = Effort { rounds: 300, ..EFFORT };
         let samples = rounds(2, &effort, |_, _| 1.0 + 4.0 * uniform(&mut random), &|_| {});
         assert_eq!(samples.reference.len(), 300);
-        assert!(estimate(&samples.candidates[0]).relative_width() > 0.02);
+        assert!(samples.ratio(1).relative_width() > 0.02);
     }
 
     #[test]
     fn every_candidate_runs_once_a_round_beside_the_reference() {
         let mut calls = vec![];
         let effort = Effort { rounds: 3, ..EFFORT };
-        rounds(
-            4,
-            &effort,
-            |index, round| {
-                calls.push((round, index));
-                1.0
-            },
-            &|_| {},
-        );
+        let timed = |slot, round| {
+            calls.push((round, slot));
+            1.0
+        };
+        rounds(4, &effort, timed, &|_| {});
         for round in 0..3 {
-            let of: Vec<usize> = calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
-            assert!(of.iter().step_by(2).all(|&index| index == 0), "{of:?}");
-            let mut others: Vec<usize> = of.iter().skip(1).step_by(2).copied().collect();
-            others.sort();
-            assert_eq!(others, [1, 2, 3]);
+            let slots: Vec<Slot> = calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
+            assert_eq!(slots.len(), 9);
+            assert!(slots.iter().step_by(2).all(|&slot| slot == Slot::Reference), "{slots:?}");
+            assert!((0..4).all(|index| slots.contains(&Slot::Candidate(index))), "{slots:?}");
         }
     }
 

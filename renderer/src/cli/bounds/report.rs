@@ -115,18 +115,18 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
     text + &figure::text(figure, markdown)
 }
 
-/// What cycles were counted with, how many ratios are not known as well as they should be, and what disturbed the measurement.
+/// What cycles were counted with, how many confidence intervals are too wide, and how much the measurement was disturbed.
 fn timing(study: &Study) -> String {
     let ratios = || study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related]);
     let wide = ratios().filter(|figures| figures.relative_width() > PRECISION).count();
     let discarded = mean(study.timings.iter().map(|timing| timing.discarded));
     let switches: Option<u64> = study.timings.iter().map(|timing| timing.switches).sum();
-    let switches = switches.map_or(String::new(), |count| format!("; other processes took the core {count} times"));
+    let switches = switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
     let clock = study.timings.first().map_or("", |timing| &timing.clock);
     format!(
         "Cycles measured: {clock}\n\
          95 % confidence intervals wider than 2 %: {wide} of {} ratios\n\
-         Disturbed: {} of samples, discarded{switches}\n",
+         Samples discarded as disturbed: {}{switches}\n",
         ratios().count(),
         percent(discarded),
     )

@@ -142,7 +142,7 @@ pub(super) struct Timing {
     pub clock: String,
     /// Part of the samples that were discarded, since the point shader's time changed meanwhile.
     pub discarded: f64,
-    /// How often another process took the core, where that is known.
+    /// Involuntary context switches, where they are known.
     pub switches: Option<u64>,
 }
 
@@ -258,7 +258,7 @@ fn compare(
         related: codes[2],
         relations: names_of(relations),
     });
-    Ok((records.collect(), Timing { clock: clock.clone(), discarded, switches }))
+    Ok((records.collect(), Timing { clock, discarded, switches }))
 }
 
 /// Boxes as words for a bounding shader.

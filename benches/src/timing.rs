@@ -78,8 +78,8 @@ fn equal_code() -> Result<(), String> {
         let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
         let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
         let candidate = |_| Candidate::new(&function, Target::Sse, &rows);
-        let mut candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        let measurement = measure(&mut candidates, &[], &effort, &|_| {});
+        let candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let measurement = measure(&candidates, &[], &effort, &|_| {});
         let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
         let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);

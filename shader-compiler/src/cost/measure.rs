@@ -2,8 +2,8 @@
 //!
 //! In each round the candidates run in random order, and the reference runs before and after each of them. A sample is the ratio of a
 //! candidate's time to the mean of the two beside it, so that clock rates and neighbours that change slowly cancel. Where
-//! the two differ, something changed in between, and the sample is discarded. The reference is also among the candidates, as a control:
-//! running half of the time, it is better predicted beside them than they are, by 1 % for short code. So each sample is divided by the
+//! the two differ, something changed in between, and the sample is discarded. A copy of the reference is among the candidates, as a control:
+//! the reference runs half of the time and is better predicted than they are, by 1 % for short code. So each sample is divided by the
 //! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until all intervals are narrow, or time is up.
 //!
 //! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as many; the cost of
@@ -63,29 +63,30 @@ pub struct Measurement {
 /// Measures candidates; the first one is the reference. `progress` is told the fraction that is done, after each round.
 ///
 /// *Panics* if there are no candidates, or fewer textures than a function reads.
-pub fn measure(candidates: &mut [Candidate], textures: &[&Texture], effort: &Effort, progress: &dyn Fn(f64)) -> Measurement {
+pub fn measure(candidates: &[Candidate], textures: &[&Texture], effort: &Effort, progress: &dyn Fn(f64)) -> Measurement {
     let mut clock = Clock::new();
     let mut buffer = Buffer::new(candidates);
     let empty = empty_region(&mut clock);
     let passes: Vec<usize> =
         candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty)).collect();
     let switches = involuntary_switches();
+    // The control keeps the memory that the first candidate has, since candidates are to be alike.
+    let reference = candidates[0].duplicate();
     let timed = |slot: Slot, round: usize| {
-        let (index, offset) = match slot {
-            Slot::Candidate(index) => (index, 0),
-            // Not the code of the control.
-            Slot::Reference => (0, PLACEMENTS / 2),
+        let (candidate, passes) = match slot {
+            Slot::Reference => (&reference, passes[0]),
+            Slot::Candidate(index) => (&candidates[index], passes[index]),
         };
-        let placement = (round / ROUNDS_PER_PLACEMENT + offset) % PLACEMENTS;
-        let region = region(&candidates[index], placement, passes[index], textures, &mut buffer, &mut clock);
-        region.saturating_sub(empty) as f64 / passes[index] as f64
+        let placement = round / ROUNDS_PER_PLACEMENT % PLACEMENTS;
+        let region = region(candidate, placement, passes, textures, &mut buffer, &mut clock);
+        region.saturating_sub(empty) as f64 / passes as f64
     };
     let samples = rounds(candidates.len(), effort, timed, progress);
     let switches = involuntary_switches().zip(switches).map(|(after, before)| after - before);
     let reference = Estimate::of(&samples.reference);
     let ratios = (1..candidates.len()).map(|index| samples.ratio(index).scaled(reference.median));
     let times = std::iter::once(reference).chain(ratios);
-    let costs = std::iter::zip(candidates.iter(), times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
+    let costs = std::iter::zip(candidates, times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
     let discarded = samples.discarded();
     Measurement { costs, clock: clock.to_string(), discarded, switches }
 }

@@ -68,6 +68,20 @@ impl Candidate {
         Ok(Candidate { placements, twin, code, tables: lowered.tables(), inputs, outputs })
     }
 
+    /// The same code and inputs in other memory.
+    fn duplicate(&self) -> Candidate {
+        let arena = Arena::new();
+        let load = |_| arena.load(&self.code).expect("there is memory for the same code once more");
+        Candidate {
+            placements: self.placements.iter().map(load).collect(),
+            twin: self.twin.clone(),
+            code: self.code.clone(),
+            tables: self.tables,
+            inputs: self.inputs.clone(),
+            outputs: self.outputs.clone(),
+        }
+    }
+
     /// Evaluates all rows.
     ///
     /// *Panics* if there are fewer textures than the function reads.
@@ -136,7 +150,7 @@ mod tests {
             let mut candidates = [candidate(1), candidate(40), candidate(40)];
             let told = RefCell::new(vec![]);
             let effort = Effort { rounds: 50, least: Duration::ZERO, most: Duration::MAX, precision: 0.0 };
-            let measurement = measure(&mut candidates, &[], &effort, &|fraction| told.borrow_mut().push(fraction));
+            let measurement = measure(&candidates, &[], &effort, &|fraction| told.borrow_mut().push(fraction));
             let [short, long, equal] = measurement.costs[..] else { panic!("a cost for each") };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.
             assert!((3..=4).contains(&short.instructions), "{short:?}");

@@ -241,7 +241,7 @@ fn compare(
     }
     let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
     let effort = Effort { rounds, least: LEAST_TIME, most: MOST_TIME, precision: PRECISION };
-    let Measurement { costs, clock, discarded, switches, .. } = measure(&mut candidates, &textures, &effort, &measuring);
+    let Measurement { costs, clock, discarded, switches, .. } = measure(&candidates, &textures, &effort, &measuring);
     let costs: Vec<Figures> = costs.iter().map(Figures::from).collect();
     let records = variants.iter().zip(costs[1..].chunks(3)).map(|(variant, codes)| Record {
         shader: name.to_owned(),

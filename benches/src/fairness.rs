@@ -6,15 +6,12 @@
 
 use crate::code::compare;
 use crate::foreign::{Compiler, Foreign};
-use crate::materials;
+use crate::materials::{self, Bound, GROUPS};
 use crate::report::{print_head, print_machine, print_row};
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
-use lightbound_shader::cost::boxes;
-use lightbound_shader::interval::Nan;
-use lightbound_shader::ir::Function;
+use lightbound_shader::bounding::Spans;
 use lightbound_shader::jit::ticks;
-use lightbound_shader::lift::{Options, Sides, Tracking};
-use lightbound_shader::{Arena, Batch, Kernel, Settings, Target, passes};
+use lightbound_shader::lift::Tracking;
+use lightbound_shader::{Arena, Batch, Kernel, Target};
 use std::hint::black_box;
 use std::process::ExitCode;
 
@@ -30,9 +27,6 @@ pub struct Args {
     /// Materials, by name; all by default
     materials: Vec<String>,
 }
-
-/// Groups of lanes in a round.
-const GROUPS: usize = 32;
 
 /// Least part of our cycles that a compiler's code may take.
 const LEAST: f64 = 0.95;
@@ -75,7 +69,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// Ticks of a group: ours, then those of each compiler, vectorized and not.
 fn measure(name: &str, source: &str, spans: Spans, compilers: &[Compiler], args: &Args) -> Result<Vec<f64>, String> {
-    let (function, inputs) = naive(name, source, spans, args.target)?;
+    let Bound { function, inputs } = materials::bound(name, source, spans, Tracking::NONE, args.target);
     let kernel = Kernel::compile(&Arena::new(), &function, args.target).map_err(|error| error.to_string())?;
     let mut ours = Batch::new(args.target, function.outputs.len(), inputs.rows());
     kernel.run(&[], &inputs, &mut ours);
@@ -106,19 +100,4 @@ fn time(mut run: impl FnMut()) -> u64 {
     let start = ticks();
     run();
     ticks() - start
-}
-
-/// A naive bounding shader, lowered, and boxes for it.
-fn naive(name: &str, source: &str, spans: Spans, target: Target) -> Result<(Function, Batch), String> {
-    let shader = materials::parse(name, source);
-    let integrand = Integrand::new(&shader, &Settings::default(), Frame::World).map_err(|error| error.to_string())?;
-    let inputs = integrand.inputs(spans, Ranges::Paper);
-    let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking: Tracking::NONE, ..Options::default() };
-    let function = passes::lower(&integrand.bound(&inputs, &options).function);
-    let drawn = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
-    let mut batch = Batch::new(target, function.inputs.len(), drawn.len());
-    for (row, drawn) in drawn.iter().enumerate() {
-        batch.set_row(row, 0, &drawn.row(inputs.iter().map(|input| input.interval)));
-    }
-    Ok((function, batch))
 }

@@ -11,6 +11,7 @@ mod compile;
 mod containment;
 mod differential;
 mod evaluate;
+mod executed;
 mod fairness;
 #[allow(unsafe_code)]
 mod foreign;
@@ -21,6 +22,8 @@ mod math;
 mod report;
 mod sampling;
 mod scalar;
+mod throughput;
+mod timing;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -34,11 +37,14 @@ enum Command {
     Containment(containment::Args),
     Differential(differential::Args),
     Evaluate(evaluate::Args),
+    Executed(executed::Args),
     Fairness(fairness::Args),
     Instances(instances::Args),
     Lightcuts(lightcuts::Args),
     Math(math::Args),
     Sampling(sampling::Args),
+    Throughput(throughput::Args),
+    Timing(timing::Args),
 }
 
 fn main() -> ExitCode {
@@ -48,10 +54,13 @@ fn main() -> ExitCode {
         Command::Containment(args) => containment::run(&args),
         Command::Differential(args) => differential::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Executed(args) => executed::run(&args),
         Command::Fairness(args) => fairness::run(&args),
         Command::Instances(args) => instances::run(&args),
         Command::Lightcuts(args) => lightcuts::run(&args),
         Command::Math(args) => math::run(&args),
         Command::Sampling(args) => sampling::run(&args),
+        Command::Throughput(args) => throughput::run(&args),
+        Command::Timing(args) => timing::run(&args),
     }
 }

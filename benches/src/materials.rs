@@ -1,7 +1,11 @@
 //! The six materials of the library, and inputs to evaluate them on.
 
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::cost::boxes;
+use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::ir::random::Random;
+use lightbound_shader::lift::{Options, Sides, Tracking};
 use lightbound_shader::{Batch, Entry, Parameter, Settings, Shader, Target, passes};
 
 /// Name and text of each.
@@ -71,4 +75,31 @@ pub fn batch(target: Target, rows: &[Vec<f32>]) -> Batch {
         }
     }
     batch
+}
+
+/// Groups of lanes for which [`bound`] draws boxes.
+pub const GROUPS: usize = 32;
+
+/// A bounding shader, lowered, and boxes for it.
+pub struct Bound {
+    /// The shader.
+    pub function: Function,
+    /// The boxes.
+    pub inputs: Batch,
+}
+
+/// The upper bounds of a material with directions in the world, NaN ignored.
+pub fn bound(name: &str, source: &str, spans: Spans, tracking: Tracking, target: Target) -> Bound {
+    let shader = parse(name, source);
+    let integrand =
+        Integrand::new(&shader, &Settings::default(), Frame::World).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let inputs = integrand.inputs(spans, Ranges::Paper);
+    let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
+    let function = passes::lower(&integrand.bound(&inputs, &options).function);
+    let drawn = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
+    let mut batch = Batch::new(target, function.inputs.len(), drawn.len());
+    for (row, drawn) in drawn.iter().enumerate() {
+        batch.set_row(row, 0, &drawn.row(inputs.iter().map(|input| input.interval)));
+    }
+    Bound { function, inputs: batch }
 }

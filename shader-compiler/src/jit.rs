@@ -178,24 +178,41 @@ mod native {
         ///
         /// *Panics* if a slice is too short or not aligned to the target's vectors.
         pub fn run(&self, groups: usize, tables: &[Table<'_>], inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
+            self.run_passes(1, groups, tables, inputs, outputs, counters);
+        }
+
+        /// As [`run`](Routine::run), so many times over the same groups, without checks in between.
+        ///
+        /// *Panics* as that does.
+        pub fn run_passes(
+            &self,
+            passes: usize,
+            groups: usize,
+            tables: &[Table<'_>],
+            inputs: &[u32],
+            outputs: &mut [u32],
+            counters: &mut [u64],
+        ) {
             assert!(groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()), "inputs for all groups");
             assert!(groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()), "outputs for all groups");
             assert!(self.tables <= tables.len(), "{} tables are read, {} are there", self.tables, tables.len());
             assert!(self.counters <= counters.len(), "a counter for each block");
             let misaligned = (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
             assert!(misaligned == 0, "inputs and outputs are aligned");
-            let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
-            for _ in 0..groups {
-                // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters` counters, which the slices have, as
-                // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. It also reads the
-                // `base` and `last` of the first `tables` tables, which are there, as asserted, and words from `base` up to number
-                // `last`: a table has them, borrows them for as long as `tables` is borrowed, and cannot be made or changed but as
-                // a whole. Nothing that the code writes is among them, since outputs and counters are borrowed mutably. The arena keeps the
-                // code, and `load` has seen that the machine runs it.
-                unsafe {
-                    (self.call)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());
-                    input = input.add(self.inputs);
-                    output = output.add(self.outputs);
+            for _ in 0..passes {
+                let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
+                for _ in 0..groups {
+                    // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters` counters, which the slices have, as
+                    // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. It also reads the
+                    // `base` and `last` of the first `tables` tables, which are there, as asserted, and words from `base` up to number
+                    // `last`: a table has them, borrows them for as long as `tables` is borrowed, and cannot be made or changed but as
+                    // a whole. Nothing that the code writes is among them, since outputs and counters are borrowed mutably. The arena keeps the
+                    // code, and `load` has seen that the machine runs it.
+                    unsafe {
+                        (self.call)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());
+                        input = input.add(self.inputs);
+                        output = output.add(self.outputs);
+                    }
                 }
             }
         }
@@ -236,6 +253,19 @@ mod foreign {
     impl Routine {
         /// Never called.
         pub fn run(&self, _: usize, _tables: &[Table<'_>], _inputs: &[u32], _outputs: &mut [u32], _counters: &mut [u64]) {
+            unreachable!("no code is loaded")
+        }
+
+        /// Never called.
+        pub fn run_passes(
+            &self,
+            _passes: usize,
+            _groups: usize,
+            _tables: &[Table<'_>],
+            _inputs: &[u32],
+            _outputs: &mut [u32],
+            _counters: &mut [u64],
+        ) {
             unreachable!("no code is loaded")
         }
     }

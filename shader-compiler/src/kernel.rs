@@ -313,7 +313,7 @@ fn copy(to: &mut [u32], from: &[u32]) {
 }
 
 /// Calls `f` for the first `count` textures as tables.
-fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[Table<'_>])) {
+pub(crate) fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[Table<'_>])) {
     /// So many take no allocation, which would be felt in small batches.
     const FEW: usize = 8;
     assert!(count <= textures.len(), "the function reads {count} textures, not {}", textures.len());
@@ -351,18 +351,26 @@ impl Twin {
         Ok(Twin { routine: arena.load(&code)?, target, ports, tables: function.tables(), sizes: code.block_sizes() })
     }
 
-    /// Machine instructions that a kernel executes for these inputs, in all groups together.
+    /// How often a kernel executes each of its basic blocks for these inputs, in all groups together.
     ///
     /// *Panics* if there are fewer textures than the function reads, or if the batch does not have as many ports as the function, or is
     /// for another number of lanes.
-    pub fn executed(&self, textures: &[&Texture], inputs: &Batch) -> u64 {
+    pub fn block_counts(&self, textures: &[&Texture], inputs: &Batch) -> Vec<u64> {
         assert_eq!((inputs.lanes, inputs.ports), (self.target.lanes(), self.ports.0), "the batch is for the function");
         let mut outputs = Batch::new(self.target, self.ports.1, inputs.rows);
         let mut counters = vec![0; self.sizes.len()];
         with_tables(textures, self.tables, |tables| {
             self.routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut counters);
         });
-        std::iter::zip(counters, &self.sizes).map(|(count, &size)| count * size as u64).sum()
+        counters
+    }
+
+    /// Machine instructions that a kernel executes for these inputs, in all groups together.
+    ///
+    /// *Panics* as [`block_counts`](Twin::block_counts) does.
+    pub fn executed(&self, textures: &[&Texture], inputs: &Batch) -> u64 {
+        let counts = self.block_counts(textures, inputs);
+        std::iter::zip(counts, &self.sizes).map(|(count, &size)| count * size as u64).sum()
     }
 }
 

@@ -1,25 +1,26 @@
-//! What code costs: instructions, static and executed, and time; and what the instructions are for.
+//! What code costs: instructions, static and executed, time, and predicted time; and what the instructions are for.
 //!
-//! A [`Candidate`] is a function with machine code and inputs. Candidates that are compared are [measured](measure) in one process,
-//! in turn: in each round, each of them runs once over all its groups to bring code and data near, and once again against the clock.
-//! The least time over all rounds counts, so that ratios hold where clock rates wander and neighbours disturb. Time is in
-//! ticks of the time-stamp counter, which goes at one rate whatever the processor's clock does: ratios of ticks are ratios of cycles.
-//!
-//! All figures are per group, that is, per 4 or 8 evaluations.
+//! A [`Candidate`] is a function with machine code and inputs. Candidates that are compared are [measured](measure) in one process
+//! against one of them, the reference. All figures are per group, that is, per 4 or 8 evaluations.
 
 pub mod boxes;
 mod breakdown;
+mod clock;
+mod measure;
+mod statistics;
+pub mod throughput;
 
 pub use breakdown::{Breakdown, breakdown};
+pub use measure::{Effort, Measurement, measure};
+pub use statistics::Estimate;
 
 use crate::backend::x86::Code;
 use crate::ir::Function;
-use crate::jit::{Arena, ticks};
-use crate::kernel::{Batch, CompileError, Kernel, Twin};
+use crate::jit::{Arena, Routine};
+use crate::kernel::{Batch, CompileError, Twin, with_tables};
 use crate::passes;
 use crate::target::Target;
 use crate::texture::Texture;
-use std::time::{Duration, Instant};
 
 /// What one group costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,16 +29,21 @@ pub struct Cost {
     pub instructions: usize,
     /// Machine instructions executed, on average.
     pub executed: f64,
-    /// Ticks of the time-stamp counter, on average, in the fastest round.
-    pub ticks: f64,
+    /// Cycles that the [throughput model](throughput) predicts, on average.
+    pub model: f64,
+    /// Ticks of the time-stamp counter, or cycles, on average. The interval is that of the ratio to the reference, times the
+    /// reference's median; the reference has that of its own time.
+    pub time: Estimate,
 }
 
 /// Code and inputs to run it on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Candidate {
-    kernel: Kernel,
+    /// The same code in several places.
+    placements: Vec<Routine>,
     twin: Twin,
-    instructions: usize,
+    code: Code,
+    tables: usize,
     inputs: Batch,
     outputs: Batch,
 }
@@ -48,9 +54,9 @@ impl Candidate {
     /// *Panics* if a row has not a word for each input.
     pub fn new(function: &Function, target: Target, rows: &[Vec<u32>]) -> Result<Candidate, CompileError> {
         let (arena, lowered) = (Arena::new(), passes::lower(function));
-        let kernel = Kernel::compile(&arena, &lowered, target)?;
         let twin = Twin::compile(&arena, &lowered, target)?;
-        let instructions = Code::compile(&lowered, target).counts().total;
+        let code = Code::compile(&lowered, target);
+        let placements = (0..measure::PLACEMENTS).map(|_| arena.load(&code)).collect::<Result<_, _>>()?;
         let mut inputs = Batch::new(target, lowered.inputs.len(), rows.len());
         for (index, row) in rows.iter().enumerate() {
             assert_eq!(row.len(), lowered.inputs.len(), "a word for each input");
@@ -59,50 +65,66 @@ impl Candidate {
         // Lanes behind the last row would be zeros otherwise, on which a loop may run long.
         inputs.truncate(rows.len());
         let outputs = Batch::new(target, lowered.outputs.len(), rows.len());
-        Ok(Candidate { kernel, twin, instructions, inputs, outputs })
+        Ok(Candidate { placements, twin, code, tables: lowered.tables(), inputs, outputs })
+    }
+
+    /// The same code and inputs in other memory.
+    fn duplicate(&self) -> Candidate {
+        let arena = Arena::new();
+        let load = |_| arena.load(&self.code).expect("there is memory for the same code once more");
+        Candidate {
+            placements: self.placements.iter().map(load).collect(),
+            twin: self.twin.clone(),
+            code: self.code.clone(),
+            tables: self.tables,
+            inputs: self.inputs.clone(),
+            outputs: self.outputs.clone(),
+        }
     }
 
     /// Evaluates all rows.
     ///
     /// *Panics* if there are fewer textures than the function reads.
     pub fn run(&mut self, textures: &[&Texture]) -> &Batch {
-        self.kernel.run(textures, &self.inputs, std::hint::black_box(&mut self.outputs));
+        let (routine, groups) = (&self.placements[0], self.inputs.groups());
+        with_tables(textures, self.tables, |tables| {
+            routine.run(groups, tables, self.inputs.words(), self.outputs.words_mut(), &mut []);
+        });
         &self.outputs
     }
-}
 
-/// The costs of candidates, from so many rounds, or fewer once there is no more time: code may run long. `progress` is told the fraction
-/// that is done, after each round.
-///
-/// *Panics* if there are fewer textures than a function reads.
-pub fn measure(
-    candidates: &mut [Candidate],
-    textures: &[&Texture],
-    rounds: usize,
-    time: Duration,
-    progress: &dyn Fn(f64),
-) -> Vec<Cost> {
-    let begin = Instant::now();
-    let mut least = vec![u64::MAX; candidates.len()];
-    for round in 1..=rounds.max(1) {
-        for (candidate, least) in candidates.iter_mut().zip(&mut least) {
-            candidate.run(textures);
-            let start = ticks();
-            candidate.run(textures);
-            *least = (*least).min(ticks().saturating_sub(start));
-        }
-        let elapsed = begin.elapsed();
-        progress((round as f64 / rounds.max(1) as f64).max(elapsed.as_secs_f64() / time.as_secs_f64()).min(1.0));
-        if elapsed > time {
-            break;
+    /// Number of words of all inputs, and of all outputs.
+    fn words(&self) -> [usize; 2] {
+        [self.inputs.words().len(), self.outputs.words().len()]
+    }
+
+    /// Prepares to evaluate all rows so many times, by the code in one of the places; `around` is given what does it.
+    fn run_passes(
+        &self,
+        placement: usize,
+        passes: usize,
+        textures: &[&Texture],
+        inputs: &[u32],
+        outputs: &mut [u32],
+        around: impl FnOnce(&mut dyn FnMut()),
+    ) {
+        let groups = self.inputs.groups();
+        with_tables(textures, self.tables, |tables| {
+            around(&mut || self.placements[placement].run_passes(passes, groups, tables, inputs, outputs, &mut []));
+        });
+    }
+
+    fn cost(&self, textures: &[&Texture], time: Estimate) -> Cost {
+        let groups = self.inputs.groups() as f64;
+        let counts = self.twin.block_counts(textures, &self.inputs);
+        let executed = std::iter::zip(&counts, self.code.block_sizes()).map(|(count, size)| count * size as u64).sum::<u64>();
+        Cost {
+            instructions: self.code.counts().total,
+            executed: executed as f64 / groups,
+            model: throughput::cycles(&self.code, &counts) / groups,
+            time: time.scaled(1.0 / groups),
         }
     }
-    let costs = std::iter::zip(candidates, least).map(|(candidate, least)| {
-        let groups = candidate.inputs.groups() as f64;
-        let executed = candidate.twin.executed(textures, &candidate.inputs) as f64 / groups;
-        Cost { instructions: candidate.instructions, executed, ticks: least as f64 / groups }
-    });
-    costs.collect()
 }
 
 #[cfg(test)]
@@ -110,6 +132,7 @@ mod tests {
     use super::*;
     use crate::ir::text::parse;
     use std::cell::RefCell;
+    use std::time::Duration;
 
     #[test]
     fn longer_code_costs_more() {
@@ -124,18 +147,19 @@ mod tests {
         for target in Target::ALL.into_iter().filter(|&target| target.is_available() && target != Target::Interpreter) {
             let candidate =
                 |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
-            let mut candidates = [candidate(1), candidate(40)];
+            let mut candidates = [candidate(1), candidate(40), candidate(40)];
             let told = RefCell::new(vec![]);
-            let [short, long] =
-                measure(&mut candidates, &[], 50, Duration::MAX, &|fraction| told.borrow_mut().push(fraction))[..]
-            else {
-                panic!("a cost for each")
-            };
+            let effort = Effort { rounds: 50, least: Duration::ZERO, most: Duration::MAX, precision: 0.0 };
+            let measurement = measure(&candidates, &[], &effort, &|fraction| told.borrow_mut().push(fraction));
+            let [short, long, equal] = measurement.costs[..] else { panic!("a cost for each") };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.
             assert!((3..=4).contains(&short.instructions), "{short:?}");
             assert_eq!(long.instructions, short.instructions + 39);
             assert_eq!((short.executed, long.executed), (short.instructions as f64, long.instructions as f64));
-            assert!(long.ticks > 2.0 * short.ticks, "{short:?} {long:?}");
+            assert!(long.time.median > 2.0 * short.time.median, "{short:?} {long:?}");
+            // Far from each other only if something is wrong: tests run beside others.
+            assert!((0.5..2.0).contains(&(equal.time.median / long.time.median)), "{long:?} {equal:?}");
+            assert!(long.model > 20.0 * short.model, "{short:?} {long:?}");
             assert!(candidates[0].run(&[]).get(63, 0) == 2f32.sqrt());
             assert_eq!(told.into_inner(), (1..=50).map(|round| f64::from(round) / 50.0).collect::<Vec<_>>());
         }

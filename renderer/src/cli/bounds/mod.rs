@@ -4,8 +4,8 @@
 //! For each shader there is one point shader, and for each of the inputs that are intervals (light directions ω̂, or all, x̂ and ω̂)
 //! and each choice of sides a naive, an optimized and a related bounding shader. All of them are compiled for one target and run in turn, in one
 //! process, over the same [boxes](lightbound_shader::cost::boxes), the point shader over members of them, after a check that naive and
-//! optimized code give the same bounds. Ratios are to the point shader; averages over shaders are arithmetic means of ratios, and of
-//! what each shader saves, as in the paper.
+//! optimized code give the same bounds. Ratios are to the point shader, and those of cycles have confidence intervals; averages over
+//! shaders are arithmetic means of ratios, and of what each shader saves, as in the paper.
 
 mod figure;
 mod paper;
@@ -45,10 +45,13 @@ Examples:
   lightbound bounds --tightness --svg tightness.svg
 
 Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of the code, those that
-are executed on average, and ticks of the time-stamp counter, which are proportional to cycles.
-Tables have the costs of bounding shaders as multiples of the point shader's; JSON has them as they
-are. Naive code takes the general case of each operation, optimized code the cheapest that is right
-for what is known of values. That both give the same bounds is checked before they are measured.
+are executed on average, cycles that a throughput model of a Skylake core predicts, and measured
+cycles, in ticks of the time-stamp counter where the system does not count cycles. Each shader is
+measured for 1.5 to 10 seconds, until the 95 % confidence intervals of all ratios of cycles are
+narrower than 2 %; `±` is half of the widest one in a row. Tables have the costs of bounding shaders
+as multiples of the point shader's; JSON has them as they are. Naive code takes the general case of
+each operation, optimized code the cheapest that is right for what is known of values. That both give
+the same bounds is checked before they are measured.
 Related code knows relations between values as well (--relations), and gives bounds that are tighter
 for boxes of unit vectors; that they lie within the others is checked.
 
@@ -115,8 +118,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Rounds of measuring, of which the fastest counts; there are fewer where they take more than 10 seconds for a shader
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = whole(1..=u32::MAX))]
+    /// Most rounds of measuring, of which the median counts; there are fewer once ratios of cycles are known within 2 %, or after 10
+    /// seconds for a shader
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u32::MAX))]
     rounds: u32,
 
     /// Print nothing but results and errors

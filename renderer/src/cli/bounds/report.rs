@@ -3,7 +3,7 @@
 use super::Args;
 use super::figure::{self, Figure};
 use super::paper::{self, Pair};
-use super::study::{Figures, Record, Study, Variant};
+use super::study::{Figures, PRECISION, Record, Study, Variant};
 use super::table::Table;
 use crate::cli::variant::{Inputs, NanMode, Sides};
 
@@ -12,16 +12,18 @@ use crate::cli::variant::{Inputs, NanMode, Sides};
 enum Quantity {
     Instructions,
     Executed,
+    Model,
     Cycles,
 }
 
 impl Quantity {
-    const ALL: [Quantity; 3] = [Quantity::Instructions, Quantity::Executed, Quantity::Cycles];
+    const ALL: [Quantity; 4] = [Quantity::Instructions, Quantity::Executed, Quantity::Model, Quantity::Cycles];
 
     fn of(self, figures: &Figures) -> f64 {
         match self {
             Quantity::Instructions => figures.instructions as f64,
             Quantity::Executed => figures.executed,
+            Quantity::Model => figures.model_cycles,
             Quantity::Cycles => figures.cycles,
         }
     }
@@ -30,7 +32,8 @@ impl Quantity {
         match self {
             Quantity::Instructions => "instructions",
             Quantity::Executed => "instructions executed",
-            Quantity::Cycles => "cycles (ticks of the time-stamp counter)",
+            Quantity::Model => "cycles predicted by the throughput model",
+            Quantity::Cycles => "cycles measured",
         }
     }
 
@@ -38,7 +41,7 @@ impl Quantity {
     fn paper(self, shader: &str, inputs: Inputs, sides: Sides) -> Option<Pair> {
         match self {
             Quantity::Instructions => paper::instructions(shader, inputs, sides),
-            Quantity::Executed => None,
+            Quantity::Executed | Quantity::Model => None,
             Quantity::Cycles => paper::cycles(shader, inputs, sides),
         }
     }
@@ -46,18 +49,14 @@ impl Quantity {
     fn paper_saved(self, inputs: Inputs, sides: Sides) -> Option<f64> {
         match self {
             Quantity::Instructions => paper::instructions_saved(inputs, sides),
-            Quantity::Executed => None,
+            Quantity::Executed | Quantity::Model => None,
             Quantity::Cycles => paper::cycles_saved(inputs, sides),
         }
     }
 
     /// Ratios of naive and optimized code, or of optimized and related code, to the point shader.
     fn ratios(self, record: &Record, step: Step) -> Pair {
-        let codes = match step {
-            Step::Optimized => [&record.naive, &record.optimized],
-            Step::Related => [&record.optimized, &record.related],
-        };
-        codes.map(|figures| self.of(figures) / self.of(&record.point))
+        step.codes(record).map(|figures| self.of(figures) / self.of(&record.point))
     }
 }
 
@@ -72,6 +71,14 @@ enum Step {
 
 impl Step {
     const ALL: [Step; 2] = [Step::Optimized, Step::Related];
+
+    /// The code before and after.
+    fn codes(self, record: &Record) -> [&Figures; 2] {
+        match self {
+            Step::Optimized => [&record.naive, &record.optimized],
+            Step::Related => [&record.optimized, &record.related],
+        }
+    }
 
     fn title(self) -> &'static str {
         match self {
@@ -99,12 +106,30 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
         if args.nan.is_none() && variants.iter().any(|variant| variant.nan == NanMode::Propagate) {
             text += &nan_handling(study, &variants).print(markdown);
         }
+        text += &timing(study);
         let [optimized, related] = study.compile_times.map(|time| time.as_secs_f64() * 1e6);
         text += &format!(
             "Compile time of a bounding shader: optimized {optimized:.0} µs, related {related:.0} µs (medians, from the point shader)\n\n"
         );
     }
     text + &figure::text(figure, markdown)
+}
+
+/// What cycles were counted with, how many confidence intervals are too wide, and how much the measurement was disturbed.
+fn timing(study: &Study) -> String {
+    let ratios = || study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related]);
+    let wide = ratios().filter(|figures| figures.relative_width() > PRECISION).count();
+    let discarded = mean(study.timings.iter().map(|timing| timing.discarded));
+    let switches: Option<u64> = study.timings.iter().map(|timing| timing.switches).sum();
+    let switches = switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
+    let clock = study.timings.first().map_or("", |timing| &timing.clock);
+    format!(
+        "Cycles measured: {clock}\n\
+         95 % confidence intervals wider than 2 %: {wide} of {} ratios\n\
+         Samples discarded as disturbed: {}{switches}\n",
+        ratios().count(),
+        percent(discarded),
+    )
 }
 
 /// Whether the paper's figures were measured likewise.
@@ -181,19 +206,27 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
             head.push("paper".into());
         }
     }
+    if quantity == Quantity::Cycles {
+        head.push("±".into());
+    }
     let mut rows = vec![];
     for shader in &study.shaders {
         let mut row = vec![shader.clone()];
+        let mut widest = 0.0f64;
         for (k, &variant) in variants.iter().enumerate() {
             let record = study.find(shader, variant).expect("all variants of all shaders were measured");
             if k == 0 {
                 row.push(format!("{:.0}", quantity.of(&record.point)));
             }
             let [before, after] = quantity.ratios(record, step);
+            widest = step.codes(record).iter().fold(widest, |widest, figures| widest.max(figures.relative_width()));
             row.extend([arrow([before, after]), percent(1.0 - after / before)]);
             if known {
                 row.push(paper(shader, variant.inputs).map_or("-".into(), rough));
             }
+        }
+        if quantity == Quantity::Cycles {
+            row.push(if widest.is_finite() { percent(0.5 * widest) } else { "-".into() });
         }
         rows.push(row);
     }

@@ -6,7 +6,7 @@ use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides, names_of};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};
-use lightbound_shader::cost::{Candidate, Cost, measure};
+use lightbound_shader::cost::{Candidate, Cost, Effort, Measurement, measure};
 use lightbound_shader::lift::{Input, Lifted, Options, Tracking};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
@@ -75,13 +75,31 @@ pub(super) struct Figures {
     pub instructions: usize,
     /// Machine instructions executed, on average.
     pub executed: f64,
-    /// Ticks of the time-stamp counter, on average.
+    /// Core cycles or ticks of the time-stamp counter, on average.
     pub cycles: f64,
+    /// Confidence interval (95 %) of the cycles; of a bounding shader, that of its ratio to the point shader, times the point shader's
+    /// cycles. `None` where there were too few rounds.
+    pub cycles_interval: Option<[f64; 2]>,
+    /// Cycles that the throughput model predicts, on average.
+    pub model_cycles: f64,
 }
 
-impl From<Cost> for Figures {
-    fn from(cost: Cost) -> Figures {
-        Figures { instructions: cost.instructions, executed: cost.executed, cycles: cost.ticks }
+impl From<&Cost> for Figures {
+    fn from(cost: &Cost) -> Figures {
+        Figures {
+            instructions: cost.instructions,
+            executed: cost.executed,
+            cycles: cost.time.median,
+            cycles_interval: cost.time.interval,
+            model_cycles: cost.model,
+        }
+    }
+}
+
+impl Figures {
+    /// Width of the confidence interval as a part of the cycles; infinite where there is none.
+    pub fn relative_width(&self) -> f64 {
+        self.cycles_interval.map_or(f64::INFINITY, |[lo, hi]| (hi - lo) / self.cycles)
     }
 }
 
@@ -95,6 +113,8 @@ pub(super) struct Record {
     pub frame: Frame,
     pub ranges: Ranges,
     pub target: &'static str,
+    /// What `cycles` counts.
+    pub clock: String,
     pub point: Figures,
     pub naive: Figures,
     pub optimized: Figures,
@@ -109,16 +129,33 @@ pub(super) struct Study {
     pub setup: Setup,
     pub shaders: Vec<String>,
     pub records: Vec<Record>,
+    /// How each shader was timed.
+    pub timings: Vec<Timing>,
     /// Median over optimized and over related bounding shaders of the time to make one from its point shader.
     pub compile_times: [Duration; 2],
+}
+
+/// Under which conditions a shader was timed.
+#[derive(Clone, Debug)]
+pub(super) struct Timing {
+    /// What cycles are counted with.
+    pub clock: String,
+    /// Part of the samples that were discarded, since the point shader's time changed meanwhile.
+    pub discarded: f64,
+    /// Involuntary context switches, where they are known.
+    pub switches: Option<u64>,
 }
 
 /// Groups of a round: varied enough for branches and loops, few enough for inputs to stay in the first cache.
 const GROUPS: usize = 32;
 /// Seed of the boxes.
 const SEED: u64 = 1;
-/// How long a shader is measured, if it is slow.
-const TIME: Duration = Duration::from_secs(10);
+/// Least time for which a shader is measured, unless rounds end before.
+const LEAST_TIME: Duration = Duration::from_millis(1500);
+/// Most time for which a shader is measured.
+const MOST_TIME: Duration = Duration::from_secs(10);
+/// Relative width of confidence intervals that is narrow enough.
+pub(super) const PRECISION: f64 = 0.02;
 /// How often compiling is timed.
 const COMPILE_RUNS: usize = 9;
 
@@ -132,17 +169,19 @@ impl Study {
         rounds: usize,
         progress: &dyn Fn(f64),
     ) -> Result<Study, Error> {
-        let (mut records, mut times) = (vec![], [vec![], vec![]]);
+        let (mut records, mut timings, mut times) = (vec![], vec![], [vec![], vec![]]);
         for (k, (name, shader)) in shaders.iter().enumerate() {
             let progress = |fraction: f64| progress((k as f64 + fraction) / shaders.len() as f64);
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
-            records.extend(compare(name, shader, &integrand, setup, variants, relations, rounds, &progress)?);
+            let (compared, timing) = compare(name, shader, &integrand, setup, variants, relations, rounds, &progress)?;
+            records.extend(compared);
+            timings.push(timing);
             for (relations, times) in [Relations::NONE, relations].into_iter().zip(&mut times) {
                 times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant, relations)));
             }
         }
         let shaders = shaders.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Study { setup, shaders, records, compile_times: times.map(median) })
+        Ok(Study { setup, shaders, records, timings, compile_times: times.map(median) })
     }
 
     /// The record of a shader and a variant.
@@ -170,7 +209,7 @@ fn compare(
     relations: Relations,
     rounds: usize,
     progress: &dyn Fn(f64),
-) -> Result<Vec<Record>, Error> {
+) -> Result<(Vec<Record>, Timing), Error> {
     /// The part of the time that goes into the check, where code runs long.
     const CHECK: f64 = 0.1;
     let textures: Vec<Texture> = (0..shader.textures().len()).map(|k| noise(k as u32)).collect();
@@ -201,8 +240,9 @@ fn compare(
         progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
     let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
-    let costs = measure(&mut candidates, &textures, rounds, TIME, &measuring);
-    let costs: Vec<Figures> = costs.into_iter().map(Figures::from).collect();
+    let effort = Effort { rounds, least: LEAST_TIME, most: MOST_TIME, precision: PRECISION };
+    let Measurement { costs, clock, discarded, switches, .. } = measure(&candidates, &textures, &effort, &measuring);
+    let costs: Vec<Figures> = costs.iter().map(Figures::from).collect();
     let records = variants.iter().zip(costs[1..].chunks(3)).map(|(variant, codes)| Record {
         shader: name.to_owned(),
         inputs: variant.inputs,
@@ -211,13 +251,14 @@ fn compare(
         frame: setup.frame,
         ranges: setup.ranges,
         target: setup.target.name(),
+        clock: clock.clone(),
         point: costs[0],
         naive: codes[0],
         optimized: codes[1],
         related: codes[2],
         relations: names_of(relations),
     });
-    Ok(records.collect())
+    Ok((records.collect(), Timing { clock, discarded, switches }))
 }
 
 /// Boxes as words for a bounding shader.

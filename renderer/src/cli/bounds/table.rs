@@ -27,7 +27,7 @@ impl Table {
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let line = |row: &Vec<String>| {
             let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &to))| pad(cell, to, column > 0));
-            format!("  {}\n", cells.collect::<Vec<_>>().join("   ").trim_end())
+            format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
         };
         format!("{}\n{}\n", self.title, all().map(line).collect::<String>())
     }
@@ -52,7 +52,7 @@ mod tests {
     fn columns_are_aligned() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let table = Table { title: "T".into(), head: row(["name", "s(x̂, ω̂)"]), rows: vec![row(["a", "1.5"])] };
-        assert_eq!(table.print(false), "T\n  name   s(x̂, ω̂)\n  a          1.5\n\n");
+        assert_eq!(table.print(false), "T\n  name  s(x̂, ω̂)\n  a         1.5\n\n");
         assert_eq!(table.print(true), "**T**\n\n| name | s(x̂, ω̂) |\n|---|--:|\n| a | 1.5 |\n\n");
     }
 }

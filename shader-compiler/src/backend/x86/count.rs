@@ -63,13 +63,16 @@ impl Code {
         counts
     }
 
+    /// Instructions with the number of their basic block; counting ones, of instrumented code, left out.
+    pub(crate) fn instructions_in_blocks(&self) -> impl Iterator<Item = (usize, Instruction)> + '_ {
+        let block = |i: &Instruction| self.blocks.partition_point(|&start| u64::from(start) <= i.ip()) - 1;
+        self.instructions().map(move |instruction| (block(&instruction), instruction))
+    }
+
     /// Number of instructions of each basic block; counting ones, of instrumented code, left out.
     pub fn block_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.blocks.len()];
-        for instruction in self.instructions() {
-            let block = self.blocks.partition_point(|&start| u64::from(start) <= instruction.ip()) - 1;
-            sizes[block] += 1;
-        }
+        self.instructions_in_blocks().for_each(|(block, _)| sizes[block] += 1);
         sizes
     }
 }

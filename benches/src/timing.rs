@@ -1,0 +1,139 @@
+//! How well `lightbound bounds` can be trusted: ratios of equal code, which should be 1, and the spread of averages over several
+//! runs of the program, on the machine as it is or with cores kept busy.
+
+use crate::materials::{self, Bound};
+use crate::report::{print_head, print_machine, print_row};
+use lightbound_shader::Target;
+use lightbound_shader::bounding::Spans;
+use lightbound_shader::cost::{Candidate, Effort, measure};
+use lightbound_shader::lift::Tracking;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Ratios of equal code, and the spread of several runs of `lightbound bounds`
+#[derive(clap::Args)]
+pub struct Args {
+    /// Runs of `lightbound bounds`
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+    /// Threads that keep other cores busy meanwhile
+    #[arg(long, default_value_t = 0)]
+    busy: usize,
+    /// The program [default: beside this one]
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Further arguments of `lightbound bounds`
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+/// Prints both tables.
+pub fn run(args: &Args) -> ExitCode {
+    print_machine();
+    println!("Threads that keep cores busy: {}. Load when it starts: {}\n", args.busy, load());
+    let done = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        for _ in 0..args.busy {
+            scope.spawn(|| {
+                let mut hash = 0u64;
+                while !done.load(Ordering::Relaxed) {
+                    hash = black_box((hash ^ 0x9e37).wrapping_mul(0x0100_0000_01b3));
+                }
+            });
+        }
+        let result = equal_code().and_then(|()| spread(args));
+        done.store(true, Ordering::Relaxed);
+        result
+    });
+    println!("\nLoad when it ends: {}", load());
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Mean numbers of processes that want to run, over 1, 5 and 15 minutes.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    if text.is_empty() { "unknown".into() } else { text.split(' ').take(3).collect::<Vec<_>>().join(" ") }
+}
+
+/// Ratios of a function to itself.
+fn equal_code() -> Result<(), String> {
+    const COPIES: usize = 8;
+    let effort =
+        Effort { rounds: usize::MAX, least: Duration::from_millis(500), most: Duration::from_secs(10), precision: 0.02 };
+    println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
+    print_head(&["code", "least ratio", "greatest ratio", "widest interval", "discarded"].map(str::to_owned));
+    for (name, source) in materials::ALL {
+        let Bound { function, inputs } = materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+        let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
+        let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
+        let candidate = |_| Candidate::new(&function, Target::Sse, &rows);
+        let candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let measurement = measure(&candidates, &[], &effort, &|_| {});
+        let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
+        let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
+        let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);
+        let (least, greatest) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        let cells = [format!("{least:.4}"), format!("{greatest:.4}")];
+        let percents = [width, measurement.discarded].map(|part| format!("{:.2} %", 100.0 * part));
+        print_row([name.to_owned()].into_iter().chain(cells).chain(percents));
+    }
+    println!();
+    Ok(())
+}
+
+/// Averages over shaders of several runs.
+fn spread(args: &Args) -> Result<(), String> {
+    let beside = || std::env::current_exe().map(|path| path.with_file_name("lightbound"));
+    let program = args.program.clone().map_or_else(beside, Ok).map_err(|error| error.to_string())?;
+    let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let begin = std::time::Instant::now();
+    for _ in 0..args.runs {
+        let mut command = Command::new(&program);
+        command.args(["bounds", "--quiet", "--format", "json"]).args(&args.arguments);
+        let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        let records: Vec<Value> = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        for (name, average) in averages(&records) {
+            runs.entry(name).or_default().push(average);
+        }
+    }
+    let seconds = begin.elapsed().as_secs_f64() / args.runs as f64;
+    println!("Averages over shaders of {} runs, {seconds:.0} s each; spread: (greatest − least) ÷ mean\n", args.runs);
+    print_head(&["cycles, to the point shader", "mean", "least", "greatest", "spread"].map(str::to_owned));
+    let mut widest = 0.0f64;
+    for (name, values) in &runs {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let (least, greatest) = values.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+        widest = widest.max((greatest - least) / mean);
+        let cells = [mean, least, greatest].map(|x| format!("{x:.3}"));
+        print_row([name.clone()].into_iter().chain(cells).chain([format!("{:.2} %", 100.0 * (greatest - least) / mean)]));
+    }
+    println!("\nWidest spread: {:.2} %", 100.0 * widest);
+    Ok(())
+}
+
+/// Mean ratios of cycles to the point shader over the shaders of a table, by the names of its columns.
+fn averages(records: &[Value]) -> BTreeMap<String, f64> {
+    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for record in records {
+        let keys = ["frame", "ranges", "sides", "nan", "inputs"].map(|key| record[key].as_str().unwrap_or_default());
+        let cycles = |code: &str| record[code]["cycles"].as_f64().unwrap_or(f64::NAN);
+        for code in ["naive", "optimized", "related"] {
+            ratios.entry(format!("{} {code}", keys.join(" "))).or_default().push(cycles(code) / cycles("point"));
+        }
+    }
+    ratios.into_iter().map(|(name, values)| (name, values.iter().sum::<f64>() / values.len() as f64)).collect()
+}

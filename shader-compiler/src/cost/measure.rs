@@ -1,0 +1,359 @@
+//! Timing of candidates against a reference, on machines that are not quiet.
+//!
+//! In each round the candidates run in random order, and the reference runs before and after each of them. A sample is the ratio of a
+//! candidate's time to the mean of the two beside it, so that clock rates and neighbours that change slowly cancel. Where
+//! the two differ, something changed in between, and the sample is discarded. A copy of the reference is among the candidates, as a control:
+//! the reference runs half of the time and is better predicted than they are, by 1 % for short code. So each sample is divided by the
+//! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until all intervals are narrow, or time is up.
+//!
+//! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as many; the cost of
+//! reading the clock is subtracted. What else could make equal code differ is kept equal, or varied within the measurement:
+//!
+//! - All candidates use the same buffer, aligned to a page, into which their inputs are copied: where a load and an earlier store differ by a
+//!   multiple of 4096 bytes, the load may wait for the store.
+//! - Code starts at a page boundary and is loaded [`PLACEMENTS`] times, to run from another place every few rounds. (On Zen 5,
+//!   about 1 of 200 placements of functions longer than a page is slow, by a factor of up to 2.8, until the code is loaded
+//!   elsewhere, whatever its virtual address.)
+//! - A region is long compared to the clock's resolution, which may be 26 ticks.
+
+use super::clock::{Clock, involuntary_switches};
+use super::statistics::{Estimate, median};
+use super::{Candidate, Cost};
+use crate::ir::random::Random;
+use crate::texture::Texture;
+use std::time::{Duration, Instant};
+
+/// Least length of a timed region, in ticks or cycles; regions aim at twice that, as clock rates change.
+const REGION: u64 = 5_000;
+/// How often the code of a candidate is loaded.
+pub(super) const PLACEMENTS: usize = 8;
+/// Rounds in a row that use the same placement, so that its code and branch history are warm.
+const ROUNDS_PER_PLACEMENT: usize = 4;
+/// Relative difference of the reference before and after a candidate from which on a sample is discarded.
+const DISTURBED: f64 = 0.05;
+/// Rounds before the first look at the intervals; looks are at multiples that double, so that stopping early biases little.
+const FIRST_LOOK: usize = 128;
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// Most rounds.
+    pub rounds: usize,
+    /// Least time, unless the rounds end before.
+    pub least: Duration,
+    /// Most time.
+    pub most: Duration,
+    /// Relative width of confidence intervals that is narrow enough.
+    pub precision: f64,
+}
+
+/// Costs of candidates, and how they were measured.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// Of each candidate.
+    pub costs: Vec<Cost>,
+    /// The unit of time.
+    pub clock: String,
+    /// Part of the samples that were discarded.
+    pub discarded: f64,
+    /// Involuntary context switches; `None` where they are not known.
+    pub switches: Option<u64>,
+}
+
+/// Measures candidates; the first one is the reference. `progress` is told the fraction that is done, after each round.
+///
+/// *Panics* if there are no candidates, or fewer textures than a function reads.
+pub fn measure(candidates: &[Candidate], textures: &[&Texture], effort: &Effort, progress: &dyn Fn(f64)) -> Measurement {
+    let mut clock = Clock::new();
+    let mut buffer = Buffer::new(candidates);
+    let empty = empty_region(&mut clock);
+    let passes: Vec<usize> =
+        candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty)).collect();
+    let switches = involuntary_switches();
+    // The control keeps the memory that the first candidate has, since candidates are to be alike.
+    let reference = candidates[0].duplicate();
+    let timed = |slot: Slot, round: usize| {
+        let (candidate, passes) = match slot {
+            Slot::Reference => (&reference, passes[0]),
+            Slot::Candidate(index) => (&candidates[index], passes[index]),
+        };
+        let placement = round / ROUNDS_PER_PLACEMENT % PLACEMENTS;
+        let region = region(candidate, placement, passes, textures, &mut buffer, &mut clock);
+        region.saturating_sub(empty) as f64 / passes as f64
+    };
+    let samples = rounds(candidates.len(), effort, timed, progress);
+    let switches = involuntary_switches().zip(switches).map(|(after, before)| after - before);
+    let reference = Estimate::of(&samples.reference);
+    let ratios = (1..candidates.len()).map(|index| samples.ratio(index).scaled(reference.median));
+    let times = std::iter::once(reference).chain(ratios);
+    let costs = std::iter::zip(candidates, times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
+    let discarded = samples.discarded();
+    Measurement { costs, clock: clock.to_string(), discarded, switches }
+}
+
+/// Memory for inputs and outputs that all candidates share.
+struct Buffer(Vec<Page>);
+
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(4096))]
+struct Page([u32; 1024]);
+
+impl Buffer {
+    /// Large enough for each of them.
+    fn new(candidates: &[Candidate]) -> Buffer {
+        let words = candidates.iter().map(|candidate| {
+            let [inputs, outputs] = candidate.words();
+            inputs.next_multiple_of(CACHE_LINE) + outputs
+        });
+        let words = words.max().expect("there is a reference");
+        Buffer(vec![Page([0; 1024]); words.div_ceil(1024)])
+    }
+
+    /// Room for inputs at the start of a page, and for outputs at the next cache line behind them.
+    fn split(&mut self, [inputs, outputs]: [usize; 2]) -> (&mut [u32], &mut [u32]) {
+        let words: &mut [u32] = bytemuck::cast_slice_mut(&mut self.0);
+        let (first, second) = words.split_at_mut(inputs.next_multiple_of(CACHE_LINE));
+        (&mut first[..inputs], &mut second[..outputs])
+    }
+}
+
+/// Words of a cache line.
+const CACHE_LINE: usize = 16;
+
+/// The time of so many passes of a candidate, after a warm-up.
+fn region(
+    candidate: &Candidate,
+    placement: usize,
+    passes: usize,
+    textures: &[&Texture],
+    buffer: &mut Buffer,
+    clock: &mut Clock,
+) -> u64 {
+    let (inputs, outputs) = buffer.split(candidate.words());
+    inputs.copy_from_slice(candidate.inputs.words());
+    let mut time = 0;
+    candidate.run_passes(placement, passes, textures, inputs, outputs, |run| run());
+    candidate.run_passes(placement, passes, textures, inputs, outputs, |run| {
+        let start = clock.now();
+        run();
+        time = clock.now().saturating_sub(start);
+    });
+    time
+}
+
+/// How many passes take at least twice [`REGION`].
+fn passes(candidate: &Candidate, textures: &[&Texture], buffer: &mut Buffer, clock: &mut Clock, empty: u64) -> usize {
+    let mut passes = 1;
+    loop {
+        // The least of five times, as interruptions lengthen some; one will do where it is too long for that to matter.
+        let mut net = u64::MAX;
+        for _ in 0..5 {
+            net = net.min(region(candidate, 0, passes, textures, buffer, clock).saturating_sub(empty));
+            if net > 10_000 * REGION {
+                break;
+            }
+        }
+        if net >= 2 * REGION {
+            return passes;
+        }
+        passes = (passes * (2 * REGION) as usize).div_ceil(net.max(REGION / 50) as usize).max(passes + 1);
+    }
+}
+
+/// The time of a region without anything in it.
+fn empty_region(clock: &mut Clock) -> u64 {
+    let times: Vec<f64> = (0..1001)
+        .map(|_| {
+            let start = clock.now();
+            (clock.now() - start) as f64
+        })
+        .collect();
+    median(&times) as u64
+}
+
+/// What runs in a region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Slot {
+    /// The reference, beside a candidate.
+    Reference,
+    /// A candidate; number 0 is the control.
+    Candidate(usize),
+}
+
+/// What all rounds gave.
+struct Samples {
+    /// Times of the reference, one of each round.
+    reference: Vec<f64>,
+    /// Of each candidate, in each round.
+    candidates: Vec<Vec<Sample>>,
+}
+
+/// A candidate in a round.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// To the reference beside it.
+    ratio: f64,
+    /// Whether the reference changed meanwhile.
+    disturbed: bool,
+}
+
+impl Sample {
+    fn new(before: f64, time: f64, after: f64) -> Sample {
+        let mean = 0.5 * (before + after);
+        Sample { ratio: time / mean, disturbed: (after - before).abs() > DISTURBED * mean }
+    }
+}
+
+impl Samples {
+    /// Part of the samples that were discarded.
+    fn discarded(&self) -> f64 {
+        let all = || self.candidates.iter().flatten();
+        all().filter(|sample| sample.disturbed).count() as f64 / all().count() as f64
+    }
+
+    /// The median ratio of a candidate to the control, over rounds in which neither was disturbed; over all rounds where no more than
+    /// half of them are left.
+    fn ratio(&self, index: usize) -> Estimate {
+        let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
+            let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
+            let kept = pairs.filter(|(sample, control)| keep(sample) && keep(control));
+            kept.map(|(sample, control)| sample.ratio / control.ratio).collect()
+        };
+        let undisturbed = ratios(|sample| !sample.disturbed);
+        let enough = 2 * undisturbed.len() > self.reference.len();
+        Estimate::of(&if enough { undisturbed } else { ratios(|_| true) })
+    }
+
+    fn are_narrow(&self, precision: f64) -> bool {
+        (1..self.candidates.len()).all(|index| self.ratio(index).relative_width() <= precision)
+    }
+}
+
+/// Times candidates in rounds; `timed` takes what runs, and the number of the round.
+fn rounds(candidates: usize, effort: &Effort, mut timed: impl FnMut(Slot, usize) -> f64, progress: &dyn Fn(f64)) -> Samples {
+    let begin = Instant::now();
+    let mut random = Random::new(1);
+    let mut order: Vec<usize> = (0..candidates).collect();
+    let mut samples = Samples { reference: vec![], candidates: vec![vec![]; candidates] };
+    let mut look = FIRST_LOOK;
+    for round in 0..effort.rounds.max(1) {
+        // Fisher and Yates.
+        (1..order.len()).rev().for_each(|k| order.swap(k, random.below(k + 1)));
+        let mut before = timed(Slot::Reference, round);
+        samples.reference.push(before);
+        for &index in &order {
+            let time = timed(Slot::Candidate(index), round);
+            let after = timed(Slot::Reference, round);
+            samples.candidates[index].push(Sample::new(before, time, after));
+            before = after;
+        }
+        let elapsed = begin.elapsed();
+        let part = elapsed.as_secs_f64() / effort.most.as_secs_f64();
+        progress(((round + 1) as f64 / effort.rounds.max(1) as f64).max(part).min(1.0));
+        if elapsed > effort.most {
+            break;
+        }
+        if round + 1 >= look && elapsed >= effort.least {
+            if samples.are_narrow(effort.precision) {
+                break;
+            }
+            look = 2 * (round + 1);
+        }
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::boxes::uniform;
+
+    const EFFORT: Effort = Effort { rounds: 2000, least: Duration::ZERO, most: Duration::MAX, precision: 0.02 };
+
+    /// Times of a machine whose clock rate drifts by a fifth, with noise, and steps of a counter.
+    struct Machine {
+        random: Random,
+        now: f64,
+        /// Costs of candidates, in cycles.
+        cycles: Vec<f64>,
+    }
+
+    impl Machine {
+        fn new(cycles: &[f64]) -> Machine {
+            Machine { random: Random::new(7), now: 0.0, cycles: cycles.to_vec() }
+        }
+
+        fn time(&mut self, slot: Slot) -> f64 {
+            // The reference runs more often and is better predicted.
+            let (index, learnt) = match slot {
+                Slot::Reference => (0, 0.98),
+                Slot::Candidate(index) => (index, 1.0),
+            };
+            let rate = 1.0 + 0.1 * libm::sin(self.now / 3e6);
+            let noise = 1.0 + 0.02 * uniform(&mut self.random);
+            let time = (self.cycles[index] * learnt * rate * noise / 26.0).round() * 26.0;
+            self.now += time;
+            time
+        }
+    }
+
+    #[test]
+    fn ratios_hold_while_the_clock_rate_drifts() {
+        let mut machine = Machine::new(&[10_000.0, 10_000.0, 24_000.0]);
+        let samples = rounds(3, &EFFORT, |slot, _| machine.time(slot), &|_| {});
+        let [equal, slower] = [1, 2].map(|index| samples.ratio(index));
+        assert!((equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01, "{equal:?} {slower:?}");
+        assert!(equal.relative_width() <= 0.02 && slower.relative_width() <= 0.02);
+        assert!(samples.reference.len() < EFFORT.rounds, "it stops once the intervals are narrow");
+    }
+
+    #[test]
+    fn disturbances_are_discarded() {
+        let mut machine = Machine::new(&[10_000.0, 12_000.0]);
+        // Another process takes the core for a while, and a neighbour slows down every seventh region.
+        let mut calls = 0;
+        let timed = |slot: Slot, _| {
+            calls += 1;
+            let slow = if calls % 7 == 0 { 1.3 } else { 1.0 };
+            let interrupted = if calls % 50 == 0 { 1e6 } else { 0.0 };
+            machine.time(slot) * slow + interrupted
+        };
+        let samples = rounds(2, &EFFORT, timed, &|_| {});
+        assert!(samples.discarded() > 0.2, "{}", samples.discarded());
+        let ratio = samples.ratio(1).median;
+        assert!((ratio - 1.2).abs() < 0.01, "{ratio}");
+    }
+
+    #[test]
+    fn noise_beyond_the_precision_ends_with_the_rounds() {
+        let mut random = Random::new(3);
+        let effort = Effort { rounds: 300, ..EFFORT };
+        let samples = rounds(2, &effort, |_, _| 1.0 + 4.0 * uniform(&mut random), &|_| {});
+        assert_eq!(samples.reference.len(), 300);
+        assert!(samples.ratio(1).relative_width() > 0.02);
+    }
+
+    #[test]
+    fn every_candidate_runs_once_a_round_beside_the_reference() {
+        let mut calls = vec![];
+        let effort = Effort { rounds: 3, ..EFFORT };
+        let timed = |slot, round| {
+            calls.push((round, slot));
+            1.0
+        };
+        rounds(4, &effort, timed, &|_| {});
+        for round in 0..3 {
+            let slots: Vec<Slot> = calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
+            assert_eq!(slots.len(), 9);
+            assert!(slots.iter().step_by(2).all(|&slot| slot == Slot::Reference), "{slots:?}");
+            assert!((0..4).all(|index| slots.contains(&Slot::Candidate(index))), "{slots:?}");
+        }
+    }
+
+    #[test]
+    fn most_time_ends_it() {
+        let effort = Effort { most: Duration::ZERO, ..EFFORT };
+        let samples = rounds(2, &effort, |_, _| 1.0, &|fraction| assert_eq!(fraction, 1.0));
+        assert_eq!(samples.reference.len(), 1);
+    }
+}

@@ -94,7 +94,7 @@ pub struct Args {
     #[arg(long, value_parser = papers_sides())]
     sides: Option<Sides>,
 
-    /// What is done about NaN [default: ignore, as the paper's tables; upper bounds also propagate]
+    /// What is done about NaN [default: propagate, and ignore, as the paper's tables]
     #[arg(long, value_enum)]
     nan: Option<NanMode>,
 
@@ -243,15 +243,17 @@ impl Args {
     fn variants(&self) -> Vec<Variant> {
         let all_sides = self.sides.map_or(vec![Sides::Upper, Sides::Both], |sides| vec![sides]);
         let mut variants = vec![];
-        for &sides in &all_sides {
-            for inputs in self.inputs() {
-                variants.push(Variant { inputs, sides, nan: self.nan.unwrap_or(NanMode::Ignore) });
-                if self.nan.is_none() && sides == Sides::Upper {
-                    variants.push(Variant { inputs, sides, nan: NanMode::Propagate });
-                }
+        for nan in self.nan_modes() {
+            for &sides in &all_sides {
+                variants.extend(self.inputs().into_iter().map(|inputs| Variant { inputs, sides, nan }));
             }
         }
         variants
+    }
+
+    /// Bounds that always hold come first.
+    fn nan_modes(&self) -> Vec<NanMode> {
+        self.nan.map_or(vec![NanMode::Propagate, NanMode::Ignore], |nan| vec![nan])
     }
 
     /// The variants of the figure: by default those of the paper's.

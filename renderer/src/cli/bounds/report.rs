@@ -94,16 +94,18 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
     for study in studies {
         text += &heading(study, args, markdown);
         let variants = args.variants();
-        for quantity in Quantity::ALL {
-            for sides in [Sides::Upper, Sides::Both] {
-                let main = |variant: &&Variant| variant.sides == sides && variant.nan == args.nan.unwrap_or(NanMode::Ignore);
-                let shown: Vec<_> = variants.iter().filter(main).copied().collect();
+        for nan in args.nan_modes() {
+            for (quantity, sides) in
+                Quantity::ALL.into_iter().flat_map(|quantity| [Sides::Upper, Sides::Both].map(|s| (quantity, s)))
+            {
+                let is_shown = |variant: &&Variant| variant.sides == sides && variant.nan == nan;
+                let shown: Vec<_> = variants.iter().filter(is_shown).copied().collect();
                 if !shown.is_empty() {
                     text += &Step::ALL.map(|step| comparison(study, quantity, sides, step, &shown).print(markdown)).concat();
                 }
             }
         }
-        if args.nan.is_none() && variants.iter().any(|variant| variant.nan == NanMode::Propagate) {
+        if args.nan.is_none() && variants.iter().any(|variant| variant.sides == Sides::Upper) {
             text += &nan_handling(study, &variants).print(markdown);
         }
         text += &timing(study);
@@ -141,7 +143,7 @@ fn is_beside(study: &Study, nan: NanMode) -> bool {
 fn heading(study: &Study, args: &Args, markdown: bool) -> String {
     let title = study.setup.title();
     let known = study.shaders.iter().any(|shader| super::SIX.contains(&&shader[..]));
-    let beside = known && is_beside(study, args.nan.unwrap_or(NanMode::Ignore));
+    let beside = known && args.nan_modes().into_iter().any(|nan| is_beside(study, nan));
     let paper = if beside { "paper: Clarberg et al. 2010, tables 1 and 2\n" } else { "" };
     let legend = format!(
         "s(x, ω̂): bounds over light directions; s(x̂, ω̂): over all inputs\n\
@@ -270,7 +272,8 @@ fn records(study: &Study, variant: Variant) -> impl Iterator<Item = &Record> {
 /// What it costs optimized upper bounds to propagate NaN.
 fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
     let title = "upper bounds, optimized: NaN ignored → propagated".to_owned();
-    let columns: Vec<_> = variants.iter().filter(|variant| variant.nan == NanMode::Propagate).collect();
+    let columns: Vec<_> =
+        variants.iter().filter(|variant| variant.nan == NanMode::Propagate && variant.sides == Sides::Upper).collect();
     let quantities = [(Quantity::Instructions, "instructions"), (Quantity::Cycles, "cycles")];
     let mut head = vec!["shader".to_owned()];
     for variant in &columns {

@@ -8,7 +8,7 @@ use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};
 use lightbound_shader::cost::{Candidate, Cost, Effort, Measurement, measure};
 use lightbound_shader::lift::{Input, Lifted, Options, Tracking};
-use lightbound_shader::relations::Relations;
+use lightbound_shader::relations::{Relations, only_tighten};
 use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
 use serde::Serialize;
 use std::hint::black_box;
@@ -235,8 +235,10 @@ fn compare(
         let told = told(integrand, setup, variant, &rows, &textures)?;
         let (naive, optimized, related) = (naive.run(&textures), optimized.run(&textures), related.run(&textures));
         agree(naive, optimized, &told).map_err(|row| fault(name, variant, "naive and optimized bounds differ", row))?;
-        let are_within = within(related, optimized, variant.sides, &told);
-        are_within.map_err(|row| fault(name, variant, "related bounds are wider than optimized ones", row))?;
+        if only_tighten(&integrand.point) {
+            let are_within = within(related, optimized, variant.sides, &told);
+            are_within.map_err(|row| fault(name, variant, "related bounds are wider than optimized ones", row))?;
+        }
         progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
     let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
@@ -297,18 +299,16 @@ fn agree(naive: &Batch, optimized: &Batch, told: &[bool]) -> Result<(), usize> {
     (0..naive.rows()).find(|&row| !same(row)).map_or(Ok(()), Err)
 }
 
-/// Whether related bounds are within optimized ones, wherever these are not NaN; else the first row where not. A few functions are not
-/// quite monotone, as the sine: narrower operands may give them bounds that are wider in the last bits. Where results underflow, they may be
-/// wider by the least normal number.
+/// Whether related bounds are within optimized ones, wherever these are not NaN; else the first row where not. Where results underflow,
+/// they may be wider by the least normal number.
 fn within(related: &Batch, optimized: &Batch, sides: Sides, told: &[bool]) -> Result<(), usize> {
-    const LAST_BITS: f32 = 1e-4;
     let inside = |row: usize| {
         !told[row]
             || (0..related.ports()).all(|port| {
                 let (a, b) = (related.get(row, port), optimized.get(row, port));
                 let lower = sides == Sides::Lower || sides == Sides::Both && port % 2 == 0;
-                let bits = LAST_BITS * b.abs() + f32::MIN_POSITIVE;
-                b.is_nan() || b.is_infinite() || if lower { b - bits <= a } else { a <= b + bits }
+                let least = f32::MIN_POSITIVE;
+                b.is_nan() || b.is_infinite() || if lower { b - least <= a } else { a <= b + least }
             })
     };
     (0..related.rows()).find(|&row| !inside(row)).map_or(Ok(()), Err)

@@ -1,6 +1,6 @@
 //! What code costs: instructions, static and executed, time, and predicted time; and what the instructions are for.
 //!
-//! A [`Candidate`] is a function with machine code and inputs. Candidates that are compared are [measured](measure) in one process
+//! A [`Candidate`] is a function with machine code and inputs. Candidates that are compared are [measured](measure()) in one process
 //! against one of them, the reference. All figures are per group, that is, per 4 or 8 evaluations.
 
 pub mod boxes;

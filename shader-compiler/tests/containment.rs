@@ -248,3 +248,21 @@ fn relations_of_discrete_values_hold_for_endpoints_between_them() {
         check_brdf(body, 0..6);
     }
 }
+
+#[test]
+fn arms_that_no_member_takes_hide_no_bound() {
+    for body in [
+        // Vectors above the horizon are no unit vectors in some boxes that reach across it.
+        "if (wi.z <= 0.0) { return vec3f(0.0); } return vec3f(log2(0.5 + dot(wi, wi)));",
+        "if (wi.z <= 0.0) { return vec3f(0.0); } let t = dot(wi, wi); return vec3f(0.5 * (t * t));",
+        "if (wi.x < 0.5) { return vec3f(sqrt(1.0 - wi.x * wi.x), 1.0 / (wi.y * wi.y + wi.z * wi.z), wi.y); } return vec3f(wi.x);",
+        "var t = 1.0; for (var k = 0; k < 4 && t > 0.3 * wi.z; k++) { t = t * dot(wi, wi) - 0.25; } return vec3f(t, 1.0 / t, t * t);",
+    ] {
+        check_brdf(body, 0..6);
+    }
+}
+
+#[test]
+fn integers_of_numbers_that_are_nan_are_foreseen() {
+    check_brdf("return vec3f(f32(i32(select(fract(wo.x * 3e38 * 3e38), dot(wi, wi), wo.y > 0.0))));", 0..12);
+}

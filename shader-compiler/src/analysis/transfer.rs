@@ -133,7 +133,11 @@ fn tested(a: &Floats, mode: Nan) -> Floats {
 fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
     let a = &if op == Op::Abs { tested(a, mode) } else { *a };
     match op.signature().result {
-        _ if matches!(op, Op::Chop | Op::ToS32 | Op::ToU32) => return Bounds::Int(to_integer(op, a)),
+        _ if matches!(op, Op::Chop | Op::ToS32 | Op::ToU32) => {
+            // Of an end that is NaN, code makes any integer.
+            let may_be_any = a.nan && mode == Nan::Propagate;
+            return if may_be_any { Bounds::all(Type::I32) } else { Bounds::Int(to_integer(op, a)) };
+        }
         Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
         Some(Type::F32) | None => {}
     }

@@ -513,6 +513,9 @@ impl Seen<'_> {
             tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
             tally.exempt += members.which.len() as u64 - checked;
         }
+        // A NaN that an empty interval makes is one that is met on the way.
+        let is_void = || nan == Nan::Ignore && self.checker.has_empty(self.variant, self.sample);
+        let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || !is_void());
         let Some(wrong) = wrong.filter(|_| !self.excused()) else { return };
         let is_wrong = |&member: &usize| match wrong {
             Wrong::HidesNan => members.result(member).is_nan(),

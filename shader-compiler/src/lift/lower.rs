@@ -115,8 +115,8 @@ impl Lowering<'_> {
             if let Some(least) = self.support.filter(|_| self.known.related.may_cross && self.is_interval(value)) {
                 ends = support::joined(&mut self.builder, least, ends, &self.known.untested[value.index()], self.options.nan);
             }
-            if self.options.nan == Nan::Suppress && self.is_interval(value) {
-                ends = self.joinable(value, ends);
+            if self.options.nan == Nan::Suppress && self.is_interval(value) && self.known.related.may_be_empty[value.index()] {
+                ends = emptiness::without_nan(&mut self.builder, &self.known.untested[value.index()], ends);
             }
             let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
@@ -154,13 +154,13 @@ impl Lowering<'_> {
         ends
     }
 
-    /// The ends of a value as they are joined with others: no NaN that an [empty](emptiness) interval has made.
+    /// The ends of a value as they are joined with others: those of an [empty](emptiness) interval, too, are within static bounds.
     fn joinable(&mut self, value: Value, ends: Ends) -> Ends {
         let known = &self.known.untested[value.index()];
         // Where the value itself may be NaN, joins see to that.
-        let may_be_nan = matches!(known, Bounds::Float(floats) if floats.nan) && self.options.nan != Nan::Suppress;
-        if self.known.related.may_be_empty[value.index()] && !may_be_nan {
-            emptiness::without_nan(&mut self.builder, known, ends)
+        let tells_nan = matches!(known, Bounds::Float(floats) if floats.nan) && self.options.nan == Nan::Propagate;
+        if self.known.related.may_be_empty[value.index()] && !tells_nan {
+            emptiness::clamped(&mut self.builder, known, ends)
         } else {
             ends
         }

@@ -11,10 +11,10 @@
 //! Naive and optimized code has no alternatives, and endpoints never cross there.
 //!
 //! Nothing recognises an empty interval at run time: that would need both endpoints where often but one is computed. Operations go on with what
-//! they get, and any number is as good as another, since a join with what has members only gets wider by it. NaN is not: a minimum or a
-//! maximum may return it in place of a bound, or a later one may drop both. Static bounds are no help, as they hold of endpoints that do not cross. So
-//! where control flow joins, and at outputs where NaN is suppressed, NaN that an empty interval has made becomes the end of the static bounds
-//! ([`without_nan`]). Which values can be empty is known at compile time ([`may_be_empty`]).
+//! they get, which static bounds no longer hold of. That does no harm until it is joined with what has members. A join of *numbers
+//! within static bounds* only gets wider by it; but of others, case selection may take the wrong arm for the greater one, and a NaN may replace
+//! a bound. So where control flow joins, endpoints of what may be empty are [clamped] to static bounds, and at outputs, where NaN is suppressed,
+//! one that is NaN is [replaced](without_nan). Which values may be empty is known at compile time ([`may_be_empty`]).
 
 use super::{Alternative, Point, Related, Relation};
 use crate::analysis::Bounds;
@@ -82,10 +82,30 @@ fn can_cross(relation: Relation, is_nested: bool) -> bool {
     is_nested || matches!(relation, Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
 }
 
-/// Endpoints of an interval that may be empty, those of its static bounds in place of NaN.
+/// Endpoints of an interval that may be empty, with static bounds in place of NaN.
 pub(crate) fn without_nan(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2]) -> [Value; 2] {
     let Bounds::Float(floats) = known else { return [lo, hi] };
     let [least, most] = floats.pieces.hull().unwrap_or([f32::NEG_INFINITY, f32::INFINITY]).map(|end| builder.f32(end));
     // Of a number and a NaN, extrema return the first one.
     [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
+}
+
+/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for NaN, too.
+pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2]) -> [Value; 2] {
+    let (ops, [low, high]) = match known {
+        Bounds::Float(floats) => {
+            let hull = floats.pieces.hull().unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
+            ([Op::Min, Op::Max], hull.map(|end| builder.f32(end)))
+        }
+        Bounds::Int(ints) => {
+            let hull = ints.hull().unwrap_or([i32::MIN, i32::MAX]);
+            ([Op::SMin, Op::SMax], hull.map(|end| builder.i32(end)))
+        }
+        Bounds::Bool(bools) => ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end))),
+    };
+    // Of a number and a NaN, extrema return the first one.
+    let [min, max] = ops;
+    let lo = builder.op(max, &[low, lo]);
+    let hi = builder.op(min, &[high, hi]);
+    [builder.op(min, &[high, lo]), builder.op(max, &[low, hi])]
 }

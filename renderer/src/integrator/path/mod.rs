@@ -378,16 +378,20 @@ impl<'a> Wave<'a> {
         if let Some(bound) = bound {
             self.shading.begin(&bound.program, chunk.len());
         }
+        // Behind the last event, only what shines counts.
+        let (primitives, is_last) = (&self.scene.geometry.primitives, depth == self.max_depth && !features);
+        let counts = |hit: &Hit| !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some());
         let met = chunk.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
-        self.scene.geometry.arrivals(met.filter(|(hit, _)| !hit.is_miss()), &mut self.arrivals);
+        self.scene.geometry.arrivals(met.filter(|(hit, _)| counts(hit)), &mut self.arrivals);
         let mut arrivals = 0..self.arrivals.len();
         for &i in chunk {
-            if self.hits[i as usize].is_miss() {
+            let hit = &self.hits[i as usize];
+            if hit.is_miss() {
                 let le = self.environment_light(i as usize);
                 let path = &self.paths[i as usize];
                 self.samples.add(path.sample, path.throughput * le);
-            } else {
-                let arrival = arrivals.next().expect("all hits have one");
+            } else if counts(hit) {
+                let arrival = arrivals.next().expect("all hits that count have one");
                 self.visit(i as usize, arrival, bound, depth, features);
             }
         }

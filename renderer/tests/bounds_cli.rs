@@ -45,8 +45,9 @@ fn records(folder: &Path, args: &[&str]) -> Vec<Value> {
 fn records_have_what_is_promised() {
     let folder = TempDir::new().unwrap();
     let records = records(folder.path(), &["--shader", "diffuse"]);
-    // Two setups; light and all, upper and both; upper ones propagating too.
-    assert_eq!(records.len(), 12);
+    // Two setups; light and all, upper and both, NaN propagated and ignored.
+    assert_eq!(records.len(), 16);
+    assert_eq!(records[0]["nan"], "propagate", "bounds that always hold come first");
     for record in &records {
         assert_eq!((&record["shader"], &record["target"]), (&"diffuse".into(), &"sse".into()));
         for (key, values) in [
@@ -130,8 +131,9 @@ fn tables_hold_ours_beside_the_papers() {
         "point: cost of 4 evaluations",
         "Compile time",
         "upper bounds, NaN ignored, cycles predicted by the throughput model: naive → optimized",
-        "95 % confidence intervals wider than 2 %: 18 of 18 ratios",
+        "95 % confidence intervals wider than 2 %: 24 of 24 ratios",
         "Cycles measured: ",
+        "both bounds, NaN propagated",
         "both bounds, NaN ignored",
         "optimized → related",
         "+ bounds analysis",
@@ -225,9 +227,9 @@ fn files_of_one_name_are_told_apart() {
     }
     let records = records(folder.path(), &["--shader", "a/mine.wgsl", "--shader", "b/mine.wgsl", "--shader", "a/mine.wgsl"]);
     let count = |name: &str| records.iter().filter(|record| record["shader"] == name).count();
-    assert_eq!((count("a/mine.wgsl"), count("b/mine.wgsl"), records.len()), (12, 12, 24));
+    assert_eq!((count("a/mine.wgsl"), count("b/mine.wgsl"), records.len()), (16, 16, 32));
     let instructions = |record: &Value| record["point"]["instructions"].as_u64().unwrap();
-    assert!(instructions(&records[0]) < instructions(&records[6]), "{records:?}");
+    assert!(instructions(&records[0]) < instructions(&records[8]), "{records:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! empty set**: no member has such a value, nor any that is made of it. There are three ways to it:
 //!
 //! - the box holds no unit vector, although code was told that there is one;
-//! - all its unit vectors are below the horizon, where [`support`](super::support) takes z for 0;
+//! - all its unit vectors are below the horizon, where `support` takes z for 0;
 //! - the endpoints of a condition allow an arm or a round that no member takes, since interval arithmetic forgets how the operands hang together.
 //!
 //! Naive and optimized code has no alternatives, and endpoints never cross there.
@@ -13,8 +13,8 @@
 //! Nothing recognises an empty interval at run time: that would need both endpoints where often but one is computed. Operations go on with what
 //! they get, which static bounds no longer hold of. That does no harm until it is joined with what has members. A join of *numbers
 //! within static bounds* only gets wider by it; but of others, case selection may take the wrong arm for the greater one, and a NaN may replace
-//! a bound. So where control flow joins, endpoints of what may be empty are [clamped] to static bounds, and at outputs, where NaN is suppressed,
-//! one that is NaN is [replaced](without_nan). Which values may be empty is known at compile time ([`may_be_empty`]).
+//! a bound. So where control flow joins, endpoints of what may be empty are clamped to static bounds, and at outputs, where NaN is suppressed,
+//! one that is NaN is replaced by them. Which values may be empty is known at compile time (`may_be_empty`).
 
 use super::{Alternative, Point, Related, Relation};
 use crate::analysis::Bounds;

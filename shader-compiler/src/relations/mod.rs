@@ -19,7 +19,7 @@
 //!   stands with the relation.
 //! - *Static bounds hold of endpoints*, not only of members: case selection relies on that. An alternative puts endpoints where no
 //!   member is, between discrete values for instance, so a value with alternatives has [`Constraint::replace`], which closes the
-//!   gaps, and no endpoint of an alternative is beyond it on its own side; [`Related::add`] checks that on samples in debug builds. A relation
+//!   gaps, and no endpoint of an alternative is beyond it on its own side; debug builds check that on samples. A relation
 //!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own ones keep it.
 //! - Where no member of a box is left, endpoints may cross: [`emptiness`] says what that means.
 //! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
@@ -27,7 +27,7 @@
 //! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
 
 mod dot;
-pub(crate) mod emptiness;
+pub mod emptiness;
 mod growth;
 mod half;
 #[cfg(test)]
@@ -482,7 +482,7 @@ pub fn run(
 }
 
 /// Whether related bounds of a function lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`]. Not so if an operation is
-/// [widened](crate::ir::facts::OpFacts::widening) since its results are not quite monotone: those at the endpoints of a narrower operand may be
+/// [widened](crate::ir::OpFacts::widening) since its results are not quite monotone: those at the endpoints of a narrower operand may be
 /// a few ulps further out.
 pub fn only_tighten(point: &Function) -> bool {
     point.values.iter().all(|data| !matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0))

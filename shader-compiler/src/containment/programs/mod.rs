@@ -2,8 +2,8 @@
 //!
 //! [Operations](super::Subject::op) and random functions of the IR cover the compiler evenly, but not what front end and optimizer make of
 //! shaders, in which the same few values come up again and again. So `generate` writes programs, a [`Trial`] compiles some bounding
-//! shaders of each and checks them with random boxes, and [`shrink`] makes a program that shows a fault small, as C-Reduce does (Regehr et
-//! al. 2012), with the box and the member that show it, so that a [`report`] can be pasted into a shell.
+//! shaders of each and checks them with random boxes, and [`shrink()`] makes a program that shows a fault small, as C-Reduce does (Regehr et
+//! al. 2012), with the box and the member that show it, so that a [`report()`] can be pasted into a shell.
 
 mod ast;
 mod expressions;

@@ -513,8 +513,10 @@ impl Seen<'_> {
             tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
             tally.exempt += members.which.len() as u64 - checked;
         }
-        // A NaN that an empty interval makes is one that is met on the way.
-        let is_void = || nan == Nan::Ignore && self.checker.has_empty(self.variant, self.sample);
+        // A NaN that an empty interval makes is one that is met on the way. A part of a box may be empty where the box is not.
+        let is_related = self.checker.variants[self.variant].is_related();
+        let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
+        let is_void = || nan == Nan::Ignore && is_related && is_empty();
         let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || !is_void());
         let Some(wrong) = wrong.filter(|_| !self.excused()) else { return };
         let is_wrong = |&member: &usize| match wrong {

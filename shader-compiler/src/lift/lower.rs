@@ -156,14 +156,13 @@ impl Lowering<'_> {
 
     /// The ends of a value as they are joined with others: those of an [empty](emptiness) interval, too, are within static bounds.
     fn joinable(&mut self, value: Value, ends: Ends) -> Ends {
+        if !self.known.related.may_be_empty[value.index()] {
+            return ends;
+        }
         let known = &self.known.untested[value.index()];
         // Where the value itself may be NaN, joins see to that.
         let tells_nan = matches!(known, Bounds::Float(floats) if floats.nan) && self.options.nan == Nan::Propagate;
-        if self.known.related.may_be_empty[value.index()] && !tells_nan {
-            emptiness::clamped(&mut self.builder, known, ends)
-        } else {
-            ends
-        }
+        emptiness::clamped(&mut self.builder, known, ends, tells_nan)
     }
 
     /// The ends of a value as they go into another one.

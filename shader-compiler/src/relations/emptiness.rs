@@ -90,8 +90,8 @@ pub(crate) fn without_nan(builder: &mut Builder, known: &Bounds, [lo, hi]: [Valu
     [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
 }
 
-/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for NaN, too.
-pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2]) -> [Value; 2] {
+/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for NaN, too, unless that is to be kept.
+pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2], keeps_nan: bool) -> [Value; 2] {
     let (ops, [low, high]) = match known {
         Bounds::Float(floats) => {
             let hull = floats.pieces.hull().unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
@@ -103,9 +103,10 @@ pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2
         }
         Bounds::Bool(bools) => ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end))),
     };
-    // Of a number and a NaN, extrema return the first one.
     let [min, max] = ops;
-    let lo = builder.op(max, &[low, lo]);
-    let hi = builder.op(min, &[high, hi]);
-    [builder.op(min, &[high, lo]), builder.op(max, &[low, hi])]
+    // Of a number and a NaN, extrema return the first one.
+    let mut clamp = |op: Op, end: Value, x: Value| builder.op(op, &if keeps_nan { [x, end] } else { [end, x] });
+    let lo = clamp(max, low, lo);
+    let hi = clamp(min, high, hi);
+    [clamp(min, high, lo), clamp(max, low, hi)]
 }

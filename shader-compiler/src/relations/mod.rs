@@ -482,7 +482,7 @@ pub fn run(
 }
 
 /// Whether related bounds of a function lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`]. Not so if an operation is
-/// [widened](crate::ir::OpFacts::widening) since its results are not quite monotone: those at the endpoints of a narrower operand may be
+/// widened (`OpFacts::widening`) since its results are not quite monotone: those at the endpoints of a narrower operand may be
 /// a few ulps further out.
 pub fn only_tighten(point: &Function) -> bool {
     point.values.iter().all(|data| !matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0))

@@ -256,6 +256,7 @@ fn arms_that_no_member_takes_hide_no_bound() {
         // Vectors above the horizon are no unit vectors in some boxes that reach across it.
         "if (wi.z <= 0.0) { return vec3f(0.0); } return vec3f(log2(0.5 + dot(wi, wi)));",
         "if (wi.z <= 0.0) { return vec3f(0.0); } let t = dot(wi, wi); return vec3f(0.5 * (t * t));",
+        "if (wi.z <= 0.0) { return vec3f(0.0); } let t = 1.0 - dot(wi, wi); return vec3f(t * t) * (0.0 / acos(wi.z) + 1.0);",
         "if (wi.x < 0.5) { return vec3f(sqrt(1.0 - wi.x * wi.x), 1.0 / (wi.y * wi.y + wi.z * wi.z), wi.y); } return vec3f(wi.x);",
         "var t = 1.0; for (var k = 0; k < 4 && t > 0.3 * wi.z; k++) { t = t * dot(wi, wi) - 0.25; } return vec3f(t, 1.0 / t, t * t);",
     ] {

@@ -478,6 +478,12 @@ pub fn run(
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
     related.may_be_empty = emptiness::may_be_empty(&point, &related);
+    // Where an empty interval is joined, its endpoints are clamped to the hull of what is known, and may lie in its gaps.
+    for (index, data) in function.values.iter().enumerate() {
+        if related.may_be_empty[index] && matches!(data.def, Def::Param | Def::Result) {
+            related.constrain(Value(index as u32), Constraint::replace(Bounds::all(data.ty)));
+        }
+    }
     related
 }
 

@@ -1,24 +1,32 @@
-//! Whether bounds contain: random boxes, members of them, and what point shader and bounding shaders make of both. What the containment
-//! tests and the long runs of `benches` share.
+//! Containment tests: random boxes and members of them, run through the point shader and its bounding
+//! shaders. The tests of this crate and the long runs of `benches` share it.
 //!
-//! A [`Subject`] is a point shader with what its inputs are. It is lifted in all kinds, naive, optimized and related, and run over boxes.
-//! No bound has a tolerance:
+//! A [`Subject`] is a point shader with bounds and kinds of its inputs. Its naive, optimized and
+//! related bounding shaders are compiled in all NaN modes and run over boxes. No bound has a
+//! tolerance:
 //!
-//! - *Propagate.* A result that is a number is within the ends that are numbers. If the result of some member is NaN, ends are NaN or
-//!   infinite. Integers and bools have no NaN: of them nothing is said where another output is NaN because one was met.
-//! - *Suppress.* A result that is a number is within the ends, which are numbers where the output depends on intervals.
-//! - *Ignore.* As suppress, for boxes of which the naive bounding shader that propagates NaN says that none was met. That is asked first, for
-//!   it costs nothing. As it may pass over a NaN without harm, as comparisons do, what then seems wrong is looked at once more: it is exempt
-//!   where the naive bounding shader that ignores NaN computes one, or the point shader does for the member.
+//! - *Propagate.* A result that is a number lies within the endpoints that are numbers. If the result
+//!   of some member is NaN, endpoints are NaN or infinite. Integers and booleans have no NaN: they
+//!   are not checked if another output reports one.
+//! - *Suppress.* A result that is a number lies within the endpoints, and these are numbers if the
+//!   output depends on intervals.
+//! - *Ignore.* As suppress, for boxes in which the naive bounding shader that propagates NaN finds
+//!   none; that is checked first, since it is cheap. It may miss a NaN that does no harm there, as in
+//!   a comparison. So before a fault is reported, the naive bounding shader that ignores NaN and the
+//!   point shader are interpreted, and the box is exempt if either computes a NaN.
 //!
-//! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones that propagate NaN are). What is
-//! known at compile time contains the values that the point shader computes on the way, and the ends of bounds.
+//! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones
+//! that propagate NaN are). Static bounds contain the values that the point shader computes on the
+//! way, and the endpoints of bounds.
 //!
-//! Of related bounds, with all relations and with some of them, the same is asked for members that meet the precondition of
-//! [`Axis`](crate::relations::Axis), and nothing for boxes without such a member. They equal those of code that knows the relations and
-//! whose selection of cases is told nothing, and they are nowhere wider than optimized ones by 2⁻¹²⁶ or more, for functions of which that is
-//! [claimed](crate::relations::only_tighten), but that they may tell of a NaN where it propagates and a quotient 0 ÷ 0 is met at ends that were
-//! none before. Neither is asked of boxes for which an interval is [empty](crate::relations::emptiness): its endpoints are nobody's bound.
+//! Related bounds, with all relations and with some of them, are checked for members that meet the
+//! precondition of [`Axis`](crate::relations::Axis), and not at all for boxes without such a member.
+//! They equal those of code that knows the same relations but always takes the general case of an
+//! operation. They are nowhere wider than optimized ones by 2⁻¹²⁶ or more, if that is
+//! [claimed](crate::relations::only_tighten) of the output; but where NaN propagates, they may report
+//! one that optimized bounds do not, if a tighter endpoint makes a quotient 0 ÷ 0. Neither holds for
+//! boxes in which an interval is [empty](crate::relations::emptiness), since the endpoints of an
+//! empty interval bound nothing.
 
 mod ascent;
 mod boxes;
@@ -53,6 +61,9 @@ pub struct Tally {
     pub related: u64,
     /// Those of which the mode says nothing.
     pub exempt: u64,
+    /// Bounds that would differ, be wider or be NaN, but for boxes in which an interval is
+    /// [empty](crate::relations::emptiness).
+    pub empty: u64,
     /// Those that are not in bounds.
     pub violations: u64,
     /// Optimized ends that are not the naive ones, and related ends that selection of cases changes.
@@ -86,6 +97,7 @@ impl Tally {
         self.checks += other.checks;
         self.related += other.related;
         self.exempt += other.exempt;
+        self.empty += other.empty;
         self.violations += other.violations;
         self.differ += other.differ;
         self.wider += other.wider;

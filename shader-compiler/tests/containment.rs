@@ -226,11 +226,8 @@ fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
 
 /// A material in whose BRDF a local variable `x` is bounded in all kinds of code.
 fn check_brdf(body: &str, seeds: std::ops::Range<u64>) {
-    let source = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
-    let shader = Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
-    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
     for seed in seeds {
-        let subject = Subject::material(body, &integrand, Spans::Light, Some(Ranges::Declared));
+        let subject = subject(body);
         check(&if seed.is_multiple_of(2) { subject.deep() } else { subject }, seed, 64);
     }
 }
@@ -263,6 +260,42 @@ fn arms_that_no_member_takes_hide_no_bound() {
         "var t = 1.0; for (var k = 0; k < 4 && t > 0.3 * wi.z; k++) { t = t * dot(wi, wi) - 0.25; } return vec3f(t, 1.0 / t, t * t);",
     ] {
         check_brdf(body, 0..6);
+    }
+}
+
+/// The point shader of a material and its inputs, of which directions to the light are intervals.
+fn subject(body: &str) -> Subject {
+    let source = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
+    let shader = Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
+    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+    Subject::material(body, &integrand, Spans::Light, Some(Ranges::Declared))
+}
+
+#[test]
+fn conditions_with_crossing_endpoints_leave_empty_results() {
+    // Where x > 0 there are no unit vectors, and dot(wi, wi) is at least 1 and at most 0.09: neither arm runs, no member leaves the
+    // loop, and what follows is joined with what members have for x < 0.
+    let ends = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]].map(|ends| ends.map(f32::to_bits));
+    let y_and_z = [0.1f32, 0.125, 0.15, 0.2];
+    let members = y_and_z.map(|y| {
+        let x = -(1.0 - 2.0 * y * y).sqrt();
+        [x, y, y, 0.0, 0.0, 1.0].map(f32::to_bits).to_vec()
+    });
+    let sample = Sample { ends: ends.to_vec(), members: members.to_vec() };
+    for body in [
+        "if (wi.x <= 0.0) { return vec3f(0.5); } let s = dot(wi, wi) - wi.y; var y = 0.0;
+            if (s < 0.5) { y = 1.0 + exp(-wi.y * wi.y) * exp(-wi.x * wi.z); }
+            else { y = 3.0 + exp(-wi.x * wi.x) * exp(-wi.y * wi.z); }
+            return vec3f(1.0 + log2(y), log2(y), y);",
+        "if (wi.x <= 0.0) { return vec3f(0.5); } var t = dot(wi, wi) - wi.y; var y = 3.0;
+            for (var k = 0; k < 8 && t > 0.7; k++) { y = y * 0.75 + exp(-wi.y * t); t = t - 0.1 * wi.z; }
+            return vec3f(1.0 + log2(y), 0.5 - y, y);",
+    ] {
+        for (seed, target) in Target::ALL.into_iter().filter(|target| target.is_available()).enumerate() {
+            let tally = Checker::check_on(&subject(body), target, LOOP_CAP, seed as u64, std::slice::from_ref(&sample));
+            sound(body, &tally, |_| String::new());
+            assert!(tally.related > 0, "{tally:?}");
+        }
     }
 }
 

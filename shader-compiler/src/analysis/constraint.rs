@@ -43,7 +43,8 @@ impl Constraint {
 
     /// Both constraints.
     pub fn and(&self, other: &Constraint) -> Constraint {
-        Constraint { within: self.within.meet(&other.within), replaces: self.replaces || other.replaces }
+        let (within, replaces) = (self.within.meet(&other.within), self.replaces || other.replaces);
+        Constraint { within: if replaces { within.hull() } else { within }, replaces }
     }
 
     /// Bounds under the constraint.
@@ -92,6 +93,15 @@ mod tests {
             assert!(both.apply(&steps()).contains(0.5f32.to_bits()));
         }
         assert_eq!(any.apply(&steps()), steps());
+    }
+
+    #[test]
+    fn observed_gaps_close_where_endpoints_are_replaced_too() {
+        let (observed, replaced) = (Constraint::observe(steps()), Constraint::replace(Bounds::all(Type::F32)));
+        for both in [observed.and(&replaced), replaced.and(&observed)] {
+            assert!(both.apply(&steps()).contains(0.5f32.to_bits()));
+            assert!(!both.apply(&Bounds::all(Type::F32)).contains(1.5f32.to_bits()));
+        }
     }
 
     #[test]

@@ -45,6 +45,11 @@ pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], k
             for k in 0..3 {
                 ends[first + k] = around_ends(random, &inputs[first + k], around[k], narrow);
             }
+            // All unit vectors of a long box are near one end of it: conditions that only members elsewhere would meet are undecided.
+            if random.once_in(4) {
+                let k = first + random.below(3);
+                ends[k] = stretched(random, &inputs[k], ends[k]);
+            }
         }
     }
     let rows = (0..members).map(|row| {
@@ -107,6 +112,18 @@ fn around_ends(random: &mut Random, input: &Input, x: f32, narrow: i32) -> [u32;
     } else {
         random_ends(random, input, false)
     }
+}
+
+/// Ends of a component, and all up to another one.
+fn stretched(random: &mut Random, input: &Input, ends: [u32; 2]) -> [u32; 2] {
+    let floats = input.bounds.floats();
+    let far = uniform(random, -1.0, 1.0);
+    let far = signed_zero(random, floats, far);
+    if !input.interval || !floats.contains(far) {
+        return ends;
+    }
+    let [low, high] = ends.map(f32::from_bits);
+    [ordered([low, far])[0], ordered([high, far])[1]].map(f32::to_bits)
 }
 
 /// Turns what is written of a direction into one, as far as the box allows.

@@ -1,8 +1,9 @@
 //! What the compiler knows of each operation beyond its meaning: one row per operation.
 //!
-//! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile. Analyses, interval lowerings,
-//! relations and cost models read these rows and assume nothing that a row does not say; what a row leaves out is the safe
-//! default: any range, any sign of zero, not monotone. Tests below check each row against the operation's meaning.
+//! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile. What
+//! a row leaves out is the safe default: any range, any sign of zero, not monotone. Analyses that treat
+//! all operations alike read these rows; a transfer function that knows more of one operation matches
+//! on it, and takes the row for the others. Tests below check each row against the operation's meaning.
 //!
 //! Interval lowerings are code, and are listed by the match of [`Forms::apply`](crate::interval::Forms::apply), which has no
 //! wildcard arm either.

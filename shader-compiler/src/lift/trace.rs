@@ -1,17 +1,27 @@
-//! What intervals come to for a box, for tests: whether one of them is [empty](crate::relations::emptiness).
+//! The interval endpoints that naive code computes for one box, for tests: is an interval
+//! [empty](crate::relations::emptiness)?
 
 use super::lower::{self, Known};
 use super::{Lifted, Options, Tracking};
 use crate::analysis::reported::Tests;
 use crate::interpreter;
-use crate::ir::{Def, Function, Table, Type, Value};
+use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 
-/// Naive code, before what nobody needs is removed, and the endpoints in it of the point shader's floats.
+/// Naive code, before dead code is removed, and the endpoints in it of the point shader's floats.
 #[derive(Clone, Debug)]
 pub struct Trace {
     function: Function,
     /// By the one that is computed last.
-    endpoints: Vec<Vec<[Value; 2]>>,
+    intervals: Vec<Vec<Interval>>,
+}
+
+/// Endpoints of a float of the point shader.
+#[derive(Clone, Debug)]
+struct Interval {
+    endpoints: [Value; 2],
+    /// What must hold for the arms around it to be reached: booleans, and which they must be. Cheap arms
+    /// run, and cut what their condition compares, even where no member takes them.
+    reached: Vec<(Value, bool)>,
 }
 
 impl Trace {
@@ -24,18 +34,22 @@ impl Trace {
         let (tests, telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
         let known = Known { kinds, untested: bounds, bounds, tests: &tests, telling: &telling, related };
         let lowered = lower::run(point, &known, sides, options);
-        let mut endpoints = vec![vec![]; lowered.function.len()];
-        for (value, ends) in lowered.endpoints.into_iter().enumerate() {
+        let mut arms = Arms { kinds, endpoints: &lowered.endpoints, around: vec![], of: vec![vec![]; point.len()] };
+        arms.visit(&point.body);
+        let reached = arms.of;
+        let mut intervals = vec![vec![]; lowered.function.len()];
+        for (value, (ends, reached)) in lowered.endpoints.into_iter().zip(reached).enumerate() {
             let Some([lo, hi]) = ends.filter(|_| point.ty(Value(value as u32)) == Type::F32) else { continue };
             let is_computed = |value: &Value| !matches!(lowered.function.def(*value), Def::Input(_) | Def::Const(_));
             if let Some(last) = [lo, hi].into_iter().filter(is_computed).max() {
-                endpoints[last.index()].push([lo, hi]);
+                intervals[last.index()].push(Interval { endpoints: [lo, hi], reached });
             }
         }
-        Trace { function: lowered.function, endpoints }
+        Trace { function: lowered.function, intervals }
     }
 
-    /// Whether the endpoints of some value cross, for a box given by the words of the bounding shader's inputs.
+    /// Whether the endpoints of some value cross where members may reach it, for a box given by the
+    /// words of the bounding shader's inputs.
     pub fn has_empty(&self, tables: &[Table<'_>], inputs: &[u32], rounds: u64) -> bool {
         let word = |value: usize| match self.function.values[value].def {
             Def::Input(input) => inputs[input as usize],
@@ -46,12 +60,52 @@ impl Trace {
         let mut found = false;
         let watch = |value: Value, word: u32| {
             words[value.index()] = word;
-            let crosses = |&[lo, hi]: &[Value; 2]| f32::from_bits(words[lo.index()]) > f32::from_bits(words[hi.index()]);
-            found |= self.endpoints[value.index()].iter().any(crosses);
+            let crosses = |Interval { endpoints: [lo, hi], reached }: &Interval| {
+                f32::from_bits(words[lo.index()]) > f32::from_bits(words[hi.index()])
+                    && reached.iter().all(|&(cond, truth)| (words[cond.index()] != 0) == truth)
+            };
+            found |= self.intervals[value.index()].iter().any(crosses);
         };
         // What never ends for an empty interval has been seen to be empty by then.
         let _ = interpreter::watch(&self.function, tables, inputs, rounds, watch);
         found
+    }
+}
+
+/// Finds under which conditions values are reached.
+struct Arms<'a> {
+    kinds: &'a [bool],
+    endpoints: &'a [Option<[Value; 2]>],
+    /// Those of the arms around the block that is visited.
+    around: Vec<(Value, bool)>,
+    /// Those of each value.
+    of: Vec<Vec<(Value, bool)>>,
+}
+
+impl Arms<'_> {
+    fn visit(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Op(value) => self.of[value.index()].clone_from(&self.around),
+                Stmt::If(node) => {
+                    let undecided = self.endpoints[node.cond.index()].filter(|_| self.kinds[node.cond.index()]);
+                    for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
+                        let known = self.around.len();
+                        // An arm is reached where the condition may be true, or need not be.
+                        self.around.extend(undecided.map(|[must, may]| if truth { (may, true) } else { (must, false) }));
+                        self.visit(arm);
+                        self.around.truncate(known);
+                    }
+                    node.results.iter().for_each(|result| self.of[result.index()].clone_from(&self.around));
+                }
+                Stmt::Loop(node) => {
+                    let defined = node.params.iter().chain(&node.results);
+                    defined.for_each(|value| self.of[value.index()].clone_from(&self.around));
+                    self.visit(&node.head);
+                    self.visit(&node.body);
+                }
+            }
+        }
     }
 }
 
@@ -87,5 +141,39 @@ mod tests {
         let (inside, outside) = ([0.5, 0.7, 0.5, 0.7, 0.4, 0.6], [0.1, 0.2, 0.1, 0.2, 0.1, 0.2]);
         assert!(has_empty(Relations::all(), outside));
         assert!(!has_empty(Relations::all(), inside) && !has_empty(Relations::NONE, outside));
+    }
+
+    #[test]
+    fn intervals_of_arms_count_only_where_they_are_reached() {
+        // In its cheap first arm, x is cut to what is below 0.5; in the second one, to what is above.
+        let text = "fn f(x: f32, y: f32) -> (r: f32) {
+            %0 = lt x, y
+            %1 = if %0 {
+                %2 = add x, 1.0
+                yield %2
+            } else {
+                %3 = mul x, 3.0
+                %4 = sub y, 1.0
+                %5 = lt %3, %4
+                %6 = if %5 {
+                    %7 = add %3, 0.25
+                    yield %7
+                } else {
+                    yield %3
+                }
+                yield %6
+            }
+            return %1
+        }";
+        let input = |()| Input { interval: true, bounds: Bounds::Float(Floats::between(-9.0, 9.0)), axis: None };
+        let options = Options { tracking: Tracking::NONE, relations: Relations::all(), ..Options::default() };
+        let point = parse(text).expect("the text is well formed");
+        let lifted = lift::run(&point, &[(); 2].map(input), &[0], &options);
+        let trace = Trace::new(&lifted, &options);
+        let has_empty = |ends: [f32; 4]| trace.has_empty(&[], &ends.map(f32::to_bits), 10);
+        // No member takes the first arm, or the second one.
+        assert!(!has_empty([0.7, 0.9, 0.1, 0.2]) && !has_empty([0.1, 0.2, 0.7, 0.9]));
+        // Both are taken; within the second one, x is at least y > 0, so that 3 x < y − 1 has no member.
+        assert!(!has_empty([0.1, 0.9, 0.2, 0.8]));
     }
 }

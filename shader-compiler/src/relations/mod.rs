@@ -48,6 +48,8 @@ mod unit;
 
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
+use crate::ir::function::ValueData;
+use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
 pub use half::{Half, Length, Part};
@@ -138,6 +140,11 @@ impl Relation {
             Relation::Products => "products",
             Relation::Monotone => "monotone",
         }
+    }
+
+    /// Whether it holds for unit vectors alone.
+    fn needs_unit_vectors(self) -> bool {
+        matches!(self, Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
     }
 
     /// What it knows, in a line.
@@ -484,14 +491,22 @@ pub fn run(
             related.constrain(Value(index as u32), Constraint::replace(Bounds::all(data.ty)));
         }
     }
+    if cfg!(debug_assertions) {
+        // Closed gaps may admit endpoints that were not known of when an alternative was added.
+        point.bounds = solve(&related.constraints);
+        soundness::recheck(&point, &related);
+    }
     related
 }
 
-/// Whether related bounds of a function lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`]. Not so if an operation is
-/// widened (`OpFacts::widening`) since its results are not quite monotone: those at the endpoints of a narrower operand may be
-/// a few ulps further out.
-pub fn only_tighten(point: &Function) -> bool {
-    point.values.iter().all(|data| !matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0))
+/// Whether related bounds of an output lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`].
+/// Not so if it depends on an operation that is widened (`OpFacts::widening`) since its results are
+/// not quite monotone: those at the endpoints of a narrower operand may be a few ulps further out.
+pub fn only_tighten(point: &Function, output: usize) -> bool {
+    let mut one = point.clone();
+    one.body.yields = vec![point.body.yields[output]];
+    let is_widened = |data: &ValueData| matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0);
+    !std::iter::zip(liveness(&one), &point.values).any(|(live, data)| live && is_widened(data))
 }
 
 /// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.

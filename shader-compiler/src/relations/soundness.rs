@@ -2,7 +2,7 @@
 //! admit, are no NaN, are within the constraint that comes with it, and are not −0 where the value never is. Case selection relies on all
 //! three. The samples are fixed, so that a compilation fails always or never.
 
-use super::{Alternative, Point};
+use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::ir::op::Words;
 use crate::ir::random::Random;
@@ -35,6 +35,18 @@ pub(super) fn escaping(point: &Point<'_>, value: Value, alternative: &Alternativ
         let has_wrong_zero = !known.floats().negative_zero && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
         (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints: ends })
     })
+}
+
+/// Checks all alternatives against the static bounds under all constraints.
+///
+/// *Panics* if one breaks a rule.
+pub(super) fn recheck(point: &Point<'_>, related: &Related) {
+    for (index, alternatives) in related.alternatives.iter().enumerate() {
+        let (value, constraint) = (Value(index as u32), &related.constraints[index]);
+        for alternative in alternatives {
+            assert_eq!(escaping(point, value, alternative, constraint), None, "{alternative:?} of {value:?}");
+        }
+    }
 }
 
 /// Endpoints of a value that its static bounds admit once gaps are closed: bits of one float, or of two in order.
@@ -71,5 +83,30 @@ fn float(random: &mut Random, floats: &Floats) -> f32 {
         1 => high,
         2 if low <= 0.0 && high >= 0.0 => 0.0,
         _ => (between as f32).clamp(low, high),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+    use crate::relations::unit;
+
+    #[test]
+    fn endpoints_beyond_the_constraint_or_of_the_wrong_zero_are_found() {
+        let function = parse("fn f(a: f32) -> (r: f32) { %0 = abs a return %0 }").expect("it is well formed");
+        let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };
+        let bounds = vec![Bounds::Float(unit); function.len()];
+        let units = unit::find(&function, &[None]);
+        let point = Point { function: &function, kinds: &[true, true], bounds, units };
+        let value = function.body.yields[0];
+        let escapes = |least: f32, set: Floats| {
+            let constraint = Constraint::replace(Bounds::Float(set));
+            escaping(&point, value, &Alternative::AtLeast(least), &constraint).is_some()
+        };
+        let half = Floats::between(0.5, 1.0);
+        assert!(!escapes(0.5, half) && !escapes(0.75, half) && !escapes(0.0, unit));
+        // It says that members are at least 0.5, and computes a lower endpoint below; NaN; a zero that abs never returns.
+        assert!(escapes(0.25, half) && escapes(f32::NAN, half) && escapes(-0.0, Floats::between(-1.0, 1.0)));
     }
 }

@@ -17,7 +17,7 @@
 //! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing; where NaN propagates, no result may be NaN,
 //! as far as is known at compile time without this relation.
 
-use super::{Alternative, Point, Related, Relation};
+use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::interval::Nan;
 use crate::ir::function::{ValueData, for_each_stmt};
@@ -85,9 +85,7 @@ pub(super) fn positive() -> Constraint {
 
 /// Whether ends of what depends on z can cross each other: whether anything that is true of unit vectors alone is said of it.
 pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool {
-    let of_units = |alternative: &Alternative| {
-        matches!(alternative.relation(), Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
-    };
+    let of_units = |alternative: &Alternative| alternative.relation().needs_unit_vectors();
     // What comes of loops and ifs may depend on anything.
     let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);
     let mut depends: Vec<_> = point.function.values.iter().map(is_joined).collect();

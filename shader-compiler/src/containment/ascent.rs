@@ -12,8 +12,8 @@ use crate::kernel::{Batch, Kernel};
 use crate::lift::Input;
 use crate::target::Target;
 
-/// What is searched.
-pub(super) struct Climber<'a> {
+/// A local search for extreme outputs of a point shader.
+pub(super) struct LocalSearch<'a> {
     pub target: Target,
     pub point: &'a Kernel,
     pub inputs: &'a [Input],
@@ -35,9 +35,9 @@ struct Best {
     in_units: bool,
 }
 
-impl Climber<'_> {
+impl LocalSearch<'_> {
     /// Adds as many members to all samples, for each of `rounds`, each output, and both directions.
-    pub fn climb(&self, random: &mut Random, rounds: usize, samples: &mut [Sample]) {
+    pub fn run(&self, random: &mut Random, rounds: usize, samples: &mut [Sample]) {
         let mut all = self.start(random, samples);
         for _ in 0..rounds {
             let proposals: Vec<_> = all.iter().map(|best| self.propose(random, best, &samples[best.sample])).collect();

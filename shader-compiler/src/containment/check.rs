@@ -1,10 +1,11 @@
-//! Runs a point shader and its bounding shaders over boxes, and holds their results against each other.
+//! Runs a point shader and its bounding shaders over boxes, and checks their results against each other.
 
-use super::ascent::Climber;
+mod bound;
+
+use super::ascent::LocalSearch;
 use super::directions::Vectors;
 use super::plan::Plan;
-use super::{Fault, Results, Sample, Subject, Tally, Wrong, number, sample};
-use crate::analysis::Bounds;
+use super::{Fault, Sample, Subject, Tally, Wrong, number, sample};
 use crate::bounding::{BoundingKernel, Boxes, Limits, Split};
 use crate::differential::reduce;
 use crate::interpreter;
@@ -20,6 +21,7 @@ use crate::passes;
 use crate::relations::{Relations, only_tighten};
 use crate::target::Target;
 use crate::texture::Texture;
+use bound::{BoundCheck, Members, SplitBounds};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rounds after which an interpreted evaluation is taken to be endless.
@@ -35,24 +37,26 @@ pub struct Checker<'a> {
     point: Kernel,
     /// The first one is naive, of both sides, and propagates NaN.
     variants: Vec<Variant>,
-    /// Numbers of parts in which boxes are bounded as well, by the variants of both sides that are told something.
+    /// Numbers of parts that boxes are split into as well, for optimized variants of both sides.
     splits: Vec<usize>,
     /// For each input of the point shader, the port of bounding shaders and whether the next one is its upper end.
     layout: Vec<(usize, bool)>,
     vectors: Vectors,
+    /// For each output, whether related bounds lie within optimized ones.
+    only_tightens: Vec<bool>,
 }
 
 struct Variant {
     options: Options,
     lifted: Lifted,
     kernel: BoundingKernel,
-    /// Number of the one of this kind whose selection of cases is told nothing.
+    /// Index of the naive variant of the same sides, NaN mode and relations.
     naive: usize,
-    /// Number of the naive one of this kind, of both sides if there is none of the same.
-    excusing: usize,
-    /// Number of the one that knows these relations, is told nothing beside, and propagates NaN, of both sides.
-    testing: usize,
-    /// Number of the one that differs in that it knows no relations.
+    /// Index of that variant, or of the one of both sides: if it computes a NaN, ignore mode claims nothing.
+    nan_reference: usize,
+    /// Index of the naive variant of both sides with the same relations that propagates NaN.
+    nan_probe: usize,
+    /// Index of the variant that differs only in that it has no relations.
     unrelated: Option<usize>,
 }
 
@@ -63,7 +67,7 @@ impl Variant {
 }
 
 impl<'a> Checker<'a> {
-    /// Compiles a subject; `seed` says which of the partly optimized kinds there are, and which relations some related ones know.
+    /// Compiles a subject; `seed` selects the partly optimized variants, and the relations of some related ones.
     ///
     /// *Panics* if the target is not available, or the compiler does.
     pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
@@ -100,17 +104,18 @@ impl<'a> Checker<'a> {
                 let like = |options: Options| variants.iter().position(|variant| variant.options == options);
                 let plain = Options { tracking: Tracking::NONE, ..options };
                 let naive = like(plain).unwrap_or(variants.len());
-                let excusing = like(plain).or(like(Options { sides: Sides::Both, ..plain })).unwrap_or(variants.len());
-                let testing = Options { relations: options.relations, ..plan.groups[0][0] };
-                let testing = if options == testing { variants.len() } else { like(testing).unwrap_or(0) };
+                let nan_reference = like(plain).or(like(Options { sides: Sides::Both, ..plain })).unwrap_or(variants.len());
+                let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
+                let nan_probe = if options == nan_probe { variants.len() } else { like(nan_probe).unwrap_or(0) };
                 let unrelated = like(Options { relations: Relations::NONE, ..options });
-                variants.push(Variant { options, lifted, kernel, naive, excusing, testing, unrelated });
+                variants.push(Variant { options, lifted, kernel, naive, nan_reference, nan_probe, unrelated });
             }
         }
         let layout = variants[0].lifted.layout();
         let vectors = Vectors::of(&subject.inputs);
         let splits = plan.splits.clone();
-        Checker { subject, target, point: compile(&subject.point), variants, splits, layout, vectors }
+        let only_tightens = subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();
+        Checker { subject, target, point: compile(&subject.point), variants, splits, layout, vectors, only_tightens }
     }
 
     /// Compiles a subject and checks it with random boxes; a panic is a fault.
@@ -180,10 +185,10 @@ impl<'a> Checker<'a> {
             }
         }
         for (row, sample) in samples.iter().enumerate().take(4) {
-            let met: Vec<_> =
-                (0..self.variants.len()).map(|index| self.met(self.variants[index].testing, row, &limits)).collect();
+            let nan_seen: Vec<_> =
+                (0..self.variants.len()).map(|index| self.reports_nan(self.variants[index].nan_probe, row, &limits)).collect();
             for member in sample.members.iter().take(4) {
-                self.values(sample, member, &met, &mut tally);
+                self.values(sample, member, &nan_seen, &mut tally);
             }
         }
         tally
@@ -194,25 +199,25 @@ impl<'a> Checker<'a> {
         let is_float = |&&port: &&usize| self.subject.point.outputs[port].ty == Type::F32;
         let outputs = self.subject.outputs.iter().filter(is_float).copied().take(3).collect();
         let (inputs, vectors) = (&self.subject.inputs, &self.vectors);
-        Climber { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }.climb(random, rounds, samples);
+        LocalSearch { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }.run(random, rounds, samples);
     }
 
     /// What variants give by parts.
-    fn split(&self, boxes: &Batch) -> Vec<ByParts> {
+    fn split(&self, boxes: &Batch) -> Vec<SplitBounds> {
         let images = if self.splits.is_empty() { vec![] } else { random::images() };
         let images: Vec<&Texture> = images.iter().collect();
         let variants = self.variants.iter().enumerate();
-        let told = variants.filter(|(_, v)| v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE);
+        let optimized = variants.filter(|(_, v)| v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE);
         let bound = |kernel: &BoundingKernel, parts: usize| {
             let mut limits = Limits::new(kernel, boxes.rows());
             Split::new(kernel, parts).run_unchecked(&images, &Boxes::of(kernel, boxes.clone()), &mut limits);
             limits.into_batch()
         };
-        let by_parts = |(variant, it): (usize, &Variant), parts: usize| {
-            let testing = (it.options.nan == Nan::Ignore).then(|| bound(&self.variants[it.testing].kernel, parts));
-            ByParts { variant, parts, limits: bound(&it.kernel, parts), testing }
+        let split_bounds = |(variant, it): (usize, &Variant), parts: usize| {
+            let nan_probe = (it.options.nan == Nan::Ignore).then(|| bound(&self.variants[it.nan_probe].kernel, parts));
+            SplitBounds { variant, parts, limits: bound(&it.kernel, parts), nan_probe }
         };
-        told.flat_map(|variant| self.splits.iter().map(move |&parts| by_parts(variant, parts))).collect()
+        optimized.flat_map(|variant| self.splits.iter().map(move |&parts| split_bounds(variant, parts))).collect()
     }
 
     fn ty(&self, k: usize) -> Type {
@@ -237,8 +242,8 @@ impl<'a> Checker<'a> {
         numbers(self.ty(k), self.ends(variant, k, row, limits))
     }
 
-    /// Whether code that tests for NaN met one.
-    fn met(&self, variant: usize, row: usize, limits: &[Batch]) -> bool {
+    /// Whether code that tests for NaN reports one.
+    fn reports_nan(&self, variant: usize, row: usize, limits: &[Batch]) -> bool {
         self.is_nan(variant, self.subject.outputs.len() - 1, row, limits)
     }
 
@@ -246,14 +251,14 @@ impl<'a> Checker<'a> {
         self.numbers(variant, k, row, limits).iter().any(|end| end.is_nan())
     }
 
-    /// Whether nothing is said of an output.
-    fn is_void(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
+    /// Whether a variant claims nothing about an output of a box.
+    fn makes_no_claim(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
         match self.variants[variant].options.nan {
-            Nan::Propagate => self.ty(k) != Type::F32 && self.met(variant, row, limits),
+            Nan::Propagate => self.ty(k) != Type::F32 && self.reports_nan(variant, row, limits),
             Nan::Suppress => false,
             Nan::Ignore => {
-                let testing = self.variants[variant].testing;
-                self.is_nan(testing, k, row, limits) || self.met(testing, row, limits)
+                let nan_probe = self.variants[variant].nan_probe;
+                self.is_nan(nan_probe, k, row, limits) || self.reports_nan(nan_probe, row, limits)
             }
         }
     }
@@ -267,41 +272,41 @@ impl<'a> Checker<'a> {
         sample: &Sample,
         values: &Batch,
         limits: &[Batch],
-        split: &[ByParts],
+        split: &[SplitBounds],
         tally: &mut Tally,
     ) {
         let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
         let bits: Vec<_> = (0..count).map(|m| values.bits(row * count + m, port)).collect();
-        let which = |&m: &usize| self.vectors.meet(&sample.members[m]);
-        let which = if self.vectors.allow(&sample.ends) { (0..count).filter(which).collect() } else { vec![] };
-        let units = Members::new(ty, bits.clone(), which);
+        let selected = |&m: &usize| self.vectors.meet(&sample.members[m]);
+        let selected = if self.vectors.allow(&sample.ends) { (0..count).filter(selected).collect() } else { vec![] };
+        let units = Members::new(ty, bits.clone(), selected);
         let all = Members::new(ty, bits, (0..count).collect());
         for index in 0..self.variants.len() {
             let members = if self.variants[index].is_related() { &units } else { &all };
-            // Of boxes without a member nothing is said.
-            if !members.which.is_empty() {
-                let seen = Seen { checker: self, variant: index, parts: None, row, k, sample, members, limits };
-                seen.contained(tally);
-                seen.compared(tally);
-                seen.foreseen(tally);
+            // Nothing is claimed of boxes without a member.
+            if !members.selected.is_empty() {
+                let check = BoundCheck { checker: self, variant: index, parts: None, row, k, sample, members, limits };
+                check.contained(tally);
+                check.compared(tally);
+                check.foreseen(tally);
             }
         }
-        for by_parts in split.iter().filter(|_| !units.which.is_empty()) {
-            let (variant, parts) = (by_parts.variant, Some(by_parts));
-            Seen { checker: self, variant, parts, row, k, sample, members: &units, limits }.contained(tally);
+        for split_bounds in split.iter().filter(|_| !units.selected.is_empty()) {
+            let (variant, parts) = (split_bounds.variant, Some(split_bounds));
+            BoundCheck { checker: self, variant, parts, row, k, sample, members: &units, limits }.contained(tally);
         }
     }
 
-    /// Whether naive code of a variant's kind meets a NaN anywhere for a box.
-    fn meets_nan(&self, variant: usize, sample: &Sample) -> bool {
-        let naive = &self.variants[self.variants[variant].excusing].lifted.function;
+    /// Whether naive code computes a NaN anywhere for a box.
+    fn computes_nan(&self, variant: usize, sample: &Sample) -> bool {
+        let naive = &self.variants[self.variants[variant].nan_reference].lifted.function;
         let inputs = std::iter::zip(&self.layout, &sample.ends);
         let inputs: Vec<_> = inputs.flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }]).copied().collect();
         any_nan(naive, &inputs)
     }
 
-    /// Whether an interval of related code is empty for a box. Nothing says which endpoints it has, so different cases of an operation
-    /// may make different bounds of it.
+    /// Whether an interval of related code is empty for a box. Its endpoints are arbitrary, and different
+    /// cases of an operation may compute different bounds from them.
     fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
         let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
         if options.relations == Relations::NONE {
@@ -318,28 +323,29 @@ impl<'a> Checker<'a> {
         inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
     }
 
-    /// Holds all that the point shader computes for a member against the bounds of compile time, which are void where code that tests
-    /// for NaN `met` one.
-    fn values(&self, sample: &Sample, member: &[u32], met: &[bool], tally: &mut Tally) {
-        let meets = self.vectors.allow(&sample.ends) && self.vectors.meet(member);
-        for (index, (variant, &met)) in std::iter::zip(&self.variants, met).enumerate() {
-            if variant.options.sides != Sides::Both || variant.naive != index || variant.is_related() && !meets {
+    /// Checks all values that the point shader computes for a member against static bounds, which claim
+    /// nothing where code that tests for NaN has `nan_seen`.
+    fn values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
+        let is_unit = self.vectors.allow(&sample.ends) && self.vectors.meet(member);
+        for (index, (variant, &nan_seen)) in std::iter::zip(&self.variants, nan_seen).enumerate() {
+            if variant.options.sides != Sides::Both || variant.naive != index || variant.is_related() && !is_unit {
                 continue;
             }
             let Lifted { point, bounds, related, .. } = &variant.lifted;
             let (mut unforeseen, mut nan) = (None, false);
-            // What counts only where it is positive is not said to contain anything else.
-            let mut is_beside = related.support.and_then(|z| input_of(point, z)).is_some_and(|z| is_negative(member[z]));
+            // Bounds claim nothing of members for which the value of `support` is negative.
+            let mut is_outside_support =
+                related.support.and_then(|z| input_of(point, z)).is_some_and(|z| is_negative(member[z]));
             let watch = |value: Value, word: u32| {
                 nan |= number(point.ty(value), word).is_nan();
-                is_beside |= related.support == Some(value) && is_negative(word);
-                if !is_beside && !bounds[value.index()].contains(word) && unforeseen.is_none() {
+                is_outside_support |= related.support == Some(value) && is_negative(word);
+                if !is_outside_support && !bounds[value.index()].contains(word) && unforeseen.is_none() {
                     unforeseen = Some((value, word));
                 }
             };
             interpreter::watch(point, &random::tables(), member, ROUNDS, watch).expect("loops end");
             let Some((value, word)) = unforeseen else { continue };
-            if variant.options.nan != Nan::Suppress && met || variant.options.nan == Nan::Ignore && nan {
+            if variant.options.nan != Nan::Suppress && nan_seen || variant.options.nan == Nan::Ignore && nan {
                 continue;
             }
             let fault = || Fault {
@@ -377,216 +383,6 @@ fn input_of(point: &Function, value: Value) -> Option<usize> {
 
 fn is_negative(word: u32) -> bool {
     f32::from_bits(word) < 0.0
-}
-
-/// What a variant gives for boxes that are cut in parts.
-struct ByParts {
-    variant: usize,
-    parts: usize,
-    limits: Batch,
-    /// Where the variant ignores NaN, what the one gives that tests for it.
-    testing: Option<Batch>,
-}
-
-/// Some members of a box with what the point shader makes of them.
-struct Members {
-    ty: Type,
-    /// For each member of the box.
-    bits: Vec<u32>,
-    /// Which are meant.
-    which: Vec<usize>,
-    /// What those come to.
-    results: Results,
-}
-
-impl Members {
-    fn new(ty: Type, bits: Vec<u32>, which: Vec<usize>) -> Members {
-        let mut results = Results::NONE;
-        which.iter().for_each(|&member| results.add(number(ty, bits[member])));
-        Members { ty, bits, which, results }
-    }
-
-    fn result(&self, member: usize) -> f64 {
-        number(self.ty, self.bits[member])
-    }
-}
-
-/// An output of a bounding shader for a box.
-struct Seen<'a> {
-    checker: &'a Checker<'a>,
-    variant: usize,
-    /// What gives the bound, if the box was bounded by parts.
-    parts: Option<&'a ByParts>,
-    row: usize,
-    k: usize,
-    sample: &'a Sample,
-    members: &'a Members,
-    limits: &'a [Batch],
-}
-
-impl Seen<'_> {
-    fn options(&self) -> Options {
-        self.checker.variants[self.variant].options
-    }
-
-    fn void(&self) -> bool {
-        let nans = self.options().nan == Nan::Ignore && self.members.results.nans > 0;
-        // Where NaN is ignored, a part may meet one that the whole box does not: at the ends of its own.
-        if let Some(testing) = self.parts.and_then(|by_parts| by_parts.testing.as_ref()) {
-            let Checker { variants, subject, .. } = self.checker;
-            let testing = |k| self.checker.ends_in(variants[self.variant].testing, k, self.row, testing);
-            let met = |k| numbers(self.checker.ty(k), testing(k)).iter().any(|end| end.is_nan());
-            if met(self.k) || met(subject.outputs.len() - 1) {
-                return true;
-            }
-        }
-        self.checker.is_void(self.variant, self.k, self.row, self.limits) || nans
-    }
-
-    fn excused(&self) -> bool {
-        self.options().nan == Nan::Ignore && self.checker.meets_nan(self.variant, self.sample)
-    }
-
-    /// Whether a value that counts only where it is positive is negative for all members: then 0 is contained, and nothing else is said.
-    fn is_beside(&self) -> bool {
-        let Lifted { point, related, .. } = &self.checker.variants[self.variant].lifted;
-        let Some(z) = related.support else { return false };
-        self.members.which.iter().all(|&member| {
-            let words = &self.sample.members[member];
-            let mut word = input_of(point, z).map(|z| words[z]);
-            let watch = |value, found| word = if value == z { Some(found) } else { word };
-            interpreter::watch(point, &random::tables(), words, ROUNDS, watch).expect("loops end");
-            word.is_some_and(is_negative)
-        })
-    }
-
-    /// The ends that are checked.
-    fn found(&self) -> [Option<u32>; 2] {
-        match self.parts {
-            Some(by_parts) => self.checker.ends_in(self.variant, self.k, self.row, &by_parts.limits),
-            None => self.bits(self.variant),
-        }
-    }
-
-    fn bits(&self, variant: usize) -> [Option<u32>; 2] {
-        self.checker.ends(variant, self.k, self.row, self.limits)
-    }
-
-    fn fault(&self, wrong: Wrong, member: Option<usize>, expected: Option<u32>, note: String) -> Fault {
-        let Checker { subject, target, .. } = *self.checker;
-        let [lo, hi] = self.found();
-        // Without a member, nothing is said of related bounds.
-        let one = self.members.which.first().copied().filter(|_| self.checker.variants[self.variant].is_related());
-        Fault {
-            wrong,
-            subject: subject.name.clone(),
-            target,
-            options: self.options(),
-            parts: self.parts.map_or(1, |by_parts| by_parts.parts),
-            output: subject.point.outputs[subject.outputs[self.k]].name.clone(),
-            ty: self.members.ty,
-            ends: self.checker.named(self.sample),
-            member: member.or(one).map(|member| self.sample.members[member].clone()),
-            expected,
-            found: Some([lo.or(hi), hi.or(lo)].map(|end| end.unwrap_or_default())),
-            note,
-        }
-    }
-
-    /// Whether it is an interval, and what is known of it at compile time.
-    fn bounded(&self) -> (bool, &Bounds) {
-        let Lifted { point, kinds, bounds, .. } = &self.checker.variants[self.variant].lifted;
-        let value = point.body.yields[self.k].index();
-        (kinds[value], &bounds[value])
-    }
-
-    /// Holds results against the ends.
-    fn contained(&self, tally: &mut Tally) {
-        let (Options { sides, nan, .. }, members) = (self.options(), self.members);
-        let ends = numbers(members.ty, self.found());
-        let (wrong, checked) = members.results.judge(nan, sides, ends, self.void());
-        // What is no interval has the value for a bound, whatever that is.
-        let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || self.bounded().0);
-        // The output that says whether NaN was met is no result of the shader.
-        if self.k + 1 < self.checker.subject.outputs.len() {
-            tally.checks += checked;
-            tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
-            tally.exempt += members.which.len() as u64 - checked;
-        }
-        // A NaN that an empty interval makes is one that is met on the way. A part of a box may be empty where the box is not.
-        let is_related = self.checker.variants[self.variant].is_related();
-        let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
-        let Some(wrong) = wrong.filter(|_| !self.excused()) else { return };
-        if wrong == Wrong::IsNan && nan == Nan::Ignore && is_related && is_empty() {
-            tally.empty += 1;
-            return;
-        }
-        let is_wrong = |&member: &usize| match wrong {
-            Wrong::HidesNan => members.result(member).is_nan(),
-            _ => {
-                let escapes = members.result(member) < ends[0] || ends[1] < members.result(member);
-                escapes && !(nan == Nan::Ignore && any_nan(&self.checker.subject.point, &self.sample.members[member]))
-            }
-        };
-        let member = members.which.iter().copied().find(is_wrong);
-        if member.is_some() || wrong == Wrong::IsNan {
-            tally.fault(|| self.fault(wrong, member, member.map(|member| members.bits[member]), String::new()), wrong);
-        }
-    }
-
-    /// Holds the ends against those of code that is told less.
-    fn compared(&self, tally: &mut Tally) {
-        let &Variant { naive, unrelated, .. } = &self.checker.variants[self.variant];
-        if naive != self.variant {
-            self.compare(naive, |_, found, naive| found == naive, Wrong::Differs, tally);
-        }
-        let subject = self.checker.subject;
-        if let Some(unrelated) = unrelated.filter(|_| only_tighten(&subject.point, subject.outputs[self.k])) {
-            // What `monotone` adds for results below the least normal number may be as much as that.
-            let least = f64::from(f32::MIN_POSITIVE);
-            // Where NaN propagates, 0 ÷ 0 at an end tells of one, and a tighter end of a dividend may be the 0.
-            let tells = |found: f64| found.is_nan() && self.options().nan == Nan::Propagate;
-            let is_within =
-                |side, found, wider| tells(found) || if side == 0 { found >= wider - least } else { found <= wider + least };
-            self.compare(unrelated, is_within, Wrong::IsWider, tally);
-        }
-    }
-
-    /// Holds the ends against those of another variant, where those are numbers.
-    fn compare(&self, other: usize, fits: impl Fn(usize, f64, f64) -> bool, wrong: Wrong, tally: &mut Tally) {
-        if self.void() || self.checker.is_void(other, self.k, self.row, self.limits) {
-            return;
-        }
-        let number = |bits| number(self.members.ty, bits);
-        for (side, (found, expected)) in std::iter::zip(self.bits(self.variant), self.bits(other)).enumerate() {
-            let (Some(found), Some(expected)) = (found, expected) else { continue };
-            if !number(expected).is_nan()
-                && !fits(side, number(found), number(expected))
-                && !self.excused()
-                && !self.is_beside()
-            {
-                if self.checker.has_empty(self.variant, self.sample) {
-                    tally.empty += 1;
-                } else {
-                    tally.fault(|| self.fault(wrong, None, Some(expected), String::new()), wrong);
-                }
-            }
-        }
-    }
-
-    /// Holds the ends against what is known at compile time.
-    fn foreseen(&self, tally: &mut Tally) {
-        let (Options { sides, nan, .. }, (_, known)) = (self.options(), self.bounded());
-        let foreseen = |end: u32| known.contains(end) || number(self.members.ty, end).is_nan();
-        if sides != Sides::Both || self.bits(self.variant).into_iter().flatten().all(foreseen) {
-            return;
-        }
-        let void = self.void() || nan == Nan::Propagate && self.checker.met(self.variant, self.row, self.limits);
-        if !void && !self.excused() && !self.is_beside() {
-            let note = format!("    known {known:?}\n");
-            tally.fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
-        }
-    }
 }
 
 /// Whether a function that runs on these inputs is given or computes a NaN.

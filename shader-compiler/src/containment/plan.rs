@@ -89,14 +89,14 @@ impl Plan {
     }
 }
 
-/// Some relations, but not all.
+/// A random proper subset of the relations.
 fn some(seed: u64) -> Relations {
     let random = &mut Random::new(!seed);
     let some: Relations = Relation::ALL.iter().copied().filter(|_| random.once_in(2)).collect();
     if some == Relations::all() { some.without(*random.pick(Relation::ALL)) } else { some }
 }
 
-/// One of the ways to be told something, but not all.
+/// A random proper subset of what optimized code tracks.
 fn partly(seed: u64) -> Option<Tracking> {
     let bits = 1 + seed % 7;
     let tracking = Tracking { ranges: bits & 1 != 0, nan: bits & 2 != 0, zeros: bits & 4 != 0 };

@@ -178,6 +178,13 @@ impl Expr {
         self.children_mut().into_iter().for_each(|child| child.walk_mut(f));
     }
 
+    /// Calls `f` for the expression and everything in it, innermost first: `f` can replace expressions without being called for parts of
+    /// their replacements.
+    pub fn rewrite(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.children_mut().into_iter().for_each(|child| child.rewrite(f));
+        f(self);
+    }
+
     /// The same without changing anything.
     pub fn walk(&self, f: &mut impl FnMut(&Expr)) {
         f(self);
@@ -338,11 +345,17 @@ pub struct Module {
 impl Module {
     /// Calls `f` for all expressions in functions, the same ones in the same order each time.
     pub fn walk_expressions(&mut self, f: &mut impl FnMut(&mut Expr)) {
-        for function in &mut self.functions {
-            walk_blocks(&mut function.body, &mut |block| {
-                block.iter_mut().flat_map(Stmt::expressions_mut).for_each(|expr| expr.walk_mut(f));
-            });
-        }
+        self.for_each_root(&mut |expr| expr.walk_mut(f));
+    }
+
+    /// Calls `f` for all expressions in functions, innermost first; see [`Expr::rewrite`].
+    pub fn rewrite_expressions(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.for_each_root(&mut |expr| expr.rewrite(f));
+    }
+
+    /// Calls `f` for all expressions of statements, but not for those within them.
+    fn for_each_root(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.walk_blocks(&mut |block| block.iter_mut().flat_map(Stmt::expressions_mut).for_each(&mut *f));
     }
 
     /// Calls `f` for all blocks of functions, the same ones in the same order each time.

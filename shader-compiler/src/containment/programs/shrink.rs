@@ -199,11 +199,7 @@ impl Shrinker {
                 if let Global::Const(name, value) | Global::Override(name, value) | Global::Private(name, value) =
                     module.globals[index].clone()
                 {
-                    module.walk_expressions(&mut |expr| {
-                        if matches!(&expr.kind, Kind::Name(found) if *found == name) {
-                            *expr = value.clone();
-                        }
-                    });
+                    replace_name(module, &name, &value);
                 }
             }));
         }
@@ -324,12 +320,16 @@ fn inline_value(module: &mut Module, name: &str) -> bool {
     if !value.children().is_empty() && uses(module, name) > 1 {
         return false;
     }
-    module.walk_expressions(&mut |expr| {
+    replace_name(module, name, &value);
+    true
+}
+
+fn replace_name(module: &mut Module, name: &str, value: &Expr) {
+    module.rewrite_expressions(&mut |expr| {
         if matches!(&expr.kind, Kind::Name(found) if found == name) {
             *expr = value.clone();
         }
     });
-    true
 }
 
 /// Replaces calls of a function by what it returns, if that is all it does.
@@ -340,13 +340,14 @@ fn inline_function(module: &mut Module, name: &str) -> bool {
     };
     let [Stmt::Return(result)] = &body[..] else { return false };
     let mut found = false;
-    module.walk_expressions(&mut |expr| {
+    module.rewrite_expressions(&mut |expr| {
         let Kind::Call(called, args) = &expr.kind else { return };
         if called != name {
             return;
         }
-        let (mut inlined, args) = (result.clone(), args.clone());
-        inlined.walk_mut(&mut |inner| {
+        let mut inlined = result.clone();
+        // Innermost first, since an argument may itself contain a variable named like a parameter.
+        inlined.rewrite(&mut |inner| {
             let Kind::Name(used) = &inner.kind else { return };
             if let Some(k) = parameters.iter().position(|parameter| parameter.name == *used) {
                 *inner = args[k].clone();
@@ -401,6 +402,7 @@ fn sweep(module: &mut Module) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ast::Parameter;
     use super::super::report;
     use super::*;
     use crate::containment::Wrong;
@@ -416,6 +418,22 @@ mod tests {
                 *op = Op::Ceil;
             }
         }
+    }
+
+    #[test]
+    fn inlined_arguments_may_name_a_parameter_of_the_callee() {
+        // `f_2(x)` returns `f_1(x * 0.5, x)`, where `f_1(x, a)` returns `x * x + a`.
+        let x = Expr::name(Ty::F32, "x");
+        let function = |name: &str, parameters: &[&str], result: Expr| {
+            let parameters = parameters.iter().map(|&name| Parameter { name: name.into(), ty: Ty::F32, is_pointer: false });
+            Function { name: name.into(), parameters: parameters.collect(), result: Ty::F32, body: vec![Stmt::Return(result)] }
+        };
+        let sum = &x * &x + Expr::name(Ty::F32, "a");
+        let call = Expr::new(Ty::F32, Kind::Call("f_1".into(), vec![&x * 0.5, x.clone()]));
+        let mut module =
+            Module { functions: vec![function("f_1", &["x", "a"], sum), function("f_2", &["x"], call)], ..Module::default() };
+        assert!(inline_function(&mut module, "f_1"));
+        assert_eq!(module.functions[1].body, [Stmt::Return((&x * 0.5) * (&x * 0.5) + &x)]);
     }
 
     #[test]

@@ -95,13 +95,9 @@ impl Generator<'_> {
         }
         match (ty, role) {
             (Ty::F32, Role::Any | Role::Signed) if self.once_in(2) => {
-                let vectors: Vec<_> =
-                    self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.is(role)).collect();
-                let Some(vector) =
-                    (!vectors.is_empty()).then(|| vectors[self.random.clone().below(vectors.len())].expr.clone())
-                else {
-                    return self.literal(role);
-                };
+                let vectors = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.is(role));
+                let vectors: Vec<_> = vectors.map(|b| b.expr.clone()).collect();
+                let Some(vector) = self.choose(&vectors) else { return self.literal(role) };
                 let Ty::Vec(n) = vector.ty else { unreachable!("only vectors were taken") };
                 let k = self.below(n);
                 vector.swizzle(&"xyzw"[k..=k])
@@ -410,7 +406,7 @@ impl Generator<'_> {
                 self.note("vector select");
                 call("select", [vector(self), vector(self), self.expr(Ty::BVec(n), Role::Any, depth)])
             }
-            10 if n == 3 && self.texture().is_some() => self.lookup(depth),
+            10 if n == 3 && self.has_textures() => self.lookup(depth),
             10 if n < 4 => {
                 self.note("matrix product");
                 let product = self.expr(Ty::Mat(n), Role::Any, depth) * vector(self);
@@ -577,5 +573,31 @@ impl Generator<'_> {
             7 => word(self) + word(self),
             _ => Expr::binary("&", word(self), Expr::uint(self.one_of(&[1, 3, 7, 15, 255]))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::random::Random;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn components_are_drawn_independently_of_their_vectors() {
+        let mut random = Random::new(5);
+        let mut generator = Generator::new(&mut random);
+        for name in ["wo", "wi", "h"] {
+            generator.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
+        }
+        let mut counts = BTreeMap::<String, u32>::new();
+        for _ in 0..9000 {
+            let leaf = generator.leaf(Ty::F32, Role::Signed);
+            if matches!(leaf.kind, Kind::Member(..)) {
+                *counts.entry(leaf.to_string()).or_default() += 1;
+            }
+        }
+        let mean = counts.values().sum::<u32>() / 9;
+        let is_even = counts.values().all(|count| count.abs_diff(mean) < mean / 5);
+        assert!(counts.len() == 9 && is_even, "{counts:?}");
     }
 }

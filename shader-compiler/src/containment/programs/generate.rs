@@ -73,18 +73,25 @@ const MEMBERS: [MemberKind; 14] = [
 /// Writes a program.
 pub(super) fn program(seed: u64) -> Program {
     let random = &mut Random::new(seed ^ 0x9406_1e35);
-    let mut generator = Generator {
-        random,
-        scope: vec![],
-        functions: vec![],
-        module: Module::default(),
-        block: vec![],
-        features: BTreeSet::new(),
-        names: 0,
-        loops: 0,
-    };
+    let mut generator = Generator::new(random);
     generator.write();
     Program { module: generator.module, features: generator.features }
+}
+
+impl<'a> Generator<'a> {
+    /// An empty program, with nothing in scope.
+    pub fn new(random: &'a mut Random) -> Generator<'a> {
+        Generator {
+            random,
+            scope: vec![],
+            functions: vec![],
+            module: Module::default(),
+            block: vec![],
+            features: BTreeSet::new(),
+            names: 0,
+            loops: 0,
+        }
+    }
 }
 
 impl Generator<'_> {
@@ -98,6 +105,11 @@ impl Generator<'_> {
 
     pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         *self.random.pick(all)
+    }
+
+    /// One of several, if there are any.
+    pub fn choose<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        (!all.is_empty()).then(|| self.random.pick(all).clone())
     }
 
     /// Notes that the program has a feature.
@@ -152,8 +164,12 @@ impl Generator<'_> {
             _ => None,
         });
         let names: Vec<_> = names.collect();
-        let name = names.get(self.random.clone().below(names.len().max(1)))?;
-        Some((Expr::name(Ty::Texture, name), Expr::name(Ty::Sampler, "smoothly")))
+        let name = self.choose(&names)?;
+        Some((Expr::name(Ty::Texture, &name), Expr::name(Ty::Sampler, "smoothly")))
+    }
+
+    pub fn has_textures(&self) -> bool {
+        self.module.globals.iter().any(|global| matches!(global, Global::Texture(_)))
     }
 
     fn write(&mut self) {
@@ -337,7 +353,7 @@ impl Generator<'_> {
         }
         let fits = |helper: &&Helper| helper.result == ty && helper.role.is(role);
         let fitting: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
-        let helper = fitting.get(self.random.clone().below(fitting.len().max(1)))?;
+        let helper = self.choose(&fitting)?;
         let mut args = vec![];
         for (parameter, role) in &helper.parameters {
             args.push(if parameter.is_pointer {

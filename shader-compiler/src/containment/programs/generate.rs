@@ -569,16 +569,23 @@ impl Generator<'_> {
         self.block = block;
         let locals = self.scope[first..].iter().filter(|b| !b.is_const && !b.name().is_empty() && !used.contains(b.name()));
         let locals: Vec<_> = locals.map(|b| b.expr.clone()).collect();
-        let as_float = |x: Expr| match x.ty {
-            Ty::F32 => Some(x),
-            Ty::Vec(_) => Some(x.swizzle("y")),
-            Ty::I32 | Ty::U32 => Some(call("f32", [x]) * 0.1),
-            Ty::Bool => Some(call("select", [0.3.into(), 1.0.into(), x])),
-            Ty::Mat(_) => Some(call("determinant", [x])),
-            Ty::Array(_) => Some(x.at(Expr::int(1))),
-            _ => None,
-        };
-        locals.into_iter().filter_map(as_float).collect()
+        locals.into_iter().filter_map(|x| self.as_float(x)).collect()
+    }
+
+    /// A float that depends on a value, if its type has one.
+    fn as_float(&mut self, x: Expr) -> Option<Expr> {
+        Some(match x.ty {
+            Ty::F32 => x,
+            Ty::Vec(n) => {
+                let k = self.below(n);
+                x.swizzle(&"xyzw"[k..=k])
+            }
+            Ty::I32 | Ty::U32 => call("f32", [x]) * 0.1,
+            Ty::Bool => call("select", [0.3.into(), 1.0.into(), x]),
+            Ty::Mat(_) => call("determinant", [x]),
+            Ty::Array(_) => x.at(Expr::int(1)),
+            _ => return None,
+        })
     }
 
     /// A float that depends on values that nothing has used so far, as those that people compute are for something.

@@ -45,7 +45,7 @@ pub struct Trial {
 const MOST_BATCHES: usize = 12;
 
 /// Rounds of loops in programs; few get there.
-const LOOP_CAP: u32 = 40;
+pub(super) const LOOP_CAP: u32 = 40;
 
 impl Trial {
     /// The trial of a seed, on one of some targets, or rarely on the interpreter.

@@ -15,7 +15,7 @@ fn check(seeds: Range<u64>) {
     let targets = if native.is_empty() { vec![Target::Interpreter] } else { native };
     let effort = Effort { checks: 20_000, boxes: 8, members: 8, steps: 8 };
     let (mut sum, mut faulty, mut told) = (Tally::default(), vec![], String::new());
-    let count = seeds.end - seeds.start;
+    let (count, mut unchecked) = (seeds.end - seeds.start, 0);
     for seed in seeds {
         let trial = Trial::new(seed, &targets);
         let tally = trial.run(&effort);
@@ -26,11 +26,14 @@ fn check(seeds: Range<u64>) {
             }
             faulty.push(seed);
         }
+        unchecked += u64::from(tally.checks == 0);
         sum.add(tally);
     }
     assert!(faulty.is_empty(), "programs of seeds {faulty:?} show faults:\n{told}");
     assert!(sum.checks > 15_000 * count && sum.related > 3_000 * count, "{sum:?}");
     assert!(sum.exempt < sum.checks / 2, "{sum:?}");
+    // Sums would not show that many programs are not checked at all.
+    assert!(unchecked <= count / 100, "{unchecked} of {count} programs have no checks");
 }
 
 #[test]

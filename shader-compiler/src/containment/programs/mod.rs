@@ -7,12 +7,15 @@
 
 mod ast;
 mod expressions;
+mod floats;
 mod generate;
 mod idioms;
 mod print;
 mod report;
 mod shrink;
+mod statements;
 mod trial;
+mod vectors;
 
 pub use report::report;
 pub use shrink::shrink;

@@ -1,30 +1,31 @@
 //! Random expressions of a given type and role.
 //!
-//! A [`Role`] says what values an expression has at least roughly, so that programs look like shaders: what is raised to a power lies in
-//! [0, 1], what is under a root or a fraction bar is positive, and values stay tame. Variables in scope are preferred, so that values
-//! come up several times. Now and then a role is ignored, because people forget to clamp.
+//! A [`Role`] is the approximate range of an expression. With roles, programs resemble shaders: the
+//! base of a power is in [0, 1], radicands and divisors are positive, and magnitudes are moderate.
+//! Variables in scope are preferred over new expressions, so that values have several uses. A role
+//! is sometimes ignored, as authors sometimes forget to clamp.
 
-use super::ast::{Expr, Kind, Ty};
+use super::ast::{Expr, ExprKind, Ty};
 use super::generate::Generator;
 
-/// What is roughly true of a value.
+/// Approximate range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing.
+    /// Unknown.
     Any,
-    /// In [-1, 1], or a vector of such.
+    /// In [-1, 1], as are all components of a vector.
     Signed,
     /// In [0, 1].
     Fraction,
-    /// Positive and not very large.
+    /// Positive and of moderate magnitude.
     Positive,
     /// A unit vector.
     Direction,
 }
 
 impl Role {
-    /// Whether a value of this role is of the other one as well.
-    pub fn is(self, other: Role) -> bool {
+    /// Whether values of this role also have the other one.
+    pub fn implies(self, other: Role) -> bool {
         match other {
             Role::Any => true,
             Role::Signed => self != Role::Any && self != Role::Positive,
@@ -47,13 +48,13 @@ pub(super) fn max0(x: Expr) -> Expr {
     call("max", [x, 0.0.into()])
 }
 
-/// `vec3f(x)`.
+/// `vecNf(x)`.
 pub(super) fn splat(n: usize, x: impl Into<Expr>) -> Expr {
     call(&format!("vec{n}f"), [x.into()])
 }
 
 impl Generator<'_> {
-    /// An expression of a type whose value plays a role, if that is a float or a vector.
+    /// An expression of a type; `role` applies to floats and vectors only.
     pub(super) fn expr(&mut self, ty: Ty, role: Role, depth: usize) -> Expr {
         let role = if self.once_in(40) { Role::Any } else { role };
         if depth == 0 || self.once_in(4) {
@@ -64,7 +65,7 @@ impl Generator<'_> {
             Ty::Vec(n) => self.vector(n, role, depth - 1),
             Ty::Bool => self.condition(depth - 1),
             Ty::I32 => self.integer(depth - 1),
-            Ty::U32 => self.word(depth - 1),
+            Ty::U32 => self.unsigned(depth - 1),
             Ty::Mat(n) => self.matrix(n, depth - 1),
             Ty::BVec(n) => {
                 let [a, b] = [(); 2].map(|()| self.expr(Ty::Vec(n), Role::Signed, depth - 1));
@@ -75,18 +76,19 @@ impl Generator<'_> {
         self.ensure_runtime(made)
     }
 
-    /// A variable in scope of this type and role if there is one, which there mostly is, or what comes close to it.
+    /// Usually a variable of this type and role; if there is none, a simple expression.
     pub(super) fn leaf(&mut self, ty: Ty, role: Role) -> Expr {
-        let fits = |b: &&super::generate::Binding| b.expr.ty == ty && b.role.is(role);
+        let fits = |b: &&super::generate::Binding| b.expr.ty == ty && b.role.implies(role);
         let found: Vec<_> = self.scope.iter().filter(fits).map(|b| b.expr.clone()).collect();
         if !found.is_empty() && !self.once_in(5) {
-            // Recent ones are more likely, as they were made for something.
+            // Recent variables are likelier: shaders mostly use values soon after they are
+            // computed.
             let recent = found.len() - 1 - self.below(found.len()).min(self.below(found.len()));
             return found[recent].clone();
         }
         match (ty, role) {
             (Ty::F32, Role::Any | Role::Signed) if self.once_in(2) => {
-                let vectors = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.is(role));
+                let vectors = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.implies(role));
                 let vectors: Vec<_> = vectors.map(|b| b.expr.clone()).collect();
                 let Some(vector) = self.choose(&vectors) else { return self.literal(role) };
                 let Ty::Vec(n) = vector.ty else { unreachable!("only vectors were taken") };
@@ -114,7 +116,7 @@ impl Generator<'_> {
             }
             (Ty::Array(n), _) => {
                 let elements: Vec<_> = (0..n).map(|_| self.leaf(Ty::F32, role)).collect();
-                Expr::new(ty, Kind::Call(ty.to_string(), elements))
+                Expr::new(ty, ExprKind::Call(ty.to_string(), elements))
             }
             (Ty::BVec(n), _) => Expr::compare("<", self.leaf(Ty::Vec(n), Role::Signed), splat(n, 0.25)),
             (Ty::UVec(n), _) => call(&format!("vec{n}u"), [call("abs", [self.leaf(Ty::Vec(n), role)]) * 16.0]),
@@ -122,7 +124,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A float that a person would write.
+    /// A literal as handwritten shaders have it.
     pub(super) fn literal(&mut self, role: Role) -> Expr {
         let x: f32 = match role {
             Role::Signed if self.once_in(3) => -self.one_of(&[0.1, 0.25, 0.5, 0.8, 1.0]),
@@ -134,7 +136,7 @@ impl Generator<'_> {
         x.into()
     }
 
-    /// A float that is known only at run time.
+    /// A float that is not a constant expression.
     pub(super) fn runtime_float(&mut self) -> Expr {
         let is_float = |expr: &Expr| matches!(expr.ty, Ty::F32 | Ty::Vec(_));
         let found: Vec<_> = self.scope.iter().filter(|b| is_float(&b.expr) && !b.is_const).map(|b| b.expr.clone()).collect();
@@ -142,7 +144,8 @@ impl Generator<'_> {
         if found.ty == Ty::F32 { found.clone() } else { found.swizzle(self.one_of(&["x", "y"])) }
     }
 
-    /// The same expression, unless it is a constant: constants are evaluated by the front end, which rejects what is not finite.
+    /// Makes a constant expression depend on an input: the front end folds constant expressions and
+    /// rejects those that are not finite.
     pub(super) fn ensure_runtime(&mut self, mut expr: Expr) -> Expr {
         if !self.is_const(&expr) {
             return expr;
@@ -150,7 +153,7 @@ impl Generator<'_> {
         if expr.ty == Ty::F32 {
             return self.runtime_float();
         }
-        // Into the first float within, or the first integer.
+        // Replaces the first float leaf, or the whole integer.
         let mut float = Some(self.runtime_float());
         expr.walk_mut(&mut |inner| {
             if inner.ty == Ty::F32 && inner.children().is_empty() && float.is_some() {
@@ -168,8 +171,10 @@ impl Generator<'_> {
     fn is_const(&self, expr: &Expr) -> bool {
         let mut is_const = true;
         expr.walk(&mut |inner| match &inner.kind {
-            Kind::Name(name) => is_const &= self.scope.iter().any(|b| b.is_const && b.name() == name),
-            Kind::Call(name, _) => is_const &= !name.starts_with("texture") && !self.functions.iter().any(|f| f.name == *name),
+            ExprKind::Name(name) => is_const &= self.scope.iter().any(|b| b.is_const && b.name() == name),
+            ExprKind::Call(name, _) => {
+                is_const &= !name.starts_with("texture") && !self.functions.iter().any(|f| f.name == *name)
+            }
             _ => {}
         });
         is_const
@@ -230,8 +235,8 @@ impl Generator<'_> {
         }
     }
 
-    fn word(&mut self, depth: usize) -> Expr {
-        let word = |g: &mut Self| g.expr(Ty::U32, Role::Any, depth);
+    fn unsigned(&mut self, depth: usize) -> Expr {
+        let unsigned = |g: &mut Self| g.expr(Ty::U32, Role::Any, depth);
         match self.below(9) {
             0 | 1 => call("u32", [call("abs", [self.expr(Ty::F32, Role::Any, depth)]) * self.literal(Role::Positive)]),
             2 => call("bitcast<u32>", [self.expr(Ty::F32, Role::Any, depth)]),
@@ -246,18 +251,18 @@ impl Generator<'_> {
                 let name =
                     self.one_of(&["countOneBits", "reverseBits", "firstLeadingBit", "firstTrailingBit", "countLeadingZeros"]);
                 self.note(name);
-                call(name, [word(self)])
+                call(name, [unsigned(self)])
             }
             5 => {
                 self.note("extractBits");
-                call("extractBits", [word(self), Expr::uint(self.below(16) as i64), Expr::uint(1 + self.below(12) as i64)])
+                call("extractBits", [unsigned(self), Expr::uint(self.below(16) as i64), Expr::uint(1 + self.below(12) as i64)])
             }
             6 => {
                 self.note("insertBits");
-                call("insertBits", [word(self), word(self), Expr::uint(4), Expr::uint(1 + self.below(8) as i64)])
+                call("insertBits", [unsigned(self), unsigned(self), Expr::uint(4), Expr::uint(1 + self.below(8) as i64)])
             }
-            7 => word(self) + word(self),
-            _ => Expr::binary("&", word(self), Expr::uint(self.one_of(&[1, 3, 7, 15, 255]))),
+            7 => unsigned(self) + unsigned(self),
+            _ => Expr::binary("&", unsigned(self), Expr::uint(self.one_of(&[1, 3, 7, 15, 255]))),
         }
     }
 }
@@ -278,7 +283,7 @@ mod tests {
         let mut counts = BTreeMap::<String, u32>::new();
         for _ in 0..9000 {
             let leaf = generator.leaf(Ty::F32, Role::Signed);
-            if matches!(leaf.kind, Kind::Member(..)) {
+            if matches!(leaf.kind, ExprKind::Member(..)) {
                 *counts.entry(leaf.to_string()).or_default() += 1;
             }
         }

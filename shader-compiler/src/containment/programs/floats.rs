@@ -4,14 +4,15 @@ use super::ast::{Expr, Ty};
 use super::expressions::{Role, call, clamp01, max0};
 use super::generate::Generator;
 
-/// Functions of one float that take anything, by their role.
-const TAME: [&str; 12] = ["sin", "cos", "sign", "tanh", "atan", "floor", "ceil", "round", "trunc", "fract", "abs", "saturate"];
+/// Functions of one float that are finite for all finite arguments.
+const TOTAL_FUNCTIONS: [&str; 12] =
+    ["sin", "cos", "sign", "tanh", "atan", "floor", "ceil", "round", "trunc", "fract", "abs", "saturate"];
 
-/// Functions of one float in [-1, 1].
-const OF_SIGNED: [&str; 8] = ["asin", "acos", "sinh", "cosh", "exp", "exp2", "tan", "asinh"];
+/// Functions of one float that get arguments in [-1, 1].
+const SIGNED_FUNCTIONS: [&str; 8] = ["asin", "acos", "sinh", "cosh", "exp", "exp2", "tan", "asinh"];
 
-/// Functions of one positive float.
-const OF_POSITIVE: [&str; 4] = ["sqrt", "log", "log2", "inverseSqrt"];
+/// Functions of one float that get positive arguments.
+const POSITIVE_FUNCTIONS: [&str; 4] = ["sqrt", "log", "log2", "inverseSqrt"];
 
 impl Generator<'_> {
     pub(super) fn float(&mut self, role: Role, depth: usize) -> Expr {
@@ -123,22 +124,22 @@ impl Generator<'_> {
             4 | 5 => any(self) * signed(self),
             6 => any(self) / self.expr(Ty::F32, Role::Positive, depth),
             7 => {
-                // Where zero was not thought of.
+                // A division without a guard against zero.
                 self.note("division");
                 any(self) / any(self)
             }
             8 | 9 => {
-                let name = self.one_of(&TAME);
+                let name = self.one_of(&TOTAL_FUNCTIONS);
                 self.note(name);
                 call(name, [any(self)])
             }
             10 => {
-                let name = self.one_of(&OF_SIGNED);
+                let name = self.one_of(&SIGNED_FUNCTIONS);
                 self.note(name);
                 call(name, [signed(self)])
             }
             11 => {
-                let name = self.one_of(&OF_POSITIVE);
+                let name = self.one_of(&POSITIVE_FUNCTIONS);
                 self.note(name);
                 call(name, [self.expr(Ty::F32, Role::Positive, depth)])
             }
@@ -199,7 +200,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An element of an array or a vector, by an index that is known only at run time.
+    /// An element of an array or a vector at a dynamic index.
     fn element(&mut self, depth: usize) -> Expr {
         let arrays = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Array(_) | Ty::Vec(_)));
         let arrays: Vec<_> = arrays.map(|b| b.expr.clone()).collect();

@@ -1,32 +1,34 @@
-//! Random WGSL programs as people write them: a module with a `brdf`, built from a seed.
+//! Generator of random WGSL modules with a `brdf` function, from a seed.
 //!
-//! As in Csmith (Yang et al. 2011), programs are valid by construction: a generator keeps what is in scope, functions call only functions
-//! before them, loops have a counter, constants stay where the front end would not evaluate them. Unlike Csmith's, programs are not meant
-//! to cover the language evenly but to look like shaders: unit vectors, guards, idioms from published models, values used again.
+//! As in Csmith (Yang et al. 2011), programs are valid by construction: the generator tracks what
+//! is in scope, functions call only functions declared before them, loops have a counter, and
+//! constant expressions are avoided where the front end would have to fold them. Unlike Csmith's,
+//! programs do not cover the language evenly but resemble handwritten shaders: they have unit
+//! vectors, guards, terms of published reflectance models, and values with several uses.
 
 use super::Program;
-use super::ast::{Expr, Function, Global, Kind, Member, Module, Parameter, Stmt, Ty, walk_blocks};
+use super::ast::{Expr, ExprKind, Function, Global, Member, Module, Parameter, Stmt, Ty, walk_blocks};
 use super::expressions::{Role, call, splat};
 use crate::ir::random::Random;
 use std::collections::BTreeSet;
 
-/// A value that expressions can name.
+/// A value in scope.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     pub expr: Expr,
     pub role: Role,
     pub is_mutable: bool,
-    /// Whether it is a constant, which the front end evaluates.
+    /// Whether it is a `const` or an `override`, which the front end folds.
     pub is_const: bool,
 }
 
 impl Binding {
     pub fn name(&self) -> &str {
-        if let Kind::Name(name) = &self.expr.kind { name } else { "" }
+        if let ExprKind::Name(name) = &self.expr.kind { name } else { "" }
     }
 }
 
-/// A helper function that can be called.
+/// A function that later code can call.
 #[derive(Clone, Debug)]
 pub(super) struct Helper {
     pub name: String,
@@ -35,25 +37,26 @@ pub(super) struct Helper {
     role: Role,
 }
 
-/// Builds a program.
+/// State of the program under construction.
 pub(super) struct Generator<'a> {
     pub random: &'a mut Random,
     pub scope: Vec<Binding>,
     pub functions: Vec<Helper>,
     pub module: Module,
-    /// Statements of the block that is being written.
+    /// Statements of the innermost open block.
     pub block: Vec<Stmt>,
     features: BTreeSet<&'static str>,
+    /// Number of names taken so far.
     names: usize,
-    /// Loops around what is being written.
+    /// Number of open loops.
     pub loops: usize,
 }
 
-/// Name, type, range and default of a member of `Material`, and its role.
-type MemberKind = (&'static str, Ty, Option<&'static str>, Option<&'static str>, Role);
+/// Name, type, range and default of a member of `Material`, and its role in expressions.
+type MemberSpec = (&'static str, Ty, Option<&'static str>, Option<&'static str>, Role);
 
-/// Members that a `Material` may have.
-const MEMBERS: [MemberKind; 14] = [
+/// Possible members of `Material`.
+const MEMBERS: [MemberSpec; 14] = [
     ("kd", Ty::Vec(3), Some("[0, 1]"), Some("0.5"), Role::Fraction),
     ("ks", Ty::Vec(3), Some("[0, 1]"), Some("(0.9, 0.6, 0.3)"), Role::Fraction),
     ("roughness", Ty::F32, Some("[0.01, 1]"), Some("0.3"), Role::Fraction),
@@ -70,7 +73,7 @@ const MEMBERS: [MemberKind; 14] = [
     ("metallic", Ty::Bool, None, Some("false"), Role::Any),
 ];
 
-/// Writes a program.
+/// Generates the program of a seed.
 pub(super) fn program(seed: u64) -> Program {
     let random = &mut Random::new(seed ^ 0x9406_1e35);
     let mut generator = Generator::new(random);
@@ -107,12 +110,12 @@ impl Generator<'_> {
         *self.random.pick(all)
     }
 
-    /// One of several, if there are any.
+    /// A random item; `None` if there are none.
     pub fn choose<T: Clone>(&mut self, all: &[T]) -> Option<T> {
         (!all.is_empty()).then(|| self.random.pick(all).clone())
     }
 
-    /// Notes that the program has a feature.
+    /// Records that the program has a feature.
     pub fn note(&mut self, feature: &'static str) {
         self.features.insert(feature);
     }
@@ -121,7 +124,7 @@ impl Generator<'_> {
         self.scope.iter().any(|b| b.name() == name)
     }
 
-    /// A name that is not taken yet.
+    /// A unique name.
     pub fn fresh(&mut self, base: &str) -> String {
         self.names += 1;
         format!("{base}_{}", self.names)
@@ -132,7 +135,7 @@ impl Generator<'_> {
         expr
     }
 
-    /// Writes `let base_n = value;`.
+    /// Appends `let base_n = value;`.
     pub fn let_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
         let name = self.fresh(base);
         let bound = Expr::name(value.ty, &name);
@@ -140,7 +143,7 @@ impl Generator<'_> {
         self.bind(bound, role)
     }
 
-    /// Writes `var base_n = value;`.
+    /// Appends `var base_n = value;`.
     pub fn var_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
         let name = self.fresh(base);
         let bound = Expr::name(value.ty, &name);
@@ -149,7 +152,7 @@ impl Generator<'_> {
         bound
     }
 
-    /// Writes a block of its own, whose variables go out of scope behind it.
+    /// Builds a nested block; its variables go out of scope at its end.
     pub fn block(&mut self, write: impl FnOnce(&mut Self)) -> Vec<Stmt> {
         let (outer, scope) = (std::mem::take(&mut self.block), self.scope.len());
         write(self);
@@ -157,7 +160,7 @@ impl Generator<'_> {
         std::mem::replace(&mut self.block, outer)
     }
 
-    /// A texture and a sampler, where there are some.
+    /// A random texture and the sampler; `None` if the program has no textures.
     pub fn texture(&mut self) -> Option<(Expr, Expr)> {
         let names = self.module.globals.iter().filter_map(|global| match global {
             Global::Texture(name) => Some(name.clone()),
@@ -165,7 +168,7 @@ impl Generator<'_> {
         });
         let names: Vec<_> = names.collect();
         let name = self.choose(&names)?;
-        Some((Expr::name(Ty::Texture, &name), Expr::name(Ty::Sampler, "smoothly")))
+        Some((Expr::name(Ty::Texture, &name), Expr::name(Ty::Sampler, "linear_sampler")))
     }
 
     pub fn has_textures(&self) -> bool {
@@ -183,10 +186,10 @@ impl Generator<'_> {
             self.helper();
         }
         if !members.is_empty() && self.once_in(6) {
-            self.setup(&members);
+            self.material_function(&members);
         }
         let globals = self.scope.len();
-        // The light's direction twice, since more depends on it than on anything else.
+        // `wi` twice: it is the interval of most bounding shaders, so it should occur most often.
         for name in ["wo", "wi", "wi"] {
             self.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
         }
@@ -205,14 +208,14 @@ impl Generator<'_> {
             for _ in 0..statements {
                 if g.once_in(3) { g.statement(2) } else { g.idiom() }
             }
-            let value = g.colour(globals);
+            let value = g.returned_colour(globals);
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(globals);
         self.module.functions.push(Function { name: "brdf".into(), parameters, result: Ty::Vec(3), body });
     }
 
-    fn members(&mut self) -> Vec<MemberKind> {
+    fn members(&mut self) -> Vec<MemberSpec> {
         if self.once_in(6) {
             return vec![];
         }
@@ -261,7 +264,7 @@ impl Generator<'_> {
             for name in ["wood", "scratches"].into_iter().take(1 + self.below(2)) {
                 self.module.globals.push(Global::Texture(name.into()));
             }
-            self.module.globals.push(Global::Sampler("smoothly".into()));
+            self.module.globals.push(Global::Sampler("linear_sampler".into()));
         }
         if self.once_in(4) {
             let members = vec![("axis", Ty::Vec(3)), ("weight", Ty::F32), ("sharpness", Ty::F32)];
@@ -269,7 +272,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A function of some values, to be called.
+    /// Adds a helper function.
     fn helper(&mut self) {
         self.note("function");
         let kinds =
@@ -323,8 +326,8 @@ impl Generator<'_> {
         self.functions.push(Helper { name, parameters, result, role });
     }
 
-    /// `fn material`, which computes some members from the surface point.
-    fn setup(&mut self, members: &[MemberKind]) {
+    /// Adds `fn material`, which computes some members from the surface point.
+    fn material_function(&mut self, members: &[MemberSpec]) {
         self.note("fn material");
         let outer = self.scope.len();
         let (point, given) = (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
@@ -346,12 +349,12 @@ impl Generator<'_> {
         self.module.functions.push(Function { name: "material".into(), parameters, result: Ty::Struct("Material"), body });
     }
 
-    /// A call of a helper function with this result, sometimes.
+    /// Sometimes a call of a helper function that returns such a value.
     pub fn call_helper(&mut self, ty: Ty, role: Role, depth: usize) -> Option<Expr> {
         if self.functions.is_empty() || !self.once_in(5) {
             return None;
         }
-        let fits = |helper: &&Helper| helper.result == ty && helper.role.is(role);
+        let fits = |helper: &&Helper| helper.result == ty && helper.role.implies(role);
         let fitting: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
         let helper = self.choose(&fitting)?;
         let mut args = vec![];
@@ -363,19 +366,19 @@ impl Generator<'_> {
                 self.expr(parameter.ty, *role, depth)
             });
         }
-        Some(Expr::new(ty, Kind::Call(helper.name.clone(), args)))
+        Some(Expr::new(ty, ExprKind::Call(helper.name.clone(), args)))
     }
 
-    /// Local variables behind `first` of the scope that nothing reads yet, as floats.
+    /// Variables in scope from index `first` on that no statement reads yet, as floats.
     fn unused(&mut self, first: usize) -> Vec<Expr> {
         let (mut block, mut used) = (std::mem::take(&mut self.block), BTreeSet::new());
         walk_blocks(&mut block, &mut |inner| {
             for stmt in inner {
-                // Writing to a variable does not read it.
+                // The target of an assignment is not read.
                 let writes = usize::from(matches!(stmt, Stmt::Assign(..)));
                 for expr in stmt.expressions_mut().into_iter().skip(writes) {
                     expr.walk(&mut |inner| {
-                        if let Kind::Name(name) = &inner.kind {
+                        if let ExprKind::Name(name) = &inner.kind {
                             used.insert(name.clone());
                         }
                     });
@@ -388,7 +391,7 @@ impl Generator<'_> {
         locals.into_iter().filter_map(|x| self.as_float(x)).collect()
     }
 
-    /// A float that depends on a value, if its type has one.
+    /// A float computed from a value; `None` for types without one.
     fn as_float(&mut self, x: Expr) -> Option<Expr> {
         Some(match x.ty {
             Ty::F32 => x,
@@ -404,7 +407,7 @@ impl Generator<'_> {
         })
     }
 
-    /// A float that depends on values that nothing has used so far, as those that people compute are for something.
+    /// Combines a float with variables that are still unused: shaders seldom have dead code.
     fn with_unused(&mut self, mut value: Expr, first: usize) -> Expr {
         for x in self.unused(first).into_iter().rev().take(6) {
             value = match self.below(6) {
@@ -417,8 +420,9 @@ impl Generator<'_> {
         value
     }
 
-    /// What `brdf` returns; its parameters and local variables are behind `first` of the scope.
-    fn colour(&mut self, first: usize) -> Expr {
+    /// The value that `brdf` returns. Its parameters and variables are in scope from index `first`
+    /// on.
+    fn returned_colour(&mut self, first: usize) -> Expr {
         match self.below(12) {
             0 => self.expr(Ty::Vec(3), Role::Any, 3),
             1 => {

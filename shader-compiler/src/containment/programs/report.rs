@@ -1,4 +1,4 @@
-//! Faults of programs as readers want them: the program, and command lines that show the fault again.
+//! Bug reports for faults of programs: the program, and command lines that reproduce the fault.
 
 use super::trial::{LOOP_CAP, Trial};
 use crate::bounding::{Frame, Ranges};
@@ -9,7 +9,8 @@ use crate::lift::{Options, Sides, Tracking};
 use crate::relations::{Relation, Relations};
 use std::fmt::Write;
 
-/// What is wrong, the program, and how to see it on the command line where that can be told there.
+/// The fault, the program, and command lines that reproduce it, with a note for each setting of the
+/// trial that the command line lacks.
 pub fn report(trial: &Trial, fault: &Fault) -> String {
     let mut text = format!("{fault}cat > fault.wgsl <<'END'\n{}END\n", trial.module);
     if matches!(fault.wrong, Wrong::Panics | Wrong::Rejected) || fault.ends.is_empty() {
@@ -57,7 +58,7 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
     text
 }
 
-/// Types of the words of parameters, by name.
+/// Names and scalar types of the words of parameters.
 fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
     let Ok(shader) = Shader::parse("fault.wgsl", &trial.module.to_string()) else { return vec![] };
     let words = |parameter: &crate::frontend::Parameter| {
@@ -76,7 +77,7 @@ fn shown(scalar: Scalar, bits: u32) -> String {
     }
 }
 
-/// What was checked that the command line has no options for.
+/// Settings of the trial that the printed commands cannot reproduce.
 fn differences(trial: &Trial, options: &Options) -> Vec<String> {
     let (program, mut all) = (trial.module.to_string(), vec![]);
     if program.contains("texture_2d") {
@@ -99,7 +100,7 @@ fn differences(trial: &Trial, options: &Options) -> Vec<String> {
     all
 }
 
-/// The mode of the command line that comes closest, and how it selects cases of operations.
+/// The closest `--mode`, and which facts it uses to select cases of operations.
 fn mode(options: &Options) -> (&'static str, Tracking) {
     match (options.relations, options.tracking) {
         (Relations::NONE, Tracking::NONE) => ("naive", Tracking::NONE),
@@ -108,7 +109,7 @@ fn mode(options: &Options) -> (&'static str, Tracking) {
     }
 }
 
-/// Options of the command line for a bounding shader, but for the [differences].
+/// Options of `lightbound shader bound`; [differences] has what they cannot express.
 fn options(options: &Options) -> String {
     let Options { sides, nan, relations, .. } = options;
     let (mode, _) = mode(options);
@@ -140,7 +141,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::str::FromStr;
 
-    /// Options of a printed `shader bound` command by name.
+    /// Options of a printed `shader bound` command, by name.
     fn parse(command: &str) -> BTreeMap<&str, &str> {
         let words: Vec<_> = command.split_whitespace().collect();
         assert_eq!(words[..4], ["lightbound", "shader", "bound", "fault.wgsl"], "{command}");
@@ -148,7 +149,7 @@ mod tests {
         pairs.filter(|(name, _)| *name != "set").collect()
     }
 
-    /// Options of the bounding shader that the command line compiles for these options, as in `cli/variant.rs`.
+    /// Options of the bounding shader that such a command compiles, as in `cli/variant.rs`.
     fn compiled(given: &BTreeMap<&str, &str>) -> Options {
         let relation = |name| Relation::ALL.iter().copied().find(|relation| relation.name() == name).expect("a relation");
         let mode = given["mode"];

@@ -16,7 +16,7 @@ impl Generator<'_> {
         self.block.push(Stmt::If(condition, then, vec![]));
     }
 
-    /// A statement that computes something new or changes a variable.
+    /// Appends a random statement.
     pub(super) fn statement(&mut self, depth: usize) {
         match self.below(16) {
             0..5 => {
@@ -52,7 +52,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A variable of a type that can be changed; makes one where there is none.
+    /// A mutable variable of a type; declares one if there is none in scope.
     pub(super) fn variable(&mut self, ty: Ty) -> Expr {
         let found: Vec<_> = self.scope.iter().filter(|b| b.is_mutable && b.expr.ty == ty).map(|b| b.expr.clone()).collect();
         if found.is_empty() {
@@ -123,24 +123,24 @@ impl Generator<'_> {
         self.block.push(Stmt::Switch(on, cases, default));
     }
 
-    /// A loop over a counter, whose end may depend on data, and which may be left early.
+    /// A `for` loop. Its trip count may depend on data, and it may have an early exit.
     fn counted_loop(&mut self, depth: usize) {
         self.note("for");
         let sum = self.variable(Ty::F32);
         let counter = self.fresh("k");
         let index = Expr::name(Ty::I32, &counter);
-        let most = 2 + self.below(4) as i64;
+        let max_rounds = 2 + self.below(4) as i64;
         let condition = if self.once_in(3) {
             self.note("loop with a data-dependent end");
             let rounds = self.expr(Ty::F32, Role::Fraction, 1);
-            Expr::compare("<", &index, call("i32", [self.ensure_runtime(rounds) * most as f32]))
+            Expr::compare("<", &index, call("i32", [self.ensure_runtime(rounds) * max_rounds as f32]))
         } else {
-            Expr::compare("<", &index, Expr::int(most))
+            Expr::compare("<", &index, Expr::int(max_rounds))
         };
         self.loops += 1;
         let body = self.block(|g| {
             g.bind(index.clone(), Role::Any);
-            let t = g.let_as("t", call("f32", [index.clone()]) / most as f32, Role::Fraction);
+            let t = g.let_as("t", call("f32", [index.clone()]) / max_rounds as f32, Role::Fraction);
             if g.once_in(3) {
                 let (feature, exit) = if g.once_in(2) { ("break", Stmt::Break) } else { ("continue", Stmt::Continue) };
                 g.note(feature);
@@ -158,15 +158,15 @@ impl Generator<'_> {
         self.block.push(Stmt::For(counter, Expr::int(0), condition, body));
     }
 
-    /// A loop that ends where a value is reached, or after some rounds.
+    /// A `while` loop or `loop` that stops at a threshold or after some iterations.
     fn while_loop(&mut self, depth: usize) {
         let start = self.expr(Ty::F32, Role::Fraction, 1);
         let x = self.var_as("x", start, Role::Any);
         let rounds = self.var_as("rounds", Expr::int(0), Role::Any);
-        // The counter stays as it is.
+        // Out of scope, so that no statement assigns the counter.
         self.scope.pop();
-        let most = Expr::int(2 + self.below(6) as i64);
-        let goes_on = Expr::compare("<", &x, self.literal(Role::Positive));
+        let max_rounds = Expr::int(2 + self.below(6) as i64);
+        let condition = Expr::compare("<", &x, self.literal(Role::Positive));
         let count = Stmt::Assign(rounds.clone(), "+=", Expr::int(1));
         self.loops += 1;
         let mut body = self.block(|g| {
@@ -180,12 +180,12 @@ impl Generator<'_> {
         self.loops -= 1;
         if self.once_in(3) {
             self.note("loop with continuing");
-            let ends = Expr::binary("||", Expr::compare(">=", rounds, most), Expr::unary("!", goes_on));
-            self.block.push(Stmt::Loop(body, vec![count], ends));
+            let until = Expr::binary("||", Expr::compare(">=", rounds, max_rounds), Expr::unary("!", condition));
+            self.block.push(Stmt::Loop(body, vec![count], until));
         } else {
             self.note("while");
             body.push(count);
-            self.block.push(Stmt::While(Expr::binary("&&", goes_on, Expr::compare("<", rounds, most)), body));
+            self.block.push(Stmt::While(Expr::binary("&&", condition, Expr::compare("<", rounds, max_rounds)), body));
         }
     }
 }

@@ -72,7 +72,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The colour of a texture.
+    /// A texture lookup.
     fn lookup(&mut self, depth: usize) -> Expr {
         let (texture, sampler) = self.texture().expect("it was asked before");
         let at = self.expr(Ty::Vec(2), Role::Signed, depth);

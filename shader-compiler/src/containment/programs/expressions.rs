@@ -168,7 +168,8 @@ impl Generator<'_> {
         }
     }
 
-    fn is_const(&self, expr: &Expr) -> bool {
+    /// Whether an expression consists of literals and constants only.
+    pub(super) fn is_const(&self, expr: &Expr) -> bool {
         let mut is_const = true;
         expr.walk(&mut |inner| match &inner.kind {
             ExprKind::Name(name) => is_const &= self.scope.iter().any(|b| b.is_const && b.name() == name),
@@ -272,6 +273,21 @@ mod tests {
     use super::*;
     use crate::ir::random::Random;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn variables_with_constant_values_are_constant_expressions() {
+        let mut random = Random::new(5);
+        let mut generator = Generator::new(&mut random);
+        let x = generator.bind(Expr::name(Ty::F32, "x"), Role::Any);
+        let i = generator.let_as("i", Expr::int(3), Role::Any);
+        let y = generator.let_as("y", &x * 2.0, Role::Any);
+        let k = generator.var_as("k", Expr::int(3), Role::Any);
+        let [i_next, k_next] = [&i, &k].map(|i| i.clone() + Expr::int(1));
+        assert_eq!([&i, &i_next, &k_next, &x, &y].map(|expr| generator.is_const(expr)), [true, true, false, false, false]);
+        // What is made to depend on an input names x or y.
+        let made = generator.ensure_runtime(i_next);
+        assert!(["x", "y"].iter().any(|name| made.to_string().contains(name)), "{made}");
+    }
 
     #[test]
     fn components_are_drawn_independently_of_their_vectors() {

@@ -18,7 +18,7 @@ pub(super) struct Binding {
     pub expr: Expr,
     pub role: Role,
     pub is_mutable: bool,
-    /// Whether it is a `const` or an `override`, which the front end folds.
+    /// Whether the front end folds it: a `const`, an `override`, or a `let` of a constant expression.
     pub is_const: bool,
 }
 
@@ -139,8 +139,10 @@ impl Generator<'_> {
     pub fn let_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
         let name = self.fresh(base);
         let bound = Expr::name(value.ty, &name);
+        let is_const = self.is_const(&value);
         self.block.push(Stmt::Let(name, value));
-        self.bind(bound, role)
+        self.scope.push(Binding { expr: bound.clone(), role, is_mutable: false, is_const });
+        bound
     }
 
     /// Appends `var base_n = value;`.

@@ -68,7 +68,8 @@ impl Subject {
     /// A random function, mostly a small one.
     pub fn random(seed: u64) -> Subject {
         let random = &mut Random::new(seed ^ 0x5eed);
-        let ops = 1 + random.below(*random.clone().pick(&[2, 3, 4, 8, 30, 30, 100]));
+        let most = *random.pick(&[2, 3, 4, 8, 30, 30, 100]);
+        let ops = 1 + random.below(most);
         let options =
             Options { ops, composite: random.once_in(2), ifs: !random.once_in(4), loops: !random.once_in(3), lowered: false };
         let made = random::function(seed, &options);

@@ -15,8 +15,9 @@ use crate::texture::{Texture, Wrap};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines.
-#[derive(Clone, Debug)]
+/// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines. It cannot be cloned: a clone would
+/// give the same numbers again, so what is drawn from both would be correlated.
+#[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {

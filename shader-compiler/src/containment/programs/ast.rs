@@ -1,12 +1,12 @@
-//! Typed syntax trees of WGSL modules, as far as random programs need them.
+//! Typed syntax trees of WGSL modules, for the subset that random programs use.
 //!
-//! Each expression knows its type, so that the shrinker can replace it by a subexpression or a constant of that type. Trees are
-//! plain data: nothing here checks that a tree is a valid program. The generator makes valid ones, and the front end judges what
-//! the shrinker makes of them.
+//! Each expression has its type, so that the shrinker can replace it by a subexpression or a
+//! constant of the same type. Nothing here checks that a tree is a valid program: the generator
+//! makes valid ones, and the front end rejects invalid candidates of the shrinker.
 
 use std::fmt;
 
-/// A type of WGSL.
+/// A WGSL type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
     Bool,
@@ -54,49 +54,49 @@ impl fmt::Display for Ty {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub ty: Ty,
-    pub kind: Kind,
+    pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// Operator or leaf of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ExprKind {
     Float(f32),
     Int(i64),
     Bool(bool),
-    /// A variable, a parameter or a constant.
+    /// A use of a variable, a parameter or a constant.
     Name(String),
     /// A member of a structure, or a swizzle.
     Member(Box<Expr>, String),
     Index(Box<Expr>, Box<Expr>),
     Unary(&'static str, Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
-    /// A call of a function or of a constructor.
+    /// A call of a function or a constructor.
     Call(String, Vec<Expr>),
 }
 
 impl Expr {
-    pub fn new(ty: Ty, kind: Kind) -> Expr {
+    pub fn new(ty: Ty, kind: ExprKind) -> Expr {
         Expr { ty, kind }
     }
 
     pub fn name(ty: Ty, name: &str) -> Expr {
-        Expr::new(ty, Kind::Name(name.to_owned()))
+        Expr::new(ty, ExprKind::Name(name.to_owned()))
     }
 
     pub fn int(x: i64) -> Expr {
-        Expr::new(Ty::I32, Kind::Int(x))
+        Expr::new(Ty::I32, ExprKind::Int(x))
     }
 
     pub fn uint(x: i64) -> Expr {
-        Expr::new(Ty::U32, Kind::Int(x))
+        Expr::new(Ty::U32, ExprKind::Int(x))
     }
 
     /// A member of a structure.
     pub fn member(&self, name: &str, ty: Ty) -> Expr {
-        Expr::new(ty, Kind::Member(Box::new(self.clone()), name.to_owned()))
+        Expr::new(ty, ExprKind::Member(Box::new(self.clone()), name.to_owned()))
     }
 
-    /// Components of a vector.
+    /// A swizzle of a vector.
     pub fn swizzle(&self, letters: &str) -> Expr {
         let ty = match (self.ty, letters.len()) {
             (Ty::UVec(_), 1) => Ty::U32,
@@ -110,29 +110,29 @@ impl Expr {
     /// An element of an array, a column of a matrix or a component of a vector.
     pub fn at(&self, index: Expr) -> Expr {
         let ty = if let Ty::Mat(n) = self.ty { Ty::Vec(n) } else { Ty::F32 };
-        Expr::new(ty, Kind::Index(Box::new(self.clone()), Box::new(index)))
+        Expr::new(ty, ExprKind::Index(Box::new(self.clone()), Box::new(index)))
     }
 
-    /// A comparison, `a < b` and the like.
+    /// A comparison such as `a < b`, componentwise for vectors.
     pub fn compare(op: &'static str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
         let (a, b) = (a.into(), b.into());
         let ty = if let Ty::Vec(n) = a.ty { Ty::BVec(n) } else { Ty::Bool };
-        Expr::new(ty, Kind::Binary(op, Box::new(a), Box::new(b)))
+        Expr::new(ty, ExprKind::Binary(op, Box::new(a), Box::new(b)))
     }
 
-    /// Arithmetic, on bits too.
+    /// An arithmetic or bitwise operation.
     pub fn binary(op: &'static str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
         let (a, b) = (a.into(), b.into());
         let ty = match (a.ty, b.ty) {
             (Ty::Mat(_), Ty::Vec(_)) | (Ty::F32, Ty::Vec(_) | Ty::Mat(_)) => b.ty,
             _ => a.ty,
         };
-        Expr::new(ty, Kind::Binary(op, Box::new(a), Box::new(b)))
+        Expr::new(ty, ExprKind::Binary(op, Box::new(a), Box::new(b)))
     }
 
     pub fn unary(op: &'static str, a: impl Into<Expr>) -> Expr {
         let a = a.into();
-        Expr::new(a.ty, Kind::Unary(op, Box::new(a)))
+        Expr::new(a.ty, ExprKind::Unary(op, Box::new(a)))
     }
 
     /// A call of a built-in function or a constructor.
@@ -151,34 +151,41 @@ impl Expr {
             "mat3x3f" => Ty::Mat(3),
             _ => args[0].ty,
         };
-        Expr::new(ty, Kind::Call(name.to_owned(), args))
+        Expr::new(ty, ExprKind::Call(name.to_owned(), args))
     }
 
     pub fn children(&self) -> Vec<&Expr> {
         match &self.kind {
-            Kind::Float(_) | Kind::Int(_) | Kind::Bool(_) | Kind::Name(_) => vec![],
-            Kind::Member(a, _) | Kind::Unary(_, a) => vec![a],
-            Kind::Index(a, b) | Kind::Binary(_, a, b) => vec![a, b],
-            Kind::Call(_, args) => args.iter().collect(),
+            ExprKind::Float(_) | ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) => vec![],
+            ExprKind::Member(a, _) | ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Call(_, args) => args.iter().collect(),
         }
     }
 
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.kind {
-            Kind::Float(_) | Kind::Int(_) | Kind::Bool(_) | Kind::Name(_) => vec![],
-            Kind::Member(a, _) | Kind::Unary(_, a) => vec![a],
-            Kind::Index(a, b) | Kind::Binary(_, a, b) => vec![a, b],
-            Kind::Call(_, args) => args.iter_mut().collect(),
+            ExprKind::Float(_) | ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) => vec![],
+            ExprKind::Member(a, _) | ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Call(_, args) => args.iter_mut().collect(),
         }
     }
 
-    /// Calls `f` for the expression and all within it, from the outside in.
+    /// Visits the expression and its subexpressions in pre-order.
     pub fn walk_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
         f(self);
         self.children_mut().into_iter().for_each(|child| child.walk_mut(f));
     }
 
-    /// The same without changing anything.
+    /// Visits the expression and its subexpressions in post-order, so that `f` may replace what it
+    /// visits: it does not visit replacements.
+    pub fn rewrite(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.children_mut().into_iter().for_each(|child| child.rewrite(f));
+        f(self);
+    }
+
+    /// Visits the expression and its subexpressions in pre-order, without changes.
     pub fn walk(&self, f: &mut impl FnMut(&Expr)) {
         f(self);
         self.children().into_iter().for_each(|child| child.walk(f));
@@ -187,7 +194,7 @@ impl Expr {
 
 impl From<f32> for Expr {
     fn from(x: f32) -> Expr {
-        Expr::new(Ty::F32, Kind::Float(x))
+        Expr::new(Ty::F32, ExprKind::Float(x))
     }
 }
 
@@ -197,7 +204,7 @@ impl From<&Expr> for Expr {
     }
 }
 
-/// Arithmetic on expressions writes them: `&a * &b + 1.0`.
+/// Operators build expressions, as in `&a * &b + 1.0`.
 macro_rules! operators {
     ($($trait:ident $function:ident $op:literal),*) => {$(
         impl<T: Into<Expr>> std::ops::$trait<T> for Expr {
@@ -241,15 +248,15 @@ impl std::ops::Neg for Expr {
 pub enum Stmt {
     Let(String, Expr),
     Var(String, Expr),
-    /// `place op value`, with `=`, `+=` and the like.
+    /// `place op value`, where `op` is `=`, `+=` or another assignment operator.
     Assign(Expr, &'static str, Expr),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// `for (var name = from; condition; name++)`.
     For(String, Expr, Expr, Vec<Stmt>),
     While(Expr, Vec<Stmt>),
-    /// A `loop` whose `continuing` block has these statements and leaves if the condition holds.
+    /// `loop { body continuing { statements break if condition; } }`.
     Loop(Vec<Stmt>, Vec<Stmt>, Expr),
-    /// Cases by their values, and the default.
+    /// Selector, cases with their values, default.
     Switch(Expr, Vec<(Vec<i64>, Vec<Stmt>)>, Vec<Stmt>),
     Return(Expr),
     Break,
@@ -257,7 +264,7 @@ pub enum Stmt {
 }
 
 impl Stmt {
-    /// Statements within this one, block by block.
+    /// Nested blocks.
     pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
         match self {
             Stmt::If(_, a, b) | Stmt::Loop(a, b, _) => vec![a, b],
@@ -267,7 +274,7 @@ impl Stmt {
         }
     }
 
-    /// Expressions of this statement itself.
+    /// Expressions of this statement, without those of nested blocks.
     pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Stmt::Let(_, e) | Stmt::Var(_, e) | Stmt::If(e, ..) | Stmt::While(e, _) => vec![e],
@@ -278,7 +285,7 @@ impl Stmt {
     }
 }
 
-/// Calls `f` for a block and all blocks within it, from the outside in.
+/// Visits a block and the blocks nested in it in pre-order.
 pub fn walk_blocks(block: &mut Vec<Stmt>, f: &mut impl FnMut(&mut Vec<Stmt>)) {
     f(block);
     for stmt in block {
@@ -286,7 +293,7 @@ pub fn walk_blocks(block: &mut Vec<Stmt>, f: &mut impl FnMut(&mut Vec<Stmt>)) {
     }
 }
 
-/// A function; a parameter may be a pointer to a variable of its type.
+/// A function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     pub name: String,
@@ -295,7 +302,7 @@ pub struct Function {
     pub body: Vec<Stmt>,
 }
 
-/// A parameter of a function.
+/// A parameter of a function, by value or by pointer to a variable of type `ty`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     pub name: String,
@@ -303,7 +310,7 @@ pub struct Parameter {
     pub is_pointer: bool,
 }
 
-/// A member of `Material`, with the range and the default that its doc comment declares.
+/// A member of `Material`, with the range and the default of its doc comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     pub name: String,
@@ -312,7 +319,7 @@ pub struct Member {
     pub default: Option<&'static str>,
 }
 
-/// A declaration outside of functions.
+/// A declaration at module scope.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Global {
     Const(String, Expr),
@@ -323,42 +330,48 @@ pub enum Global {
     Struct(&'static str, Vec<(&'static str, Ty)>),
 }
 
-/// A WGSL module with a `brdf`.
+/// A WGSL module with a `brdf` function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {
-    /// Whether it scatters on both sides of the surface.
+    /// Whether the BRDF is evaluated on both sides of the surface.
     pub two_sided: bool,
     pub globals: Vec<Global>,
-    /// Members of `Material`; without any, there is no such structure.
+    /// Members of `Material`; if there are none, the structure is omitted.
     pub members: Vec<Member>,
-    /// In an order in which each calls only functions before it.
+    /// Callees before callers.
     pub functions: Vec<Function>,
 }
 
 impl Module {
-    /// Calls `f` for all expressions in functions, the same ones in the same order each time.
+    /// Visits all expressions of functions in pre-order, which is the order of their indices.
     pub fn walk_expressions(&mut self, f: &mut impl FnMut(&mut Expr)) {
-        for function in &mut self.functions {
-            walk_blocks(&mut function.body, &mut |block| {
-                block.iter_mut().flat_map(Stmt::expressions_mut).for_each(|expr| expr.walk_mut(f));
-            });
-        }
+        self.for_each_root(&mut |expr| expr.walk_mut(f));
     }
 
-    /// Calls `f` for all blocks of functions, the same ones in the same order each time.
+    /// Visits all expressions of functions in post-order; see [`Expr::rewrite`].
+    pub fn rewrite_expressions(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.for_each_root(&mut |expr| expr.rewrite(f));
+    }
+
+    /// Visits all expressions of statements, without their subexpressions.
+    fn for_each_root(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        self.walk_blocks(&mut |block| block.iter_mut().flat_map(Stmt::expressions_mut).for_each(&mut *f));
+    }
+
+    /// Visits all blocks of functions in pre-order.
     pub fn walk_blocks(&mut self, f: &mut impl FnMut(&mut Vec<Stmt>)) {
         self.functions.iter_mut().for_each(|function| walk_blocks(&mut function.body, f));
     }
 
-    /// How much there is to read: less for constants, least for simple ones.
+    /// The size measure of the shrinker: constants weigh less than names, and 0, 1 and 0.5 least.
     pub fn size(&mut self) -> usize {
         let mut size = 8 * (self.members.len() + self.globals.len() + self.functions.len());
         self.walk_expressions(&mut |expr| {
             size += match expr.kind {
-                Kind::Float(x) if [0.0, 1.0, 0.5].contains(&x) => 1,
-                Kind::Int(0 | 1) | Kind::Bool(_) => 1,
-                Kind::Float(_) | Kind::Int(_) => 2,
-                Kind::Name(_) => 3,
+                ExprKind::Float(x) if [0.0, 1.0, 0.5].contains(&x) => 1,
+                ExprKind::Int(0 | 1) | ExprKind::Bool(_) => 1,
+                ExprKind::Float(_) | ExprKind::Int(_) => 2,
+                ExprKind::Name(_) => 3,
                 _ => 4,
             };
         });

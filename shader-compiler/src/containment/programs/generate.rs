@@ -1,32 +1,34 @@
-//! Random WGSL programs as people write them: a module with a `brdf`, built from a seed.
+//! Generator of random WGSL modules with a `brdf` function, from a seed.
 //!
-//! As in Csmith (Yang et al. 2011), programs are valid by construction: a generator keeps what is in scope, functions call only functions
-//! before them, loops have a counter, constants stay where the front end would not evaluate them. Unlike Csmith's, programs are not meant
-//! to cover the language evenly but to look like shaders: unit vectors, guards, idioms from published models, values used again.
+//! As in Csmith (Yang et al. 2011), programs are valid by construction: the generator tracks what
+//! is in scope, functions call only functions declared before them, loops have a counter, and
+//! constant expressions are avoided where the front end would have to fold them. Unlike Csmith's,
+//! programs do not cover the language evenly but resemble handwritten shaders: they have unit
+//! vectors, guards, terms of published reflectance models, and values with several uses.
 
 use super::Program;
-use super::ast::{Expr, Function, Global, Kind, Member, Module, Parameter, Stmt, Ty, walk_blocks};
+use super::ast::{Expr, ExprKind, Function, Global, Member, Module, Parameter, Stmt, Ty, walk_blocks};
 use super::expressions::{Role, call, splat};
 use crate::ir::random::Random;
 use std::collections::BTreeSet;
 
-/// A value that expressions can name.
+/// A value in scope.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     pub expr: Expr,
     pub role: Role,
     pub is_mutable: bool,
-    /// Whether it is a constant, which the front end evaluates.
+    /// Whether the front end folds it: a `const`, an `override`, or a `let` of a constant expression.
     pub is_const: bool,
 }
 
 impl Binding {
     pub fn name(&self) -> &str {
-        if let Kind::Name(name) = &self.expr.kind { name } else { "" }
+        if let ExprKind::Name(name) = &self.expr.kind { name } else { "" }
     }
 }
 
-/// A helper function that can be called.
+/// A function that later code can call.
 #[derive(Clone, Debug)]
 pub(super) struct Helper {
     pub name: String,
@@ -35,25 +37,26 @@ pub(super) struct Helper {
     role: Role,
 }
 
-/// Builds a program.
+/// State of the program under construction.
 pub(super) struct Generator<'a> {
     pub random: &'a mut Random,
     pub scope: Vec<Binding>,
     pub functions: Vec<Helper>,
     pub module: Module,
-    /// Statements of the block that is being written.
+    /// Statements of the innermost open block.
     pub block: Vec<Stmt>,
     features: BTreeSet<&'static str>,
+    /// Number of names taken so far.
     names: usize,
-    /// Loops around what is being written.
-    loops: usize,
+    /// Number of open loops.
+    pub loops: usize,
 }
 
-/// Name, type, range and default of a member of `Material`, and its role.
-type MemberKind = (&'static str, Ty, Option<&'static str>, Option<&'static str>, Role);
+/// Name, type, range and default of a member of `Material`, and its role in expressions.
+type MemberSpec = (&'static str, Ty, Option<&'static str>, Option<&'static str>, Role);
 
-/// Members that a `Material` may have.
-const MEMBERS: [MemberKind; 14] = [
+/// Possible members of `Material`.
+const MEMBERS: [MemberSpec; 14] = [
     ("kd", Ty::Vec(3), Some("[0, 1]"), Some("0.5"), Role::Fraction),
     ("ks", Ty::Vec(3), Some("[0, 1]"), Some("(0.9, 0.6, 0.3)"), Role::Fraction),
     ("roughness", Ty::F32, Some("[0.01, 1]"), Some("0.3"), Role::Fraction),
@@ -70,21 +73,28 @@ const MEMBERS: [MemberKind; 14] = [
     ("metallic", Ty::Bool, None, Some("false"), Role::Any),
 ];
 
-/// Writes a program.
+/// Generates the program of a seed.
 pub(super) fn program(seed: u64) -> Program {
     let random = &mut Random::new(seed ^ 0x9406_1e35);
-    let mut generator = Generator {
-        random,
-        scope: vec![],
-        functions: vec![],
-        module: Module::default(),
-        block: vec![],
-        features: BTreeSet::new(),
-        names: 0,
-        loops: 0,
-    };
+    let mut generator = Generator::new(random);
     generator.write();
     Program { module: generator.module, features: generator.features }
+}
+
+impl<'a> Generator<'a> {
+    /// An empty program, with nothing in scope.
+    pub fn new(random: &'a mut Random) -> Generator<'a> {
+        Generator {
+            random,
+            scope: vec![],
+            functions: vec![],
+            module: Module::default(),
+            block: vec![],
+            features: BTreeSet::new(),
+            names: 0,
+            loops: 0,
+        }
+    }
 }
 
 impl Generator<'_> {
@@ -100,7 +110,12 @@ impl Generator<'_> {
         *self.random.pick(all)
     }
 
-    /// Notes that the program has a feature.
+    /// A random item; `None` if there are none.
+    pub fn choose<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        (!all.is_empty()).then(|| self.random.pick(all).clone())
+    }
+
+    /// Records that the program has a feature.
     pub fn note(&mut self, feature: &'static str) {
         self.features.insert(feature);
     }
@@ -109,7 +124,7 @@ impl Generator<'_> {
         self.scope.iter().any(|b| b.name() == name)
     }
 
-    /// A name that is not taken yet.
+    /// A unique name.
     pub fn fresh(&mut self, base: &str) -> String {
         self.names += 1;
         format!("{base}_{}", self.names)
@@ -120,15 +135,17 @@ impl Generator<'_> {
         expr
     }
 
-    /// Writes `let base_n = value;`.
+    /// Appends `let base_n = value;`.
     pub fn let_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
         let name = self.fresh(base);
         let bound = Expr::name(value.ty, &name);
+        let is_const = self.is_const(&value);
         self.block.push(Stmt::Let(name, value));
-        self.bind(bound, role)
+        self.scope.push(Binding { expr: bound.clone(), role, is_mutable: false, is_const });
+        bound
     }
 
-    /// Writes `var base_n = value;`.
+    /// Appends `var base_n = value;`.
     pub fn var_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
         let name = self.fresh(base);
         let bound = Expr::name(value.ty, &name);
@@ -137,7 +154,7 @@ impl Generator<'_> {
         bound
     }
 
-    /// Writes a block of its own, whose variables go out of scope behind it.
+    /// Builds a nested block; its variables go out of scope at its end.
     pub fn block(&mut self, write: impl FnOnce(&mut Self)) -> Vec<Stmt> {
         let (outer, scope) = (std::mem::take(&mut self.block), self.scope.len());
         write(self);
@@ -145,15 +162,19 @@ impl Generator<'_> {
         std::mem::replace(&mut self.block, outer)
     }
 
-    /// A texture and a sampler, where there are some.
+    /// A random texture and the sampler; `None` if the program has no textures.
     pub fn texture(&mut self) -> Option<(Expr, Expr)> {
         let names = self.module.globals.iter().filter_map(|global| match global {
             Global::Texture(name) => Some(name.clone()),
             _ => None,
         });
         let names: Vec<_> = names.collect();
-        let name = names.get(self.random.clone().below(names.len().max(1)))?;
-        Some((Expr::name(Ty::Texture, name), Expr::name(Ty::Sampler, "smoothly")))
+        let name = self.choose(&names)?;
+        Some((Expr::name(Ty::Texture, &name), Expr::name(Ty::Sampler, "linear_sampler")))
+    }
+
+    pub fn has_textures(&self) -> bool {
+        self.module.globals.iter().any(|global| matches!(global, Global::Texture(_)))
     }
 
     fn write(&mut self) {
@@ -167,10 +188,10 @@ impl Generator<'_> {
             self.helper();
         }
         if !members.is_empty() && self.once_in(6) {
-            self.setup(&members);
+            self.material_function(&members);
         }
         let globals = self.scope.len();
-        // The light's direction twice, since more depends on it than on anything else.
+        // `wi` twice: it is the interval of most bounding shaders, so it should occur most often.
         for name in ["wo", "wi", "wi"] {
             self.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
         }
@@ -189,14 +210,14 @@ impl Generator<'_> {
             for _ in 0..statements {
                 if g.once_in(3) { g.statement(2) } else { g.idiom() }
             }
-            let value = g.colour(globals);
+            let value = g.returned_colour(globals);
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(globals);
         self.module.functions.push(Function { name: "brdf".into(), parameters, result: Ty::Vec(3), body });
     }
 
-    fn members(&mut self) -> Vec<MemberKind> {
+    fn members(&mut self) -> Vec<MemberSpec> {
         if self.once_in(6) {
             return vec![];
         }
@@ -245,7 +266,7 @@ impl Generator<'_> {
             for name in ["wood", "scratches"].into_iter().take(1 + self.below(2)) {
                 self.module.globals.push(Global::Texture(name.into()));
             }
-            self.module.globals.push(Global::Sampler("smoothly".into()));
+            self.module.globals.push(Global::Sampler("linear_sampler".into()));
         }
         if self.once_in(4) {
             let members = vec![("axis", Ty::Vec(3)), ("weight", Ty::F32), ("sharpness", Ty::F32)];
@@ -253,7 +274,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A function of some values, to be called.
+    /// Adds a helper function.
     fn helper(&mut self) {
         self.note("function");
         let kinds =
@@ -307,8 +328,8 @@ impl Generator<'_> {
         self.functions.push(Helper { name, parameters, result, role });
     }
 
-    /// `fn material`, which computes some members from the surface point.
-    fn setup(&mut self, members: &[MemberKind]) {
+    /// Adds `fn material`, which computes some members from the surface point.
+    fn material_function(&mut self, members: &[MemberSpec]) {
         self.note("fn material");
         let outer = self.scope.len();
         let (point, given) = (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
@@ -330,14 +351,14 @@ impl Generator<'_> {
         self.module.functions.push(Function { name: "material".into(), parameters, result: Ty::Struct("Material"), body });
     }
 
-    /// A call of a helper function with this result, sometimes.
+    /// Sometimes a call of a helper function that returns such a value.
     pub fn call_helper(&mut self, ty: Ty, role: Role, depth: usize) -> Option<Expr> {
         if self.functions.is_empty() || !self.once_in(5) {
             return None;
         }
-        let fits = |helper: &&Helper| helper.result == ty && helper.role.is(role);
+        let fits = |helper: &&Helper| helper.result == ty && helper.role.implies(role);
         let fitting: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
-        let helper = fitting.get(self.random.clone().below(fitting.len().max(1)))?;
+        let helper = self.choose(&fitting)?;
         let mut args = vec![];
         for (parameter, role) in &helper.parameters {
             args.push(if parameter.is_pointer {
@@ -347,203 +368,19 @@ impl Generator<'_> {
                 self.expr(parameter.ty, *role, depth)
             });
         }
-        Some(Expr::new(ty, Kind::Call(helper.name.clone(), args)))
+        Some(Expr::new(ty, ExprKind::Call(helper.name.clone(), args)))
     }
 
-    fn early_return(&mut self, ty: Ty, role: Role) {
-        self.note("early return");
-        let condition = self.condition(1);
-        let condition = self.ensure_runtime(condition);
-        let then = self.block(|g| {
-            let value = g.leaf(ty, role);
-            g.block.push(Stmt::Return(value));
-        });
-        self.block.push(Stmt::If(condition, then, vec![]));
-    }
-
-    /// A statement that computes something new or changes a variable.
-    pub fn statement(&mut self, depth: usize) {
-        match self.below(16) {
-            0..5 => {
-                let (ty, role, base) = self.one_of(&[
-                    (Ty::F32, Role::Any, "x"),
-                    (Ty::F32, Role::Fraction, "t"),
-                    (Ty::F32, Role::Signed, "s"),
-                    (Ty::F32, Role::Positive, "d"),
-                    (Ty::Vec(3), Role::Direction, "v"),
-                    (Ty::Vec(3), Role::Fraction, "c"),
-                    (Ty::Vec(2), Role::Any, "uv"),
-                    (Ty::Vec(4), Role::Any, "q"),
-                    (Ty::I32, Role::Any, "i"),
-                    (Ty::U32, Role::Any, "u"),
-                    (Ty::Bool, Role::Any, "is"),
-                    (Ty::Mat(3), Role::Any, "mat"),
-                    (Ty::Mat(2), Role::Any, "rot"),
-                ]);
-                let value = self.expr(ty, role, 3);
-                self.let_as(base, value, role);
-            }
-            5 | 6 => {
-                let value = self.expr(Ty::F32, Role::Any, 2);
-                self.var_as("acc", value, Role::Any);
-            }
-            7 | 8 => self.assignment(),
-            9 | 10 => self.branch(depth),
-            11 => self.array(),
-            12 => self.switch(depth),
-            13 if depth > 0 && self.loops == 0 => self.counted_loop(depth),
-            14 if depth > 0 && self.loops == 0 => self.while_loop(depth),
-            _ => self.idiom(),
-        }
-    }
-
-    /// A variable of a type that can be changed; makes one where there is none.
-    pub fn variable(&mut self, ty: Ty) -> Expr {
-        let found: Vec<_> = self.scope.iter().filter(|b| b.is_mutable && b.expr.ty == ty).map(|b| b.expr.clone()).collect();
-        if found.is_empty() {
-            let value = self.expr(ty, Role::Fraction, 1);
-            return self.var_as("acc", value, Role::Any);
-        }
-        found[self.below(found.len())].clone()
-    }
-
-    fn assignment(&mut self) {
-        let place = self.variable(Ty::F32);
-        let op = self.one_of(&["=", "+=", "-=", "*="]);
-        let role = if op == "*=" { Role::Fraction } else { Role::Any };
-        let value = self.expr(Ty::F32, role, 2);
-        self.block.push(Stmt::Assign(place, op, value));
-    }
-
-    fn branch(&mut self, depth: usize) {
-        self.note("if");
-        self.variable(Ty::F32);
-        let condition = self.condition(1);
-        let condition = self.ensure_runtime(condition);
-        let arm = |g: &mut Self| {
-            g.block(|g| {
-                g.assignment();
-                if depth > 0 && g.once_in(3) {
-                    g.statement(depth - 1);
-                }
-            })
-        };
-        let then = arm(self);
-        let otherwise = if self.once_in(2) { arm(self) } else { vec![] };
-        self.block.push(Stmt::If(condition, then, otherwise));
-    }
-
-    fn array(&mut self) {
-        self.note("array");
-        let n = 2 + self.below(4);
-        let value = self.leaf(Ty::Array(n), Role::Fraction);
-        let array = self.var_as("table", value, Role::Any);
-        if self.once_in(2) {
-            self.note("dynamic store");
-            let index = self.expr(Ty::I32, Role::Any, 2);
-            let index = self.ensure_runtime(index);
-            let value = self.expr(Ty::F32, Role::Signed, 2);
-            self.block.push(Stmt::Assign(array.at(index), "=", value));
-        }
-        let index = self.expr(Ty::F32, Role::Fraction, 1);
-        let index = call("i32", [self.ensure_runtime(index) * n as f32]);
-        self.let_as("entry", array.at(index), Role::Any);
-    }
-
-    fn switch(&mut self, depth: usize) {
-        self.note("switch");
-        self.variable(Ty::F32);
-        let on = self.expr(Ty::I32, Role::Any, 2);
-        let on = self.ensure_runtime(on);
-        let arm = |g: &mut Self| {
-            g.block(|g| {
-                g.assignment();
-                if depth > 0 && g.once_in(4) {
-                    g.statement(0);
-                }
-            })
-        };
-        let cases = vec![(vec![0], arm(self)), (vec![1, 2], arm(self))];
-        let default = arm(self);
-        self.block.push(Stmt::Switch(on, cases, default));
-    }
-
-    /// A loop over a counter, whose end may depend on data, and which may be left early.
-    fn counted_loop(&mut self, depth: usize) {
-        self.note("for");
-        let sum = self.variable(Ty::F32);
-        let counter = self.fresh("k");
-        let index = Expr::name(Ty::I32, &counter);
-        let most = 2 + self.below(4) as i64;
-        let condition = if self.once_in(3) {
-            self.note("loop with a data-dependent end");
-            let rounds = self.expr(Ty::F32, Role::Fraction, 1);
-            Expr::compare("<", &index, call("i32", [self.ensure_runtime(rounds) * most as f32]))
-        } else {
-            Expr::compare("<", &index, Expr::int(most))
-        };
-        self.loops += 1;
-        let body = self.block(|g| {
-            g.bind(index.clone(), Role::Any);
-            let t = g.let_as("t", call("f32", [index.clone()]) / most as f32, Role::Fraction);
-            if g.once_in(3) {
-                let (feature, exit) = if g.once_in(2) { ("break", Stmt::Break) } else { ("continue", Stmt::Continue) };
-                g.note(feature);
-                let condition = g.condition(1);
-                let condition = g.ensure_runtime(condition);
-                g.block.push(Stmt::If(condition, vec![exit], vec![]));
-            }
-            if g.once_in(3) {
-                g.statement(depth - 1);
-            }
-            let term = g.expr(Ty::F32, Role::Signed, 2) * t;
-            g.block.push(Stmt::Assign(sum, "+=", term));
-        });
-        self.loops -= 1;
-        self.block.push(Stmt::For(counter, Expr::int(0), condition, body));
-    }
-
-    /// A loop that ends where a value is reached, or after some rounds.
-    fn while_loop(&mut self, depth: usize) {
-        let start = self.expr(Ty::F32, Role::Fraction, 1);
-        let x = self.var_as("x", start, Role::Any);
-        let rounds = self.var_as("rounds", Expr::int(0), Role::Any);
-        // The counter stays as it is.
-        self.scope.pop();
-        let most = Expr::int(2 + self.below(6) as i64);
-        let goes_on = Expr::compare("<", &x, self.literal(Role::Positive));
-        let count = Stmt::Assign(rounds.clone(), "+=", Expr::int(1));
-        self.loops += 1;
-        let mut body = self.block(|g| {
-            if g.once_in(3) {
-                g.statement(depth - 1);
-            }
-            let factor = g.one_of(&[1.5, 2.0, 0.5]);
-            let step = g.expr(Ty::F32, Role::Fraction, 1);
-            g.block.push(Stmt::Assign(x.clone(), "=", &x * factor + step));
-        });
-        self.loops -= 1;
-        if self.once_in(3) {
-            self.note("loop with continuing");
-            let ends = Expr::binary("||", Expr::compare(">=", rounds, most), Expr::unary("!", goes_on));
-            self.block.push(Stmt::Loop(body, vec![count], ends));
-        } else {
-            self.note("while");
-            body.push(count);
-            self.block.push(Stmt::While(Expr::binary("&&", goes_on, Expr::compare("<", rounds, most)), body));
-        }
-    }
-
-    /// Local variables behind `first` of the scope that nothing reads yet, as floats.
+    /// Variables in scope from index `first` on that no statement reads yet, as floats.
     fn unused(&mut self, first: usize) -> Vec<Expr> {
         let (mut block, mut used) = (std::mem::take(&mut self.block), BTreeSet::new());
         walk_blocks(&mut block, &mut |inner| {
             for stmt in inner {
-                // Writing to a variable does not read it.
+                // The target of an assignment is not read.
                 let writes = usize::from(matches!(stmt, Stmt::Assign(..)));
                 for expr in stmt.expressions_mut().into_iter().skip(writes) {
                     expr.walk(&mut |inner| {
-                        if let Kind::Name(name) = &inner.kind {
+                        if let ExprKind::Name(name) = &inner.kind {
                             used.insert(name.clone());
                         }
                     });
@@ -553,19 +390,26 @@ impl Generator<'_> {
         self.block = block;
         let locals = self.scope[first..].iter().filter(|b| !b.is_const && !b.name().is_empty() && !used.contains(b.name()));
         let locals: Vec<_> = locals.map(|b| b.expr.clone()).collect();
-        let as_float = |x: Expr| match x.ty {
-            Ty::F32 => Some(x),
-            Ty::Vec(_) => Some(x.swizzle("y")),
-            Ty::I32 | Ty::U32 => Some(call("f32", [x]) * 0.1),
-            Ty::Bool => Some(call("select", [0.3.into(), 1.0.into(), x])),
-            Ty::Mat(_) => Some(call("determinant", [x])),
-            Ty::Array(_) => Some(x.at(Expr::int(1))),
-            _ => None,
-        };
-        locals.into_iter().filter_map(as_float).collect()
+        locals.into_iter().filter_map(|x| self.as_float(x)).collect()
     }
 
-    /// A float that depends on values that nothing has used so far, as those that people compute are for something.
+    /// A float computed from a value; `None` for types without one.
+    fn as_float(&mut self, x: Expr) -> Option<Expr> {
+        Some(match x.ty {
+            Ty::F32 => x,
+            Ty::Vec(n) => {
+                let k = self.below(n);
+                x.swizzle(&"xyzw"[k..=k])
+            }
+            Ty::I32 | Ty::U32 => call("f32", [x]) * 0.1,
+            Ty::Bool => call("select", [0.3.into(), 1.0.into(), x]),
+            Ty::Mat(_) => call("determinant", [x]),
+            Ty::Array(_) => x.at(Expr::int(1)),
+            _ => return None,
+        })
+    }
+
+    /// Combines a float with variables that are still unused: shaders seldom have dead code.
     fn with_unused(&mut self, mut value: Expr, first: usize) -> Expr {
         for x in self.unused(first).into_iter().rev().take(6) {
             value = match self.below(6) {
@@ -578,8 +422,9 @@ impl Generator<'_> {
         value
     }
 
-    /// What `brdf` returns; its parameters and local variables are behind `first` of the scope.
-    fn colour(&mut self, first: usize) -> Expr {
+    /// The value that `brdf` returns. Its parameters and variables are in scope from index `first`
+    /// on.
+    fn returned_colour(&mut self, first: usize) -> Expr {
         match self.below(12) {
             0 => self.expr(Ty::Vec(3), Role::Any, 3),
             1 => {

@@ -1,7 +1,7 @@
-//! Idioms of shaders: terms of published reflectance models and what people write around them.
+//! Idioms of shaders: terms of published reflectance models, noise, lookup tables and the like.
 //!
-//! Each idiom takes what is in scope, writes some statements and leaves its result in scope. Variants that differ in how they guard
-//! against division by zero and negative roots are written with and without the guard.
+//! Each idiom uses values in scope, appends some statements and leaves its result in scope. Guards
+//! against division by zero and roots of negative numbers come in several variants, including none.
 
 use super::ast::{Expr, Stmt, Ty};
 use super::expressions::{Role, call, clamp01, max0, splat};
@@ -10,7 +10,7 @@ use std::f32::consts::{FRAC_1_PI, PI, TAU};
 
 type Idiom = fn(&mut Generator<'_>);
 
-/// All idioms, by the name of the feature.
+/// All idioms with their names, which are also names of features.
 pub(super) const IDIOMS: &[(&str, Idiom)] = &[
     ("half vector", half_vector),
     ("Schlick", schlick),
@@ -48,14 +48,14 @@ pub(super) const IDIOMS: &[(&str, Idiom)] = &[
 ];
 
 impl Generator<'_> {
-    /// Writes a random idiom.
+    /// Appends a random idiom.
     pub(super) fn idiom(&mut self) {
         let (name, idiom) = self.one_of(IDIOMS);
         self.note(name);
         idiom(self);
     }
 
-    /// `if (wi.z <= 0.0 || wo.z <= 0.0) { return vec3f(0.0); }`
+    /// Appends `if (wi.z <= 0.0 || wo.z <= 0.0) { return vec3f(0.0); }` or a variant.
     pub(super) fn guard(&mut self) {
         self.note("guard");
         let z = |name: &str| Expr::name(Ty::Vec(3), name).swizzle("z");
@@ -72,7 +72,7 @@ impl Generator<'_> {
         [(); 2].map(|()| self.leaf(Ty::Vec(3), Role::Direction))
     }
 
-    /// The cosine of an angle to the normal or between directions, clamped or not.
+    /// The cosine of the angle to the normal or between directions, clamped or not.
     fn cosine(&mut self, base: &str) -> Expr {
         let cosine = match self.below(4) {
             0 => {
@@ -90,14 +90,14 @@ impl Generator<'_> {
         self.let_as(base, cosine, role)
     }
 
-    /// A parameter in [0, 1] that is not zero.
+    /// A roughness, which is greater than zero.
     fn roughness(&mut self) -> Expr {
         let alpha = self.leaf(Ty::F32, Role::Fraction);
         let alpha = if self.once_in(2) { call("max", [alpha, 0.02.into()]) } else { &alpha * &alpha + 1e-3 };
         self.let_as("alpha", alpha, Role::Fraction)
     }
 
-    /// A divisor, mostly kept from zero.
+    /// A divisor, mostly guarded against zero.
     fn divisor(&mut self, x: Expr) -> Expr {
         match self.below(4) {
             0 => x,
@@ -236,7 +236,8 @@ fn sheen(g: &mut Generator<'_>) {
     g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / TAU, Role::Positive);
 }
 
-/// Values that take few numbers, in terms that interval arithmetic and relations see as continuous.
+/// A variable with few distinct values, and a term whose range over these is narrower than over the
+/// interval that they span.
 fn discrete_values(g: &mut Generator<'_>) {
     let x = g.leaf(Ty::F32, Role::Signed);
     let x = g.ensure_runtime(x);
@@ -282,7 +283,7 @@ fn sine_noise(g: &mut Generator<'_>) {
     g.let_as("noise", call("fract", [call("sin", [product]) * scale]), Role::Fraction);
 }
 
-/// Value noise: hashes of the corners of a cell, interpolated.
+/// Value noise: interpolated hashes of the corners of a cell.
 fn value_noise(g: &mut Generator<'_>) {
     let (at, scale) = (g.leaf(Ty::Vec(2), Role::Any), g.one_of(&[1.0, 2.0, 5.0]));
     let at = g.let_as("at", at * scale, Role::Any);
@@ -382,19 +383,19 @@ fn newton(g: &mut Generator<'_>) {
 fn escape_time(g: &mut Generator<'_>) {
     let (start, c) = (g.leaf(Ty::Vec(2), Role::Signed), g.leaf(Ty::Vec(2), Role::Signed));
     let (z, rounds) = (g.var_as("z", start, Role::Any), g.var_as("rounds", Expr::int(0), Role::Any));
-    let goes_on = Expr::compare("<", call("dot", [z.clone(), z.clone()]), 4.0);
-    let most = Expr::int(3 + g.below(6) as i64);
+    let condition = Expr::compare("<", call("dot", [z.clone(), z.clone()]), 4.0);
+    let max_rounds = Expr::int(3 + g.below(6) as i64);
     let [x, y] = ["x", "y"].map(|k| z.swizzle(k));
     let square = call("vec2f", [&x * &x - &y * &y, 2.0 * &x * &y]);
     let body = vec![Stmt::Assign(z, "=", square + c), Stmt::Assign(rounds.clone(), "+=", Expr::int(1))];
-    g.block.push(Stmt::While(Expr::binary("&&", Expr::compare("<", &rounds, most), goes_on), body));
+    g.block.push(Stmt::While(Expr::binary("&&", Expr::compare("<", &rounds, max_rounds), condition), body));
     g.let_as("escaped", call("f32", [rounds]) / 8.0, Role::Fraction);
 }
 
 fn table(g: &mut Generator<'_>) {
     let elements: Vec<_> = (0..4).map(|_| g.literal(Role::Fraction)).collect();
     let table =
-        g.var_as("lut", Expr::new(Ty::Array(4), super::ast::Kind::Call("array<f32, 4>".into(), elements)), Role::Fraction);
+        g.var_as("lut", Expr::new(Ty::Array(4), super::ast::ExprKind::Call("array<f32, 4>".into(), elements)), Role::Fraction);
     let at = g.expr(Ty::F32, Role::Fraction, 1);
     let at = g.let_as("at", clamp01(at) * 3.0, Role::Positive);
     let k = g.let_as("k", call("i32", [at.clone()]), Role::Any);
@@ -444,14 +445,14 @@ fn rotation(g: &mut Generator<'_>) {
     g.let_as("turned", turn * p, Role::Any);
 }
 
-/// A structure whose members are used one by one.
+/// A local structure whose members are read and written separately.
 fn lobe(g: &mut Generator<'_>) {
     if !g.module.globals.iter().any(|global| matches!(global, super::ast::Global::Struct("Lobe", _))) {
         return order(g);
     }
     g.note("struct");
     let parts = [g.leaf(Ty::Vec(3), Role::Direction), g.leaf(Ty::F32, Role::Fraction), g.leaf(Ty::F32, Role::Positive)];
-    let value = Expr::new(Ty::Struct("Lobe"), super::ast::Kind::Call("Lobe".into(), parts.into()));
+    let value = Expr::new(Ty::Struct("Lobe"), super::ast::ExprKind::Call("Lobe".into(), parts.into()));
     let lobe = g.var_as("lobe", value, Role::Any);
     let weight = lobe.member("weight", Ty::F32);
     let scale = g.expr(Ty::F32, Role::Fraction, 1);
@@ -480,7 +481,7 @@ fn thin_film(g: &mut Generator<'_>) {
     g.let_as("film", call("abs", [film]), Role::Fraction);
 }
 
-/// A minimum below a maximum, a difference that a branch says is positive.
+/// Ordered values: a minimum and a maximum, or a difference whose sign a condition implies.
 fn order(g: &mut Generator<'_>) {
     let [a, b] = [(); 2].map(|()| g.leaf(Ty::F32, Role::Fraction));
     let [a, b] = [g.ensure_runtime(a), g.ensure_runtime(b)];

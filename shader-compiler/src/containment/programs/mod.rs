@@ -1,18 +1,23 @@
-//! Random WGSL programs whose bounds are checked, through the front end, as people write them.
+//! Fuzzing of the whole compiler with random WGSL programs that resemble handwritten shaders.
 //!
-//! [Operations](super::Subject::op) and random functions of the IR cover the compiler evenly, but not what front end and optimizer make of
-//! shaders, in which the same few values come up again and again. So `generate` writes programs, a [`Trial`] compiles some bounding
-//! shaders of each and checks them with random boxes, and [`shrink()`] makes a program that shows a fault small, as C-Reduce does (Regehr et
-//! al. 2012), with the box and the member that show it, so that a [`report()`] can be pasted into a shell.
+//! Single [operations](super::Subject::op) and random functions of the IR do not look like what the
+//! front end and the optimizer make of shaders, which use the same few values many times.
+//! `generate` makes programs, a [`Trial`] compiles some bounding shaders of each and checks them on
+//! random boxes, and [`shrink()`] reduces programs that show a fault, as C-Reduce does (Regehr et
+//! al. 2012), together with the box. A [`report()`] has the program and the commands that reproduce
+//! the fault.
 
 mod ast;
 mod expressions;
+mod floats;
 mod generate;
 mod idioms;
 mod print;
 mod report;
 mod shrink;
+mod statements;
 mod trial;
+mod vectors;
 
 pub use report::report;
 pub use shrink::shrink;
@@ -22,7 +27,7 @@ use ast::Module;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A random program; its text is what [`Display`](fmt::Display) writes.
+/// A random program; [`Display`](fmt::Display) writes it as WGSL.
 #[derive(Clone, Debug)]
 pub struct Program {
     module: Module,
@@ -35,7 +40,7 @@ impl Program {
         generate::program(seed)
     }
 
-    /// Features of the language and idioms that it has.
+    /// Names of the language features and idioms that it has.
     pub fn features(&self) -> impl Iterator<Item = &'static str> {
         self.features.iter().copied()
     }
@@ -56,7 +61,7 @@ mod tests {
     use crate::relations::{Relation, Relations};
     use std::collections::BTreeMap;
 
-    /// What programs have beside idioms.
+    /// Names of features other than idioms.
     const FEATURES: &[&str] = &[
         "%",
         "&& and ||",
@@ -179,15 +184,15 @@ mod tests {
     }
 
     #[test]
-    fn programs_look_like_people_write_them() {
-        // Values come up several times, and few programs are long.
+    fn programs_reuse_values_and_are_short() {
+        // Many uses per variable, tens of lines.
         let (mut names, mut uses, mut lines) = (0, 0, vec![]);
         for seed in 0..500 {
             let mut program = Program::random(seed);
             program.module.walk_blocks(&mut |block| {
                 names += block.iter().filter(|stmt| matches!(stmt, ast::Stmt::Let(..))).count();
             });
-            program.module.walk_expressions(&mut |expr| uses += usize::from(matches!(expr.kind, ast::Kind::Name(_))));
+            program.module.walk_expressions(&mut |expr| uses += usize::from(matches!(expr.kind, ast::ExprKind::Name(_))));
             lines.push(program.to_string().lines().count());
         }
         lines.sort_unstable();
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_have_all_relations() {
+    fn programs_exercise_all_relations() {
         let mut found = BTreeMap::new();
         for seed in 0..600 {
             let shader = Shader::parse("a.wgsl", &Program::random(seed).to_string()).expect("programs are valid");

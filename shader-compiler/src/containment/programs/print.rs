@@ -1,6 +1,6 @@
-//! WGSL text of syntax trees. Floats are printed with as many digits as read back as the same float.
+//! WGSL text of syntax trees. Floats are printed with enough digits to round-trip.
 
-use super::ast::{Expr, Function, Global, Kind, Member, Module, Stmt, Ty};
+use super::ast::{Expr, ExprKind, Function, Global, Member, Module, Stmt, Ty};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Module {
@@ -23,18 +23,18 @@ impl Display for Module {
 fn write_member(f: &mut Formatter<'_>, Member { name, ty, range, default }: &Member) -> fmt::Result {
     let range = range.map(|range| format!("range: {range}"));
     let default = default.map(|default| format!("default: {default}"));
-    let told: Vec<_> = [range, default].into_iter().flatten().collect();
-    if !told.is_empty() {
-        writeln!(f, "    /// {}", told.join(", "))?;
+    let attributes: Vec<_> = [range, default].into_iter().flatten().collect();
+    if !attributes.is_empty() {
+        writeln!(f, "    /// {}", attributes.join(", "))?;
     }
     writeln!(f, "    {name}: {ty},")
 }
 
 fn write_global(f: &mut Formatter<'_>, global: &Global) -> fmt::Result {
     match global {
-        Global::Const(name, value) => writeln!(f, "const {name} = {};", Top(value)),
-        Global::Override(name, value) => writeln!(f, "override {name}: {} = {};", value.ty, Top(value)),
-        Global::Private(name, value) => writeln!(f, "var<private> {name}: {} = {};", value.ty, Top(value)),
+        Global::Const(name, value) => writeln!(f, "const {name} = {};", Unparenthesized(value)),
+        Global::Override(name, value) => writeln!(f, "override {name}: {} = {};", value.ty, Unparenthesized(value)),
+        Global::Private(name, value) => writeln!(f, "var<private> {name}: {} = {};", value.ty, Unparenthesized(value)),
         Global::Texture(name) => writeln!(f, "var {name}: {};", Ty::Texture),
         Global::Sampler(name) => writeln!(f, "var {name}: {};", Ty::Sampler),
         Global::Struct(name, members) => {
@@ -64,14 +64,14 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
     let indent = "    ".repeat(depth);
     f.write_str(&indent)?;
     match stmt {
-        Stmt::Let(name, value) => writeln!(f, "let {name} = {};", Top(value)),
-        Stmt::Var(name, value) => writeln!(f, "var {name}: {} = {};", value.ty, Top(value)),
-        Stmt::Assign(place, op, value) => writeln!(f, "{place} {op} {};", Top(value)),
-        Stmt::Return(value) => writeln!(f, "return {};", Top(value)),
+        Stmt::Let(name, value) => writeln!(f, "let {name} = {};", Unparenthesized(value)),
+        Stmt::Var(name, value) => writeln!(f, "var {name}: {} = {};", value.ty, Unparenthesized(value)),
+        Stmt::Assign(place, op, value) => writeln!(f, "{place} {op} {};", Unparenthesized(value)),
+        Stmt::Return(value) => writeln!(f, "return {};", Unparenthesized(value)),
         Stmt::Break => f.write_str("break;\n"),
         Stmt::Continue => f.write_str("continue;\n"),
         Stmt::If(condition, then, otherwise) => {
-            writeln!(f, "if ({}) {{", Top(condition))?;
+            writeln!(f, "if ({}) {{", Unparenthesized(condition))?;
             write_block(f, then, depth + 1)?;
             if !otherwise.is_empty() {
                 writeln!(f, "{indent}}} else {{")?;
@@ -80,12 +80,12 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
             writeln!(f, "{indent}}}")
         }
         Stmt::For(name, from, condition, body) => {
-            writeln!(f, "for (var {name} = {}; {}; {name}++) {{", Top(from), Top(condition))?;
+            writeln!(f, "for (var {name} = {}; {}; {name}++) {{", Unparenthesized(from), Unparenthesized(condition))?;
             write_block(f, body, depth + 1)?;
             writeln!(f, "{indent}}}")
         }
         Stmt::While(condition, body) => {
-            writeln!(f, "while ({}) {{", Top(condition))?;
+            writeln!(f, "while ({}) {{", Unparenthesized(condition))?;
             write_block(f, body, depth + 1)?;
             writeln!(f, "{indent}}}")
         }
@@ -94,12 +94,12 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
             write_block(f, body, depth + 1)?;
             writeln!(f, "{indent}    continuing {{")?;
             write_block(f, continuing, depth + 2)?;
-            writeln!(f, "{indent}        break if {};\n{indent}    }}\n{indent}}}", Top(until))
+            writeln!(f, "{indent}        break if {};\n{indent}    }}\n{indent}}}", Unparenthesized(until))
         }
         Stmt::Switch(on, cases, default) => {
-            writeln!(f, "switch {} {{", Top(on))?;
+            writeln!(f, "switch {} {{", Unparenthesized(on))?;
             for (values, body) in cases {
-                let values: Vec<_> = values.iter().map(|&x| Expr::new(on.ty, Kind::Int(x)).to_string()).collect();
+                let values: Vec<_> = values.iter().map(|&x| Expr::new(on.ty, ExprKind::Int(x)).to_string()).collect();
                 writeln!(f, "{indent}    case {} {{", values.join(", "))?;
                 write_block(f, body, depth + 2)?;
                 writeln!(f, "{indent}    }}")?;
@@ -111,52 +111,52 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
     }
 }
 
-/// An expression that needs no parentheses around it.
-struct Top<'a>(&'a Expr);
+/// An expression in a position that needs no parentheses around it.
+struct Unparenthesized<'a>(&'a Expr);
 
-impl Display for Top<'_> {
+impl Display for Unparenthesized<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Kind::Binary(op, a, b) = &self.0.kind else { return self.0.fmt(f) };
-        let product = |expr: &Expr| matches!(expr.kind, Kind::Binary("*" | "/", ..));
+        let ExprKind::Binary(op, a, b) = &self.0.kind else { return self.0.fmt(f) };
+        let product = |expr: &Expr| matches!(expr.kind, ExprKind::Binary("*" | "/", ..));
         match *op {
-            "+" | "-" if matches!(a.kind, Kind::Binary("+" | "-" | "*" | "/", ..)) => Top(a).fmt(f)?,
-            "*" if product(a) => Top(a).fmt(f)?,
+            "+" | "-" if matches!(a.kind, ExprKind::Binary("+" | "-" | "*" | "/", ..)) => Unparenthesized(a).fmt(f)?,
+            "*" if product(a) => Unparenthesized(a).fmt(f)?,
             _ => a.fmt(f)?,
         }
         write!(f, " {op} ")?;
-        if matches!(*op, "+" | "-") && product(b) { Top(b).fmt(f) } else { b.fmt(f) }
+        if matches!(*op, "+" | "-") && product(b) { Unparenthesized(b).fmt(f) } else { b.fmt(f) }
     }
 }
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Float(x) if x.is_sign_negative() => write!(f, "({x:?})"),
-            Kind::Float(x) => write!(f, "{x:?}"),
-            Kind::Int(x) if self.ty == Ty::U32 => write!(f, "{x}u"),
-            Kind::Int(x) if *x < 0 => write!(f, "({x})"),
-            Kind::Int(x) => write!(f, "{x}"),
-            Kind::Bool(x) => write!(f, "{x}"),
-            Kind::Name(name) => f.write_str(name),
-            Kind::Member(of, name) => match of.kind {
-                Kind::Unary(..) => write!(f, "({of}).{name}"),
+            ExprKind::Float(x) if x.is_sign_negative() => write!(f, "({x:?})"),
+            ExprKind::Float(x) => write!(f, "{x:?}"),
+            ExprKind::Int(x) if self.ty == Ty::U32 => write!(f, "{x}u"),
+            ExprKind::Int(x) if *x < 0 => write!(f, "({x})"),
+            ExprKind::Int(x) => write!(f, "{x}"),
+            ExprKind::Bool(x) => write!(f, "{x}"),
+            ExprKind::Name(name) => f.write_str(name),
+            ExprKind::Member(of, name) => match of.kind {
+                ExprKind::Unary(..) => write!(f, "({of}).{name}"),
                 _ => write!(f, "{of}.{name}"),
             },
-            Kind::Index(of, index) => match of.kind {
-                Kind::Unary(..) => write!(f, "({of})[{}]", Top(index)),
-                _ => write!(f, "{of}[{}]", Top(index)),
+            ExprKind::Index(of, index) => match of.kind {
+                ExprKind::Unary(..) => write!(f, "({of})[{}]", Unparenthesized(index)),
+                _ => write!(f, "{of}[{}]", Unparenthesized(index)),
             },
-            Kind::Unary(op, of) => match of.kind {
-                Kind::Unary(..) => write!(f, "{op}({of})"),
+            ExprKind::Unary(op, of) => match of.kind {
+                ExprKind::Unary(..) => write!(f, "{op}({of})"),
                 _ => write!(f, "{op}{of}"),
             },
-            Kind::Binary(..) => write!(f, "({})", Top(self)),
-            Kind::Call(name, args) => {
+            ExprKind::Binary(..) => write!(f, "({})", Unparenthesized(self)),
+            ExprKind::Call(name, args) => {
                 write!(f, "{name}(")?;
                 for (k, arg) in args.iter().enumerate() {
                     f.write_str(if k > 0 { ", " } else { "" })?;
-                    // In a list, `a < b, c > d` would begin like a template.
-                    if arg.ty == Ty::Bool { arg.fmt(f)? } else { Top(arg).fmt(f)? }
+                    // In an argument list, `a < b, c > d` would parse as a template list.
+                    if arg.ty == Ty::Bool { arg.fmt(f)? } else { Unparenthesized(arg).fmt(f)? }
                 }
                 f.write_char(')')
             }

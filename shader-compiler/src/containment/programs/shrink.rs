@@ -1,37 +1,40 @@
-//! Makes programs that show a fault small enough to be read.
+//! Test-case reduction of programs that show a fault.
 //!
-//! As in C-Reduce (Regehr et al. 2012), passes propose smaller variants, and one is kept where the fault is still there, until no pass finds
-//! any: statements are dropped or replaced by what is in them, expressions by parts of theirs and by constants, names by what they stand
-//! for, declarations that nothing uses go. Variants need not be valid; the front end rejects those that are not. Then the box
-//! shrinks to the member where it may. The number of variants that are tried is limited.
+//! As in C-Reduce (Regehr et al. 2012), passes propose smaller candidates and keep those that still
+//! show the fault, until no pass makes progress. Statements are deleted or replaced by their nested
+//! blocks, expressions by subexpressions or constants, variables and calls are inlined, and unused
+//! declarations are deleted. Candidates may be invalid; the front end rejects those. At last the
+//! intervals of the box shrink to the member that shows the fault. The number of candidates is
+//! limited.
 
-use super::ast::{Expr, Function, Global, Kind, Module, Stmt, Ty};
+use super::ast::{Expr, ExprKind, Function, Global, Module, Stmt, Ty};
 use super::trial::{Effort, Trial};
 use crate::bounding::{Frame, Ranges, Spans};
 use crate::containment::{Fault, Plan, Sample, Subject, Wrong};
 use crate::target::Target;
 
-/// Tries so many variants.
-const TRIES: usize = 1500;
+/// Candidates that are checked for a fault.
+const MAX_CANDIDATES: usize = 1500;
 
-/// Boxes that are tried beside the one that showed the fault, for a variant may show it elsewhere.
-const ELSEWHERE: Effort = Effort { checks: 0, boxes: 12, members: 6, steps: 4 };
+/// Random boxes in addition to that of the fault: a candidate may show the fault in another box.
+const FEW_BOXES: Effort = Effort { checks: 0, boxes: 12, members: 6, steps: 4 };
 
-/// The same for variants whose inputs are others.
-const ANYWHERE: Effort = Effort { checks: 0, boxes: 100, members: 8, steps: 8 };
+/// For candidates with other inputs, to which the box of the fault may not apply.
+const MANY_BOXES: Effort = Effort { checks: 0, boxes: 100, members: 8, steps: 8 };
 
-const NOWHERE: Effort = Effort { checks: 0, boxes: 0, members: 0, steps: 0 };
+/// The box of the fault alone.
+const GIVEN_BOX_ONLY: Effort = Effort { checks: 0, boxes: 0, members: 0, steps: 0 };
 
-/// A smaller program with the same kind of fault, and the fault that it shows.
+/// Reduces a program. Returns the smaller trial and its fault, which is of the same kind.
 pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
     let mut first = trial.clone();
     if !matches!(fault.wrong, Wrong::Panics | Wrong::Rejected) {
         first.plan = Plan::only(fault.options, fault.parts);
         first.target = fault.target;
     }
-    let mut shrinker = Shrinker { best: first, fault: fault.clone(), left: TRIES };
-    if shrinker.again(&shrinker.best, &NOWHERE).is_none() {
-        // It takes the other kinds of bounding shaders to show it.
+    let mut shrinker = Shrinker { best: first, fault: fault.clone(), candidates_left: MAX_CANDIDATES };
+    if shrinker.reproduce(&shrinker.best, &GIVEN_BOX_ONLY).is_none() {
+        // The fault depends on the other bounding shaders of the plan.
         shrinker.best = trial.clone();
     }
     shrinker.run();
@@ -41,29 +44,29 @@ pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
 struct Shrinker {
     best: Trial,
     fault: Fault,
-    /// Variants that may be tried still.
-    left: usize,
+    /// Candidates that may still be checked.
+    candidates_left: usize,
 }
 
 impl Shrinker {
     fn run(&mut self) {
         loop {
-            let before = (self.best.module.size(), self.left);
+            let before = (self.best.module.size(), self.candidates_left);
             self.settings();
             self.statements();
             self.expressions();
             self.inline();
             self.declarations();
-            if self.best.module.size() >= before.0 || self.left == 0 {
+            if self.best.module.size() >= before.0 || self.candidates_left == 0 {
                 break;
             }
         }
         self.shrink_box();
     }
 
-    /// The fault, if a variant has it too.
-    fn again(&self, trial: &Trial, effort: &Effort) -> Option<Fault> {
-        let tally = trial.run_on(effort, |subject| self.sample(subject).into_iter().collect());
+    /// The fault that a candidate shows, if it is of the same kind.
+    fn reproduce(&self, trial: &Trial, effort: &Effort) -> Option<Fault> {
+        let tally = trial.run_on(effort, |subject| self.given_box(subject).into_iter().collect());
         let start = |note: &str| note.chars().take(30).collect::<String>();
         let by_message = matches!(self.fault.wrong, Wrong::Panics | Wrong::Rejected);
         tally
@@ -72,8 +75,9 @@ impl Shrinker {
             .find(|found| found.wrong == self.fault.wrong && (!by_message || start(&found.note) == start(&self.fault.note)))
     }
 
-    /// The box of the fault, of the inputs that a variant has.
-    fn sample(&self, subject: &Subject) -> Option<Sample> {
+    /// The box of the fault, reduced to the inputs of a candidate; `None` if it is out of their
+    /// range.
+    fn given_box(&self, subject: &Subject) -> Option<Sample> {
         let mut sample = Sample { ends: vec![], members: vec![vec![]] };
         for (port, input) in std::iter::zip(&subject.point.inputs, &subject.inputs) {
             let index = self.fault.ends.iter().position(|(name, ..)| *name == port.name)?;
@@ -87,24 +91,24 @@ impl Shrinker {
         Some(sample)
     }
 
-    /// Keeps a variant if it has the fault.
+    /// Replaces the best candidate if this one shows the fault.
     fn accept(&mut self, trial: Trial, effort: &Effort) -> bool {
-        if self.left == 0 {
+        if self.candidates_left == 0 {
             return false;
         }
-        self.left -= 1;
-        let Some(fault) = self.again(&trial, effort) else { return false };
+        self.candidates_left -= 1;
+        let Some(fault) = self.reproduce(&trial, effort) else { return false };
         (self.best, self.fault) = (trial, fault);
         true
     }
 
-    /// Keeps a smaller module if it has the fault.
+    /// Replaces the best module if this one is smaller and shows the fault.
     fn accept_module(&mut self, mut module: Module) -> bool {
         sweep(&mut module);
-        module.size() < self.best.module.size() && self.accept(Trial { module, ..self.best.clone() }, &ELSEWHERE)
+        module.size() < self.best.module.size() && self.accept(Trial { module, ..self.best.clone() }, &FEW_BOXES)
     }
 
-    /// Simplifies what a program is checked for.
+    /// Simplifies the settings of the trial.
     fn settings(&mut self) {
         let simplify: [fn(&mut Trial); 5] = [
             |trial| trial.deep = false,
@@ -117,51 +121,51 @@ impl Shrinker {
             let mut next = self.best.clone();
             simplify(&mut next);
             if next.settings() != self.best.settings() {
-                self.accept(next, &ANYWHERE);
+                self.accept(next, &MANY_BOXES);
             }
         }
     }
 
-    /// Drops statements, from the last one, or puts what is in them in their place.
+    /// Deletes statements, last first, or replaces them by their nested blocks.
     fn statements(&mut self) {
         let mut count = 0;
         self.best.module.walk_blocks(&mut |block| count += block.len());
         for index in (0..count).rev() {
-            for way in 0..4 {
+            for edit in 0..4 {
                 let mut module = self.best.module.clone();
-                if edit_statement(&mut module, index, way) && self.accept_module(module) {
+                if edit_statement(&mut module, index, edit) && self.accept_module(module) {
                     break;
                 }
             }
         }
     }
 
-    /// Replaces expressions by parts of theirs and by constants, from the outside in.
+    /// Replaces expressions by constants and subexpressions, outermost first.
     fn expressions(&mut self) {
         let mut index = 0;
         while let Some(expr) = expression(&mut self.best.module, index) {
-            let mut options = constants(&expr);
+            let mut replacements = constants(&expr);
             let mut parts = vec![];
             expr.walk(&mut |part| parts.push(part.clone()));
-            options.extend(parts.into_iter().skip(1).filter(|part| part.ty == expr.ty).take(6));
-            if let Kind::Call(name, args) = &expr.kind
+            replacements.extend(parts.into_iter().skip(1).filter(|part| part.ty == expr.ty).take(6));
+            if let ExprKind::Call(name, args) = &expr.kind
                 && matches!(expr.ty, Ty::Vec(_))
                 && name.starts_with("vec")
                 && args.len() > 1
             {
                 let floats = args.iter().filter(|arg| arg.ty == Ty::F32);
-                options.extend(floats.map(|arg| Expr::call(name, vec![arg.clone()])));
+                replacements.extend(floats.map(|arg| Expr::call(name, vec![arg.clone()])));
             }
-            let changed = options.into_iter().any(|option| {
+            let changed = replacements.into_iter().any(|replacement| {
                 let mut module = self.best.module.clone();
-                replace(&mut module, index, option);
+                replace(&mut module, index, replacement);
                 self.accept_module(module)
             });
             index += usize::from(!changed);
         }
     }
 
-    /// Puts values in the place of names that are used once, or that stand for a name or a constant.
+    /// Inlines variables with one use or a trivial value, and functions that only return a value.
     fn inline(&mut self) {
         let mut names = vec![];
         self.best.module.walk_blocks(&mut |block| {
@@ -185,34 +189,30 @@ impl Shrinker {
         }
     }
 
-    /// Simplifies members of the material and what is declared outside of functions.
+    /// Makes the BRDF one-sided and inlines module-scope constants.
     fn declarations(&mut self) {
         let with = |change: &dyn Fn(&mut Module)| {
             let mut module = self.best.module.clone();
             change(&mut module);
             module
         };
-        let mut variants = vec![with(&|module| module.two_sided = false)];
+        let mut candidates = vec![with(&|module| module.two_sided = false)];
         for index in 0..self.best.module.globals.len() {
-            variants.push(with(&|module| {
-                // A constant becomes its value.
+            candidates.push(with(&|module| {
                 if let Global::Const(name, value) | Global::Override(name, value) | Global::Private(name, value) =
                     module.globals[index].clone()
                 {
-                    module.walk_expressions(&mut |expr| {
-                        if matches!(&expr.kind, Kind::Name(found) if *found == name) {
-                            *expr = value.clone();
-                        }
-                    });
+                    replace_name(module, &name, &value);
                 }
             }));
         }
-        for module in variants {
+        for module in candidates {
             self.accept_module(module);
         }
     }
 
-    /// Replaces intervals by the member's numbers, and numbers by simpler ones, as far as the fault is still there.
+    /// Replaces intervals by the member's values, and these by simpler ones, while the fault
+    /// remains.
     fn shrink_box(&mut self) {
         if self.fault.member.is_none() {
             return;
@@ -231,7 +231,7 @@ impl Shrinker {
                 if let Some(member) = &mut self.fault.member {
                     member[index] = word;
                 }
-                if self.left > 0 && self.accept(self.best.clone(), &NOWHERE) {
+                if self.candidates_left > 0 && self.accept(self.best.clone(), &GIVEN_BOX_ONLY) {
                     break;
                 }
                 self.fault = kept;
@@ -240,21 +240,21 @@ impl Shrinker {
     }
 }
 
-/// Constants of an expression's type, unless it is one.
+/// Constants that may replace an expression; simpler ones if it is a constant itself.
 fn constants(expr: &Expr) -> Vec<Expr> {
     let of = |kind| Expr::new(expr.ty, kind);
     match (expr.ty, &expr.kind) {
-        (Ty::F32, Kind::Float(x)) if x.fract() != 0.0 => vec![0.5.into(), 1.0.into()],
-        (_, Kind::Float(_) | Kind::Int(_) | Kind::Bool(_)) => vec![],
+        (Ty::F32, ExprKind::Float(x)) if x.fract() != 0.0 => vec![0.5.into(), 1.0.into()],
+        (_, ExprKind::Float(_) | ExprKind::Int(_) | ExprKind::Bool(_)) => vec![],
         (Ty::F32, _) => vec![0.0.into(), 1.0.into(), 0.5.into()],
-        (Ty::I32 | Ty::U32, _) => vec![of(Kind::Int(0)), of(Kind::Int(1))],
-        (Ty::Bool, _) => vec![of(Kind::Bool(false)), of(Kind::Bool(true))],
+        (Ty::I32 | Ty::U32, _) => vec![of(ExprKind::Int(0)), of(ExprKind::Int(1))],
+        (Ty::Bool, _) => vec![of(ExprKind::Bool(false)), of(ExprKind::Bool(true))],
         (Ty::Vec(n), _) => [0.0, 1.0].map(|x| Expr::call(&format!("vec{n}f"), vec![Expr::from(x)])).into(),
         _ => vec![],
     }
 }
 
-/// The expression of a number, in the order of [`Module::walk_expressions`].
+/// The expression at an index, in the order of [`Module::walk_expressions`].
 fn expression(module: &mut Module, index: usize) -> Option<Expr> {
     let (mut next, mut found) = (0, None);
     module.walk_expressions(&mut |expr| {
@@ -266,20 +266,21 @@ fn expression(module: &mut Module, index: usize) -> Option<Expr> {
     found
 }
 
-fn replace(module: &mut Module, index: usize, by: Expr) {
-    let (mut next, mut by) = (0, Some(by));
+fn replace(module: &mut Module, index: usize, replacement: Expr) {
+    let (mut next, mut replacement) = (0, Some(replacement));
     module.walk_expressions(&mut |expr| {
         next += 1;
         if next == index + 1
-            && let Some(by) = by.take()
+            && let Some(replacement) = replacement.take()
         {
-            *expr = by;
+            *expr = replacement;
         }
     });
 }
 
-/// Drops a statement, or puts one of its blocks in its place. Says whether there is such a way.
-fn edit_statement(module: &mut Module, index: usize, way: usize) -> bool {
+/// Deletes a statement (`edit` 0) or replaces it by its nested block number `edit - 1`. Returns
+/// whether there is such a block.
+fn edit_statement(module: &mut Module, index: usize, edit: usize) -> bool {
     let (mut next, mut done) = (0, false);
     module.walk_blocks(&mut |block| {
         let first = next;
@@ -288,10 +289,10 @@ fn edit_statement(module: &mut Module, index: usize, way: usize) -> bool {
             return;
         }
         let at = index - first;
-        if way == 0 {
+        if edit == 0 {
             block.remove(at);
             done = true;
-        } else if let Some(inner) = block[at].blocks_mut().into_iter().nth(way - 1).map(std::mem::take)
+        } else if let Some(inner) = block[at].blocks_mut().into_iter().nth(edit - 1).map(std::mem::take)
             && !inner.is_empty()
         {
             block.splice(at..=at, inner);
@@ -301,14 +302,14 @@ fn edit_statement(module: &mut Module, index: usize, way: usize) -> bool {
     done
 }
 
-/// Counts the uses of a name.
+/// Number of uses of a name.
 fn uses(module: &mut Module, name: &str) -> usize {
     let mut count = 0;
-    module.walk_expressions(&mut |expr| count += usize::from(matches!(&expr.kind, Kind::Name(found) if found == name)));
+    module.walk_expressions(&mut |expr| count += usize::from(matches!(&expr.kind, ExprKind::Name(found) if found == name)));
     count
 }
 
-/// Replaces a variable by its value where that makes nothing longer.
+/// Inlines a variable if it has one use or if its value is a leaf. Returns whether it did.
 fn inline_value(module: &mut Module, name: &str) -> bool {
     let mut value = None;
     module.walk_blocks(&mut |block| {
@@ -324,15 +325,20 @@ fn inline_value(module: &mut Module, name: &str) -> bool {
     if !value.children().is_empty() && uses(module, name) > 1 {
         return false;
     }
-    module.walk_expressions(&mut |expr| {
-        if matches!(&expr.kind, Kind::Name(found) if found == name) {
-            *expr = value.clone();
-        }
-    });
+    replace_name(module, name, &value);
     true
 }
 
-/// Replaces calls of a function by what it returns, if that is all it does.
+/// Replaces all uses of a name.
+fn replace_name(module: &mut Module, name: &str, value: &Expr) {
+    module.rewrite_expressions(&mut |expr| {
+        if matches!(&expr.kind, ExprKind::Name(found) if found == name) {
+            *expr = value.clone();
+        }
+    });
+}
+
+/// Inlines a function if its body is a single `return`. Returns whether there was a call.
 fn inline_function(module: &mut Module, name: &str) -> bool {
     let Some(Function { parameters, body, .. }) = module.functions.iter().find(|function| function.name == name).cloned()
     else {
@@ -340,14 +346,15 @@ fn inline_function(module: &mut Module, name: &str) -> bool {
     };
     let [Stmt::Return(result)] = &body[..] else { return false };
     let mut found = false;
-    module.walk_expressions(&mut |expr| {
-        let Kind::Call(called, args) = &expr.kind else { return };
+    module.rewrite_expressions(&mut |expr| {
+        let ExprKind::Call(called, args) = &expr.kind else { return };
         if called != name {
             return;
         }
-        let (mut inlined, args) = (result.clone(), args.clone());
-        inlined.walk_mut(&mut |inner| {
-            let Kind::Name(used) = &inner.kind else { return };
+        let mut inlined = result.clone();
+        // Post-order, since an argument may contain a variable with the name of a parameter.
+        inlined.rewrite(&mut |inner| {
+            let ExprKind::Name(used) = &inner.kind else { return };
             if let Some(k) = parameters.iter().position(|parameter| parameter.name == *used) {
                 *inner = args[k].clone();
             }
@@ -358,13 +365,13 @@ fn inline_function(module: &mut Module, name: &str) -> bool {
     found
 }
 
-/// Drops what nothing uses: functions, members of the material, declarations.
+/// Deletes unused functions, members of `Material` and module-scope declarations.
 fn sweep(module: &mut Module) {
     loop {
         let before = module.functions.len();
         let mut called = vec!["brdf".to_owned(), "material".to_owned()];
         module.walk_expressions(&mut |expr| {
-            if let Kind::Call(name, _) = &expr.kind {
+            if let ExprKind::Call(name, _) = &expr.kind {
                 called.push(name.clone());
             }
         });
@@ -377,12 +384,12 @@ fn sweep(module: &mut Module) {
     module.walk_expressions(&mut |expr| {
         types.push(expr.ty);
         match &expr.kind {
-            Kind::Name(name) => names.push(name.clone()),
-            Kind::Member(_, name) => members.push(name.clone()),
+            ExprKind::Name(name) => names.push(name.clone()),
+            ExprKind::Member(_, name) => members.push(name.clone()),
             _ => {}
         }
     });
-    // `fn material` that only hands on what it was given computes nothing.
+    // A `fn material` without assignments returns its argument.
     let assigns = |function: &Function| function.body.iter().any(|stmt| matches!(stmt, Stmt::Assign(..)));
     module.functions.retain(|function| function.name != "material" || assigns(function));
     module.members.retain(|member| members.contains(&member.name));
@@ -401,13 +408,14 @@ fn sweep(module: &mut Module) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ast::Parameter;
     use super::super::report;
     use super::*;
     use crate::containment::Wrong;
     use crate::ir::{Def, Op};
     use crate::lift::Lifted;
 
-    /// Makes bounding shaders round up where they should round down.
+    /// Injects a fault: bounding shaders compute `ceil` for `floor`.
     fn break_floor(lifted: &mut Lifted) {
         for data in &mut lifted.function.values {
             if let Def::Op { op, .. } = &mut data.def
@@ -419,21 +427,37 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_shrinks_to_what_shows_it() {
+    fn inlined_arguments_may_name_a_parameter_of_the_callee() {
+        // `f_2(x)` returns `f_1(x * 0.5, x)`, where `f_1(x, a)` returns `x * x + a`.
+        let x = Expr::name(Ty::F32, "x");
+        let function = |name: &str, parameters: &[&str], result: Expr| {
+            let parameters = parameters.iter().map(|&name| Parameter { name: name.into(), ty: Ty::F32, is_pointer: false });
+            Function { name: name.into(), parameters: parameters.collect(), result: Ty::F32, body: vec![Stmt::Return(result)] }
+        };
+        let sum = &x * &x + Expr::name(Ty::F32, "a");
+        let call = Expr::new(Ty::F32, ExprKind::Call("f_1".into(), vec![&x * 0.5, x.clone()]));
+        let mut module =
+            Module { functions: vec![function("f_1", &["x", "a"], sum), function("f_2", &["x"], call)], ..Module::default() };
+        assert!(inline_function(&mut module, "f_1"));
+        assert_eq!(module.functions[1].body, [Stmt::Return((&x * 0.5) * (&x * 0.5) + &x)]);
+    }
+
+    #[test]
+    fn injected_fault_shrinks_to_a_few_lines() {
         let effort = Effort { checks: 0, boxes: 40, members: 8, steps: 4 };
         let mut shrunk = 0;
         for seed in 0..200 {
-            let mut trial = Trial { change: break_floor, ..Trial::new(seed, &[Target::best()]) };
+            let mut trial = Trial { inject: break_floor, ..Trial::new(seed, &[Target::best()]) };
             let tally = trial.run(&effort);
             let Some(fault) = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes) else { continue };
             let (mut small, found) = shrink(&trial, fault);
             assert_eq!(found.wrong, Wrong::Escapes);
             let text = small.module.to_string();
-            let told = format!("{}\n{text}", trial.module);
-            assert!(small.module.size() <= 90 && text.lines().count() <= 16, "{} {told}", small.module.size());
-            assert!(small.module.size() < trial.module.size(), "{told}");
-            // It still shows the fault, with its box alone.
-            assert!(small.again_alone(&found), "{told}");
+            let both = format!("{}\n{text}", trial.module);
+            assert!(small.module.size() <= 90 && text.lines().count() <= 16, "{} {both}", small.module.size());
+            assert!(small.module.size() < trial.module.size(), "{both}");
+            // The fault reproduces from the reported box alone.
+            assert!(small.reproduces_alone(&found), "{both}");
             assert!(report(&small, &found).contains("lightbound shader bound"));
             shrunk += 1;
             if shrunk == 4 {
@@ -444,19 +468,19 @@ mod tests {
     }
 
     impl Trial {
-        fn again_alone(&self, fault: &Fault) -> bool {
-            let shrinker = Shrinker { best: self.clone(), fault: fault.clone(), left: 1 };
-            shrinker.again(self, &NOWHERE).is_some()
+        fn reproduces_alone(&self, fault: &Fault) -> bool {
+            let shrinker = Shrinker { best: self.clone(), fault: fault.clone(), candidates_left: 1 };
+            shrinker.reproduce(self, &GIVEN_BOX_ONLY).is_some()
         }
     }
 
     #[test]
-    fn programs_that_are_rejected_shrink_too() {
+    fn rejected_program_shrinks_to_the_error() {
         let mut trial = Trial::new(11, &[Target::best()]);
         let unknown = Expr::name(Ty::F32, "unknown");
         let brdf = trial.module.functions.last_mut().expect("there is one");
         brdf.body.insert(0, Stmt::Let("x".into(), unknown * 2.0));
-        let tally = trial.run(&NOWHERE);
+        let tally = trial.run(&GIVEN_BOX_ONLY);
         assert_eq!(tally.rejected, 1);
         let (mut small, found) = shrink(&trial, &tally.faults[0]);
         assert!(found.note.contains("unknown"), "{found}");

@@ -1,4 +1,4 @@
-//! A program, and which of its bounding shaders are checked how.
+//! A trial: a random program, the bounding shaders to check, and how to check them.
 
 use super::Program;
 use super::ast::Module;
@@ -15,17 +15,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// How thoroughly a program is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Batches of boxes are checked until there are so many checks, or twelve batches where most are exempt; one at least.
+    /// Batches of boxes are checked until this number is reached, at least one and at most twelve.
     pub checks: u64,
-    /// Random boxes of a batch.
+    /// Random boxes per batch.
     pub boxes: usize,
-    /// Random members of each.
+    /// Random members per box.
     pub members: usize,
-    /// Steps by which members climb to the least and to the greatest value of each output.
+    /// Steps of the local search for members where an output is least or greatest.
     pub steps: usize,
 }
 
-/// A program with all that was drawn for it.
+/// A program with randomly chosen settings.
 #[derive(Clone)]
 pub struct Trial {
     pub(super) seed: u64,
@@ -35,20 +35,20 @@ pub struct Trial {
     pub(super) ranges: Ranges,
     pub(super) target: Target,
     pub(super) plan: Plan,
-    /// Whether bounds of all values are checked, not just of s.
+    /// Whether bounds of all values of the function are checked, not only those of s.
     pub(super) deep: bool,
-    /// Something done to bounding shaders, in tests of this code.
-    pub(super) change: fn(&mut Lifted),
+    /// Modifies bounding shaders before they are compiled; tests inject faults with it.
+    pub(super) inject: fn(&mut Lifted),
 }
 
-/// Batches of boxes of a program, at most.
-const MOST_BATCHES: usize = 12;
+/// Maximum number of batches per program. The number of checks is not reached if most are exempt.
+const MAX_BATCHES: usize = 12;
 
-/// Rounds of loops in programs; few get there.
-const LOOP_CAP: u32 = 40;
+/// Loop cap of the point shader, and of most bounding shaders. Few loops reach it.
+pub(super) const LOOP_CAP: u32 = 40;
 
 impl Trial {
-    /// The trial of a seed, on one of some targets, or rarely on the interpreter.
+    /// The trial of a seed, on one of the targets, or seldom on the interpreter.
     pub fn new(seed: u64, targets: &[Target]) -> Trial {
         let module = Program::random(seed).module;
         let random = &mut Random::new(!seed);
@@ -63,21 +63,21 @@ impl Trial {
             target: if random.once_in(40) { Target::Interpreter } else { target },
             plan: Plan::some(random, loop_cap),
             deep: random.once_in(10),
-            change: |_| {},
+            inject: |_| {},
         }
     }
 
-    /// The seed that it was drawn from.
+    /// The seed of the program and of the settings.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// What is checked beside the program.
+    /// Settings that the shrinker simplifies.
     pub(super) fn settings(&self) -> (bool, Frame, Spans, Ranges, Target) {
         (self.deep, self.frame, self.spans, self.ranges, self.target)
     }
 
-    /// In which frame directions are.
+    /// Coordinate frame of the directions.
     pub fn frame(&self) -> Frame {
         self.frame
     }
@@ -86,7 +86,9 @@ impl Trial {
         format!("program, seed {}, {:?} frame", self.seed, self.frame)
     }
 
-    /// The integrand as a subject; a fault where the front end rejects the program.
+    /// The integrand as a subject.
+    ///
+    /// *Errors*: a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
         let compiled = Shader::parse("program.wgsl", &self.module.to_string())
             .and_then(|shader| Integrand::new(&shader, &Settings { loop_cap: LOOP_CAP, ..Settings::default() }, self.frame));
@@ -99,13 +101,13 @@ impl Trial {
         Ok(if self.deep { subject.deep() } else { subject })
     }
 
-    /// Checks random boxes.
+    /// Checks random boxes. A panic of the compiler is a fault.
     pub fn run(&self, effort: &Effort) -> Tally {
         self.run_on(effort, |_| vec![])
     }
 
-    /// Checks boxes that are told, and random ones behind them; a panic is a fault.
-    pub(super) fn run_on(&self, effort: &Effort, told: impl FnOnce(&Subject) -> Vec<Sample>) -> Tally {
+    /// Checks given boxes and then random ones.
+    pub(super) fn run_on(&self, effort: &Effort, given: impl FnOnce(&Subject) -> Vec<Sample>) -> Tally {
         let run = || {
             let subject = match self.subject() {
                 Ok(subject) => subject,
@@ -115,11 +117,11 @@ impl Trial {
                     return tally;
                 }
             };
-            let checker = Checker::with(&subject, self.target, &self.plan, self.change);
+            let checker = Checker::with(&subject, self.target, &self.plan, self.inject);
             let (random, kinks) = (&mut Random::new(self.seed ^ 0xb0c5), kinks(&subject.point));
-            let mut tally = checker.run(&told(&subject));
-            let (boxes, checks) = (effort.boxes.div_ceil(self.share()), effort.checks / self.share() as u64);
-            for _ in 0..MOST_BATCHES {
+            let mut tally = checker.run(&given(&subject));
+            let (boxes, checks) = (effort.boxes.div_ceil(self.effort_divisor()), effort.checks / self.effort_divisor() as u64);
+            for _ in 0..MAX_BATCHES {
                 tally.add(checker.run(&samples(random, &checker, &subject, &kinks, &Effort { boxes, ..*effort })));
                 if tally.checks >= checks || tally.is_faulty() {
                     break;
@@ -130,13 +132,14 @@ impl Trial {
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
     }
 
-    /// The interpreter gets one box in so many, and so do programs of which all values are bounded.
-    fn share(&self) -> usize {
+    /// By how much the effort is reduced for the slow trials: those on the interpreter, and those
+    /// that check all values.
+    fn effort_divisor(&self) -> usize {
         if self.target == Target::Interpreter || self.deep { 8 } else { 1 }
     }
 }
 
-/// Random boxes with members that have climbed.
+/// Random boxes, with members from local search.
 fn samples(random: &mut Random, checker: &Checker<'_>, subject: &Subject, kinks: &[f32], effort: &Effort) -> Vec<Sample> {
     let drawn = (0..effort.boxes).map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
     let mut samples: Vec<_> = drawn.collect();
@@ -146,7 +149,7 @@ fn samples(random: &mut Random, checker: &Checker<'_>, subject: &Subject, kinks:
     samples
 }
 
-/// Constants of a function that are not too large to be compared with inputs.
+/// Constants of a function, where piecewise results may change; without large ones.
 fn kinks(point: &Function) -> Vec<f32> {
     let constants = point.values.iter().filter_map(|data| match data.def {
         Def::Const(bits) if data.ty == Type::F32 => Some(f32::from_bits(bits)),

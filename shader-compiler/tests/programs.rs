@@ -32,7 +32,7 @@ fn check(seeds: Range<u64>) {
     }
     assert!(faulty.is_empty(), "programs of seeds {faulty:?} show faults:\n{reports}");
     assert!(sum.checks > 15_000 * count && sum.related > 3_000 * count, "{sum:?}");
-    assert!(sum.exempt < sum.checks / 2, "{sum:?}");
+    assert!(sum.exempt * 5 < sum.checks * 2 && sum.empty * 1000 < sum.checks, "{sum:?}");
     // Sums would not show that many programs are not checked at all.
     assert!(unchecked <= count / 100, "{unchecked} of {count} programs have no checks");
 }

@@ -1,6 +1,7 @@
 //! What stands above every table: where and with what it was measured.
 
 use lightbound_shader::Target;
+use std::process::ExitCode;
 
 /// Prints the machine and the version.
 pub fn print_machine() {
@@ -11,6 +12,12 @@ pub fn print_machine() {
         .map_or("unknown CPU", |rest| rest.trim_start_matches([' ', '\t', ':']));
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     println!("Lightbound {}; {cpu}, {threads} threads.\n", env!("CARGO_PKG_VERSION"));
+}
+
+/// Prints an error that ends the run.
+pub fn fail(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
 }
 
 /// Compiled targets that this machine runs.

@@ -6,7 +6,7 @@ use crate::materials::{self, Bound};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::bounding::Spans;
-use lightbound_shader::cost::{Candidate, Effort, measure};
+use lightbound_shader::cost::{Budget, Candidate, measure};
 use lightbound_shader::lift::Tracking;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -71,8 +71,12 @@ fn load() -> String {
 /// Measures ratios of a function to itself; returns the names of code for which they are off 1.
 fn equal_code() -> Result<Vec<&'static str>, String> {
     const COPIES: usize = 8;
-    let effort =
-        Effort { rounds: usize::MAX, least: Duration::from_millis(500), most: Duration::from_secs(10), precision: 0.02 };
+    let budget = Budget {
+        max_rounds: usize::MAX,
+        min_time: Duration::from_millis(500),
+        max_time: Duration::from_secs(10),
+        precision: 0.02,
+    };
     println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
     print_head(&["code", "least ratio", "greatest ratio", "widest interval", "discarded"].map(str::to_owned));
     let mut unequal = vec![];
@@ -82,7 +86,7 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
         let candidate = |_| Candidate::new(&function, Target::Sse, &rows);
         let candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        let measurement = measure(&candidates, &[], &effort, &|_| {});
+        let measurement = measure(&candidates, &[], &budget, &|_| {});
         let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
         let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);

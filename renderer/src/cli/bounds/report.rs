@@ -122,13 +122,18 @@ fn timing(study: &Study) -> String {
     let ratios = || study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related]);
     let wide = ratios().filter(|figures| figures.relative_width() > PRECISION).count();
     let discarded = mean(study.timings.iter().map(|timing| timing.discarded));
+    let with_disturbed: usize = study.timings.iter().map(|timing| timing.with_disturbed).sum();
+    let with_disturbed = match with_disturbed {
+        0 => String::new(),
+        count => format!("Ratios that include disturbed rounds, since most of theirs were disturbed: {count}\n"),
+    };
     let switches: Option<u64> = study.timings.iter().map(|timing| timing.switches).sum();
     let switches = switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
     let clock = study.timings.first().map_or("", |timing| &timing.clock);
     format!(
         "Cycles measured: {clock}\n\
          95 % confidence intervals wider than 2 %: {wide} of {} ratios\n\
-         Samples discarded as disturbed: {}{switches}\n",
+         Rounds discarded as disturbed: {}{switches}\n{with_disturbed}",
         ratios().count(),
         percent(discarded),
     )

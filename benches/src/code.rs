@@ -4,9 +4,10 @@
 //! them once over all groups, in turn; the least time of a candidate over all rounds counts, so that ratios hold where clock rates
 //! wander and neighbours disturb. Static instructions are those of the function, padding aside.
 
-use crate::foreign::{Compiler, Foreign, instructions};
+use crate::arguments::{material, positive};
+use crate::foreign::{Compiler, Foreign, NO_COMPILER, instructions};
 use crate::materials;
-use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
+use crate::report::{fail, geometric_mean, print_head, print_machine, print_row, targets};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
@@ -18,9 +19,10 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Args {
     /// Rounds, of which the fastest counts
-    #[arg(long, default_value_t = 4000)]
+    #[arg(long, default_value_t = 4000, value_parser = positive::<usize>)]
     rounds: usize,
-    /// Materials, by name; all by default
+    /// Materials [default: all]
+    #[arg(value_parser = material())]
     materials: Vec<String>,
 }
 
@@ -30,6 +32,9 @@ const GROUPS: usize = 64;
 /// Prints a table for each target.
 pub fn run(args: &Args) -> ExitCode {
     let compilers = Compiler::all();
+    if compilers.is_empty() {
+        return fail(NO_COMPILER);
+    }
     print_machine();
     println!(
         "Ticks of the time-stamp counter per call of one group: the least of {} interleaved rounds of {GROUPS} groups.",

@@ -1,5 +1,6 @@
 //! Time from WGSL text to callable code, and which stage it goes to.
 
+use crate::arguments::positive;
 use crate::materials;
 use crate::report::{print_head, print_machine, print_row};
 use lightbound_shader::backend::x86::Code;
@@ -12,7 +13,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub struct Args {
     /// Runs, of which the median counts
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = positive::<usize>)]
     runs: usize,
     /// Target of the code [default: the best of this machine]
     #[arg(long)]

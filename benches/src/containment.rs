@@ -4,14 +4,15 @@
 //! there are, of random functions, and of random functions made of what relations look for; with it, operations of one argument, over all
 //! words. With `--programs`, random WGSL programs, each with a few of its bounding shaders, and checks spread evenly over them.
 
-use crate::report::{print_head, print_row};
+use crate::arguments::count;
+use crate::report::{fail, print_head, print_row};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
 use lightbound_shader::containment::programs::{Effort, Trial, report, shrink};
 use lightbound_shader::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::random::Random;
 use lightbound_shader::{Settings, Shader, Target};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -24,8 +25,25 @@ Examples:
   lightbound-benches containment --programs 1e5 --checks 1e10
   lightbound-benches containment --exhaustive --only sqrt
 
-A check is one result of one member of a box, held against one bounding shader. A result counts once
-for each bounding shader that is compiled for it, and for each number of parts that the box is cut in.";
+A check is one result of one member of a box, held against one bounding shader. A result counts
+once for each bounding shader that is compiled for it, and for each number of parts that the box
+is cut into. Exit status 0 says that nothing is wrong with what was
+checked.
+
+Columns of the table:
+  subject     an operation, a shader, or random functions; with --programs, the frame of directions
+  checks      as above
+  related     the checks among them of related bounds
+  exempt      checks of which nothing is claimed, beside those that count: a NaN came up that is
+              ignored, or all results are NaN
+All others should be 0, or there is a fault in the compiler:
+  violations  results outside of their bounds, and NaN that a bound hides
+  differ      optimized bounds that are not the naive ones, and related bounds that depend on
+              which cases of operations are selected
+  wider       related bounds that are not within the optimized ones
+  unforeseen  values and bounds outside of the range that the compiler knows at compile time
+  rejected    random programs that the front end does not accept
+  panics      subjects for which the compiler panicked";
 
 /// Holds bounds against the results of members of random boxes, without tolerance.
 #[derive(clap::Args)]
@@ -37,7 +55,7 @@ pub struct Args {
     /// Seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Only what has this in its name
+    /// Only subjects that have this in their names; with `--exhaustive`, only the operation of this name
     #[arg(long)]
     only: Option<String>,
     /// Only code for these: all that this machine runs, unless given
@@ -54,11 +72,6 @@ pub struct Args {
     sparse: u64,
 }
 
-fn count(text: &str) -> Result<u64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.0..=1e15).contains(&number) { Ok(number as u64) } else { Err("not between 0 and 1e15".to_owned()) }
-}
-
 /// Checks, and prints what is wrong and a table.
 pub fn run(args: &Args) -> ExitCode {
     // Panics are faults, and told as such.
@@ -66,7 +79,10 @@ pub fn run(args: &Args) -> ExitCode {
     if let Some(count) = args.programs {
         return programs(args, count);
     }
-    let table = if args.exhaustive { exhaustive(args) } else { random(args) };
+    let table = match if args.exhaustive { exhaustive(args) } else { random(args) } {
+        Ok(table) => table,
+        Err(error) => return fail(&error),
+    };
     print_head(&TITLES.map(String::from));
     let mut total = Tally::default();
     for (name, (tally, _)) in table {
@@ -129,15 +145,25 @@ impl Job {
     }
 }
 
-/// All operations, all shaders, and random functions of both kinds several times.
-fn jobs(args: &Args) -> Vec<Job> {
+/// All operations, all shaders, and random functions of both kinds several times; or those of them that have this in their name.
+fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     // `any` makes sense only within lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
     let shaders = folders.iter().flat_map(|folder| shaders(&root.join(folder)));
-    let all = ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns]));
-    all.filter(|job| args.only.as_ref().is_none_or(|only| job.name().contains(only))).collect()
+    let all: Vec<_> = ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns])).collect();
+    let Some(only) = only else { return Ok(all) };
+    if all.iter().all(|job| !job.name().contains(only)) {
+        return Err(no_subject(only, all.iter().map(Job::name)));
+    }
+    Ok(all.into_iter().filter(|job| job.name().contains(only)).collect())
+}
+
+/// The error for a name that no subject has.
+fn no_subject<'a>(only: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: BTreeSet<&str> = names.collect();
+    format!("no subject is called `{only}`; --only takes one of {}", names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn shaders(folder: &Path) -> Vec<Job> {
@@ -169,8 +195,9 @@ fn loop_cap(seed: u64) -> u32 {
 /// Sums of tallies by name, and how many there are.
 type Table = BTreeMap<String, (Tally, u64)>;
 
-fn random(args: &Args) -> Table {
-    let (jobs, targets) = (jobs(args), if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
+fn random(args: &Args) -> Result<Table, String> {
+    let (jobs, targets) =
+        (jobs(args.only.as_deref())?, if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
     let explained = AtomicUsize::new(0);
     // Each session has a seed of its own, which is printed.
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
@@ -190,13 +217,27 @@ fn random(args: &Args) -> Table {
         (job.name().to_owned(), tally)
     };
     let all = AtomicU64::new(0);
-    let go_on = |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks && !jobs.is_empty();
+    let go_on = |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks;
     let name = |index: usize| {
         let job = &jobs[index % jobs.len()];
         job.subject(seed_of(index)).0.name
     };
     let done = || Some(all.load(Ordering::Relaxed) as f64 / args.checks as f64);
-    sessions(done, go_on, work, name)
+    let table = sessions(done, go_on, work, name);
+    if let Some(warning) = not_reached(&jobs, &table) {
+        println!("{warning}\n");
+    }
+    Ok(table)
+}
+
+/// What to say of subjects for which checks did not suffice.
+fn not_reached(jobs: &[Job], table: &Table) -> Option<String> {
+    let all: BTreeSet<&str> = jobs.iter().map(Job::name).collect();
+    let missed: Vec<&str> = all.iter().copied().filter(|&name| !table.contains_key(name)).collect();
+    let shown = missed.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    let and_more = if missed.len() > 3 { " …" } else { "" };
+    let (missed, all) = (missed.len(), all.len());
+    (missed > 0).then(|| format!("{missed} of {all} subjects were not reached: {shown}{and_more}; --checks takes more checks"))
 }
 
 /// Functions that show faults are made small for so many of them.
@@ -215,8 +256,8 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     }
 }
 
-/// So many sessions tell what is wrong.
-const TOLD: usize = 100;
+/// Greatest number of sessions whose faults are printed; those of more are only counted.
+const MAX_REPORTED: usize = 100;
 
 /// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name` says what a session is that takes long,
 /// and `done` which part of all is done, where that is known.
@@ -240,7 +281,7 @@ fn sessions(
                 let mut table = table.lock().expect("no thread panics");
                 let (sum, count) = table.entry(name).or_default();
                 *count += 1;
-                if tally.is_faulty() && told.fetch_add(1, Ordering::Relaxed) < TOLD {
+                if tally.is_faulty() && told.fetch_add(1, Ordering::Relaxed) < MAX_REPORTED {
                     tally.faults.iter().for_each(|fault| eprintln!("{fault}"));
                 }
                 last = Tally { faults: vec![], ..tally };
@@ -274,13 +315,13 @@ fn sessions(
 const PROGRAM_TITLES: [&str; 11] =
     ["frame", "programs", "checks", "related", "exempt", "violations", "differ", "wider", "unforeseen", "rejected", "panics"];
 
-/// Faults that are shrunk and printed; more are only counted.
-const SHRUNK: usize = 100;
+/// Greatest number of faults of programs that are shrunk and printed; more are only counted.
+const MAX_SHRUNK: usize = 100;
 
 /// Checks random programs, and prints what is wrong and a table.
 fn programs(args: &Args, count: u64) -> ExitCode {
     let targets = if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
-    let effort = Effort { checks: args.checks / count.max(1), boxes: 16, members: 12, steps: 16 };
+    let effort = Effort { checks: args.checks / count, boxes: 16, members: 12, steps: 16 };
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let (begun, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
     let work = |index: usize| {
@@ -288,7 +329,7 @@ fn programs(args: &Args, count: u64) -> ExitCode {
         let tally = trial.run(&effort);
         let mut kinds = vec![];
         for fault in &tally.faults {
-            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < SHRUNK {
+            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < MAX_SHRUNK {
                 kinds.push(fault.wrong);
                 let (small, found) = shrink(&trial, fault);
                 eprintln!("program {index}, seed {}:\n{}", trial.seed(), report(&small, &found));
@@ -322,8 +363,11 @@ const LONG: usize = 1024;
 /// Sizes of such windows, as powers of two.
 const LONGEST: u32 = 16;
 
-fn exhaustive(args: &Args) -> Table {
+fn exhaustive(args: &Args) -> Result<Table, String> {
     let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
+    if let (true, Some(only)) = (ops.is_empty(), &args.only) {
+        return Err(no_subject(only, unary_ops().map(Op::name)));
+    }
     let left = AtomicUsize::new(ops.len() + 1);
     let work = |index: usize| {
         let op = ops[index];
@@ -332,7 +376,7 @@ fn exhaustive(args: &Args) -> Table {
         eprintln!("{} in {:.0?}", op.name(), start.elapsed());
         (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
     };
-    sessions(|| None, |_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned())
+    Ok(sessions(|| None, |_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned()))
 }
 
 /// An operation over all words, with windows up to everything, or over some blocks of them.
@@ -348,4 +392,37 @@ fn over_all(op: Op, sparse: u64) -> Tally {
         windows.far(&blocks, &mut tally);
     }
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_subjects_are_errors_that_list_the_known_ones() {
+        let names = |only| jobs(only).map(|jobs| jobs.iter().map(|job| job.name().to_owned()).collect::<BTreeSet<_>>());
+        assert!(names(Some("sqrt")).is_ok_and(|names| names.len() == 2 && names.contains("rsqrt")));
+        assert!(names(None).is_ok_and(|names| names.contains("ward.wgsl") && names.contains("patterns")));
+        assert!(names(Some("nosuch")).is_err_and(|error| error.contains("`nosuch`") && error.contains("ward.wgsl")));
+        let args = |only: &str| Args {
+            checks: 1,
+            seed: 0,
+            only: Some(only.to_owned()),
+            target: vec![],
+            programs: None,
+            exhaustive: true,
+            sparse: 1,
+        };
+        assert!(exhaustive(&args("sqr")).is_err_and(|error| error.contains("`sqr`") && error.contains(" sqrt,")));
+    }
+
+    #[test]
+    fn subjects_that_are_not_reached_are_counted() {
+        let jobs = [Job::Op(Op::Add), Job::Op(Op::Sqrt), Job::Random, Job::Patterns, Job::Random];
+        let mut table = Table::from([("add".to_owned(), Default::default())]);
+        let warning = not_reached(&jobs, &table).expect("three are missing");
+        assert!(warning.starts_with("3 of 4 subjects were not reached: patterns, random functions, sqrt;"), "{warning}");
+        table.extend(["patterns", "random functions", "sqrt"].map(|name| (name.to_owned(), Default::default())));
+        assert_eq!(not_reached(&jobs, &table), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! Machine code of every target against the interpreter, bit for bit.
 
+use crate::arguments::{count, positive};
 use lightbound_shader::Target;
 use lightbound_shader::differential::{Graph, Kind, check_all, op_function, targets};
 use lightbound_shader::ir::{Op, random};
@@ -17,7 +18,7 @@ pub struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Sets of inputs for each function
-    #[arg(long, default_value_t = 17)]
+    #[arg(long, default_value_t = 17, value_parser = positive::<usize>)]
     rows: usize,
     /// Targets to check: all that this machine runs, unless given
     #[arg(long)]
@@ -26,13 +27,8 @@ pub struct Args {
     #[arg(long)]
     lowered: bool,
     /// Functions that may fail before the rest is left
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = positive::<u64>)]
     failures: u64,
-}
-
-fn count(text: &str) -> Result<u64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.0..=1e15).contains(&number) { Ok(number as u64) } else { Err("not between 0 and 1e15".to_owned()) }
 }
 
 /// Checks, and prints what fails.

@@ -1,5 +1,6 @@
 //! Evaluations per second of the six materials: every target, and scalar Rust.
 
+use crate::arguments::positive;
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row, targets};
 use crate::scalar;
@@ -12,10 +13,10 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub struct Args {
     /// Rounds, of which the fastest counts
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = 2000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Neighbouring rows with one surface point, as when a point meets many lights; lanes then loop equally long
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     alike: usize,
 }
 

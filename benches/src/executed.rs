@@ -4,8 +4,10 @@
 //! N, is what one pass takes, including the loop around the code. The loop is the same for all code of a target: its part is what a function
 //! that copies one word takes beyond its own instructions. All else must agree exactly.
 
+use crate::arguments::positive;
 use crate::materials::{self, Bound};
-use crate::report::{print_head, print_machine, print_row};
+use crate::report::{fail, print_head, print_machine, print_row};
+use clap::builder::PossibleValuesParser;
 use lightbound_shader::bounding::Spans;
 use lightbound_shader::ir::text::parse;
 use lightbound_shader::kernel::Twin;
@@ -18,15 +20,23 @@ use std::process::{Command, ExitCode};
 #[derive(clap::Args)]
 pub struct Args {
     /// Run this code, in place of the check: a material's name, or `copy`
-    #[arg(long, requires_all = ["target", "passes"])]
+    #[arg(long, value_parser = codes(), requires_all = ["target", "passes"])]
     code: Option<String>,
     /// Target of that code
     #[arg(long)]
     target: Option<Target>,
     /// How often it is run
-    #[arg(long)]
+    #[arg(long, value_parser = positive::<u32>)]
     passes: Option<u32>,
 }
+
+/// Names of code.
+fn codes() -> PossibleValuesParser {
+    PossibleValuesParser::new(materials::ALL.map(|(name, _)| name).into_iter().chain([COPY]))
+}
+
+/// The function that copies a word.
+const COPY: &str = "copy";
 
 /// N of the module's description.
 const PASSES: u32 = 20;
@@ -35,9 +45,13 @@ const PASSES: u32 = 20;
 pub fn run(args: &Args) -> ExitCode {
     if let (Some(name), Some(target), Some(passes)) = (&args.code, args.target, args.passes) {
         let Bound { function, inputs } = code(name, target);
-        let kernel = Kernel::compile(&Arena::new(), &function, target).unwrap_or_else(|error| panic!("{error}"));
-        run_passes(passes, &kernel, &inputs);
-        return ExitCode::SUCCESS;
+        return match Kernel::compile(&Arena::new(), &function, target) {
+            Ok(kernel) => {
+                run_passes(passes, &kernel, &inputs);
+                ExitCode::SUCCESS
+            }
+            Err(error) => fail(&error.to_string()),
+        };
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("skipped: valgrind is not installed");
@@ -55,7 +69,7 @@ pub fn run(args: &Args) -> ExitCode {
             let [once, twice] = [1, 2].map(|times| callgrind(name, target, times * PASSES));
             Ok((executed, (twice? - once?) / f64::from(PASSES) - executed as f64))
         };
-        let around = match surplus("copy") {
+        let around = match surplus(COPY) {
             Ok((_, around)) => around,
             Err(error) => {
                 eprintln!("{target}: {error}");

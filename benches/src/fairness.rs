@@ -4,10 +4,11 @@
 //! Bits are compared first. A round runs each candidate twice over all groups, the second time against the clock, in turn; the
 //! least time over all rounds counts. The check fails where a compiler's code takes fewer than 95 % of our cycles.
 
+use crate::arguments::{material, positive};
 use crate::code::compare;
-use crate::foreign::{Compiler, Foreign};
+use crate::foreign::{Compiler, Foreign, NO_COMPILER};
 use crate::materials::{self, Bound, GROUPS};
-use crate::report::{print_head, print_machine, print_row};
+use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::bounding::Spans;
 use lightbound_shader::jit::ticks;
 use lightbound_shader::lift::Tracking;
@@ -19,12 +20,13 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Args {
     /// Rounds, of which the fastest counts
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Target of the code
     #[arg(long, default_value = "sse")]
     target: Target,
-    /// Materials, by name; all by default
+    /// Materials [default: all]
+    #[arg(value_parser = material())]
     materials: Vec<String>,
 }
 
@@ -34,6 +36,9 @@ const LEAST: f64 = 0.95;
 /// Prints the table.
 pub fn run(args: &Args) -> ExitCode {
     let compilers = Compiler::all();
+    if compilers.is_empty() {
+        return fail(NO_COMPILER);
+    }
     print_machine();
     println!("Naive upper bounds, NaN ignored, {} ×{}, directions in the world.", args.target, args.target.lanes());
     println!("Ticks of the time-stamp counter per group: the least of {} interleaved rounds of {GROUPS} groups.", args.rounds);

@@ -19,6 +19,9 @@ pub struct Compiler {
     level: &'static str,
 }
 
+/// The error where there is no compiler.
+pub const NO_COMPILER: &str = "there is no C compiler to compare with: install gcc or clang";
+
 impl Compiler {
     /// gcc and all versions of clang on the path.
     pub fn all() -> Vec<Compiler> {

@@ -1,5 +1,6 @@
 //! What materials cost at load: scenes of many shapes of one shader, with one material for all or one for each.
 
+use crate::arguments::positive;
 use crate::report::{print_head, print_machine, print_row};
 use lightbound::scene::build::{Loaded, Overrides, load};
 use lightbound::scene::diagnostics::Diagnostics;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Shapes, and materials where each has its own
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = positive::<usize>)]
     count: usize,
 
     /// Shader of the library
@@ -20,7 +21,7 @@ pub struct Args {
     shader: String,
 
     /// Loads, of which the fastest counts
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = positive::<usize>)]
     runs: usize,
 }
 

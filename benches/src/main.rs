@@ -6,6 +6,7 @@
 //!
 //! A subcommand is a module with `Args`, what the command line says, and `run`.
 
+mod arguments;
 mod code;
 mod compile;
 mod containment;
@@ -62,5 +63,49 @@ fn main() -> ExitCode {
         Command::Sampling(args) => sampling::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Timing(args) => timing::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind;
+
+    #[test]
+    fn command_lines_that_would_do_nothing_are_errors() {
+        for wrong in [
+            "containment --checks 0",
+            "containment --programs 0",
+            "containment --exhaustive --sparse 0",
+            "differential --graphs 0",
+            "differential --rows 0",
+            "differential --failures 0",
+            "math --function nosuch",
+            "math --sample 0",
+            "math --pairs 0",
+            "math --write TABLE.md --function sqrt",
+            "math --write TABLE.md --sample 2",
+            "code nosuch",
+            "code --rounds 0",
+            "fairness nosuch",
+            "fairness --rounds 0",
+            "compile --runs 0",
+            "evaluate --rounds 0",
+            "evaluate --alike 0",
+            "executed --code nosuch --target sse --passes 1",
+            "executed --code ward --target sse --passes 0",
+            "instances --count 0",
+            "instances --runs 0",
+            "lightcuts --materials nosuch",
+            "lightcuts --rounds 0",
+            "lightcuts --threads 0",
+            "sampling --materials nosuch",
+            "sampling --samples 127",
+            "timing --runs 0",
+        ] {
+            let kind = Command::try_parse_from(std::iter::once("").chain(wrong.split(' '))).err().map(|error| error.kind());
+            let expected = [ErrorKind::InvalidValue, ErrorKind::ValueValidation, ErrorKind::ArgumentConflict];
+            assert!(kind.is_some_and(|kind| expected.contains(&kind)), "{wrong}: {kind:?}");
+        }
     }
 }

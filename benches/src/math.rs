@@ -1,8 +1,12 @@
-//! How far the elementary functions are from the true ones and from monotone: writes `shader-compiler/src/math/TABLE.md`.
+//! How far the elementary functions are from the true ones and from monotone: prints the table that is kept in
+//! `shader-compiler/src/math/TABLE.md`, or writes it.
 
 #[path = "../../shader-compiler/tests/math/measure.rs"]
 mod measure;
 
+use crate::arguments::positive;
+use crate::report::fail;
+use clap::builder::PossibleValuesParser;
 use lightbound_shader::differential::op_function;
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::random::Random;
@@ -10,38 +14,51 @@ use lightbound_shader::jit::Arena;
 use lightbound_shader::{Batch, Kernel, Target, passes};
 use measure::{BLOCK, Findings, Unary};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Runs the elementary functions over all floats and writes down errors, violations of monotonicity and ranges.
+/// Errors, violations of monotonicity and ranges of the elementary functions, over all floats
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only this function; prints the row, writes nothing
-    #[arg(long)]
+    /// Only this function
+    #[arg(long, value_parser = functions())]
     function: Option<String>,
-    /// Only each N-th float; prints the table, writes nothing
+    /// Only one float in N
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
     /// Pairs of inputs for each function of two
-    #[arg(long, default_value_t = 200_000_000)]
+    #[arg(long, default_value_t = 200_000_000, value_parser = positive::<u64>)]
     pairs: u64,
+    /// Write the table to this file, shader-compiler/src/math/TABLE.md, in place of printing it; only of all floats and functions
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["function", "sample"])]
+    write: Option<PathBuf>,
 }
 
-/// Where the table is kept.
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shader-compiler/src/math/TABLE.md");
+/// Names of functions: those of one float, and the two of two.
+fn functions() -> PossibleValuesParser {
+    let ops = measure::functions().into_iter().map(|function| function.op).chain([Op::Pow, Op::Atan2]);
+    PossibleValuesParser::new(ops.map(Op::name))
+}
 
-/// Measures, and writes or prints the table.
+/// Measures, and writes or prints the table; fails where results are NaN that should not be, or the other way round, or not
+/// symmetric.
 pub fn run(args: &Args) -> ExitCode {
     let wanted = |op: Op| args.function.as_ref().is_none_or(|name| name == op.name());
     let functions: Vec<_> = measure::functions().into_iter().filter(|function| wanted(function.op)).collect();
-    let mut text = String::from(HEAD);
+    let mut text = format!("# Accuracy and monotonicity of the elementary functions\n\n{}", provenance(args));
     let findings = all(&functions, args.sample as usize);
+    if !functions.is_empty() {
+        text.push_str(HEAD);
+    }
     for (function, found) in functions.iter().zip(&findings) {
         text.push_str(&row(function, found));
     }
-    text.push_str(BEYOND);
+    if findings.iter().any(|found| found.part > 0.0) {
+        text.push_str(BEYOND);
+    }
     for (function, found) in functions.iter().zip(&findings).filter(|(_, found)| found.part > 0.0) {
         let name = function.op.name();
         if function.op == Op::Tan {
@@ -50,30 +67,48 @@ pub fn run(args: &Args) -> ExitCode {
             writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2()).expect("strings take all");
         }
     }
-    for (op, measure) in [(Op::Pow, pow as fn(u64) -> String), (Op::Atan2, atan2)] {
-        if wanted(op) {
-            text.push_str(&measure(args.pairs));
+    let mut faults: u64 = findings.iter().map(|found| found.faults).sum();
+    if wanted(Op::Pow) {
+        text.push_str(&pow(args.pairs));
+    }
+    if wanted(Op::Atan2) {
+        let (section, wrong) = atan2(args.pairs);
+        text.push_str(&section);
+        faults += wrong;
+    }
+    match &args.write {
+        None => print!("{text}"),
+        Some(path) => {
+            if let Err(error) = std::fs::write(path, &text) {
+                return fail(&format!("{}: {error}", path.display()));
+            }
         }
     }
-    if args.function.is_some() || args.sample != 1 {
-        print!("{text}");
-    } else if let Err(error) = std::fs::write(PATH, &text) {
-        eprintln!("{PATH}: {error}");
-        return ExitCode::FAILURE;
+    if faults == 0 { ExitCode::SUCCESS } else { fail(&format!("{faults} results are wrong: NaN, not NaN, or not symmetric")) }
+}
+
+/// What was measured, and whether the text is the one that is kept.
+fn provenance(args: &Args) -> String {
+    if args.write.is_some() {
+        return "Measured over all floats; written, not edited by hand, by\n\n    cargo run -p lightbound-benches --release -- \
+                math --write shader-compiler/src/math/TABLE.md\n\n"
+            .to_owned();
     }
-    let faults: u64 = findings.iter().map(|found| found.faults).sum();
-    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let subject = args.function.as_deref().unwrap_or("all functions");
+    let floats = if args.sample == 1 { "all floats".to_owned() } else { format!("one float in {}", args.sample) };
+    let of_two = args.function.as_deref().is_some_and(|name| [Op::Pow, Op::Atan2].iter().any(|op| op.name() == name));
+    let inputs = if of_two { format!("{} pairs", args.pairs) } else { floats };
+    format!("Measured for {subject}, over {inputs}.\n")
 }
 
 const HEAD: &str = "\
-# Accuracy and monotonicity of the elementary functions
-
-Measured over all floats; written by `cargo run -p lightbound-benches --release -- math`, not by hand. Errors are in ulp of the
-true result (0.5 would be correctly rounded), for trigonometric functions where |x| ≤ 8192; `from rounded` is how far results are
-from the correctly rounded ones, in floats. A violation of monotonicity is an input whose result is on the wrong side of one before
-it on the same monotone piece; its size is cumulative, the distance to the furthest such result, in ulp. An interval form that
-evaluates at the ends of an interval widens its result by factors 1 ± k · 2⁻²³; `widening` is the least k that makes up for all
-violations. Results are NaN where those of the true function are. Operations are basic ones, of the IR.
+Errors are in ulp of the true result (0.5 would be correctly rounded), for trigonometric functions
+where |x| ≤ 8192; `from rounded` is the distance from the correctly rounded result, in floats. A
+violation of monotonicity is an input whose result is on the wrong side of an earlier one on the
+same monotone piece; its size is cumulative, the distance to the furthest such result, in ulp. An
+interval form that evaluates at the endpoints of an interval widens its result by factors
+1 ± k · 2⁻²³; `widening` is the least k that makes up for all violations. Results are NaN where
+those of the true function are. Operations are basic ones, of the IR.
 
 | function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | least result | largest result |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -96,13 +131,23 @@ fn all(functions: &[Unary], step: usize) -> Vec<Findings> {
                     let start = Instant::now();
                     let mut evaluator = Evaluator::new(function.op);
                     let findings = measure::measure(function, step, &mut |inputs, results| evaluator.run(&[inputs], results));
-                    eprintln!("{} in {:.0?}: {findings:?}", function.op.name(), start.elapsed());
+                    eprintln!("{} in {:.0?}: {}", function.op.name(), start.elapsed(), summary(&findings));
                     found.lock().expect("no thread panics")[index] = Some(findings);
                 }
             });
         }
     });
     found.into_inner().expect("no thread panics").into_iter().flatten().collect()
+}
+
+/// Findings in a line, with an example of what is wrong.
+fn summary(found: &Findings) -> String {
+    let error = (found.error * 1e3).ceil() / 1e3;
+    let wrong = match found.faults {
+        0 => String::new(),
+        count => format!(", {count} wrong results, as for {:e}", found.fault_at),
+    };
+    format!("error at most {error:.3} ulp, {} violations of monotonicity{wrong}", found.violations)
 }
 
 /// Compiled code of an operation.
@@ -261,8 +306,8 @@ fn kernels() -> String {
     )
 }
 
-/// Errors of atan2.
-fn atan2(pairs: u64) -> String {
+/// Errors of atan2; and how many results are NaN that should not be, or the other way round.
+fn atan2(pairs: u64) -> (String, u64) {
     let pair = |random: &mut Random| {
         let length = 2f64.powf(within(random, -60.0, 60.0));
         let angle =
@@ -285,7 +330,7 @@ fn atan2(pairs: u64) -> String {
     };
     let found = largest(Op::Atan2, pairs, pair, judge);
     let (violations, violation, widening) = measure::half_turn(1);
-    format!(
+    let text = format!(
         "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is {:.3} ulp, the largest result {:?},\n\
          results that are wrongly NaN or not: {}.\n\nApart from its sign, atan2 depends on the octant and on the rounded quotient of the \
          smaller and the larger operand alone. Over\nall quotients, from 0 to π, there are {violations} violations of monotonicity, the \
@@ -294,5 +339,6 @@ fn atan2(pairs: u64) -> String {
         found[0],
         found[2] as f32,
         found[1],
-    )
+    );
+    (text, found[1] as u64)
 }

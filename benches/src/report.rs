@@ -1,16 +1,20 @@
 //! What stands above every table: where and with what it was measured.
 
 use lightbound_shader::Target;
+use lightbound_shader::cost::cpu_name;
+use std::process::ExitCode;
 
 /// Prints the machine and the version.
 pub fn print_machine() {
-    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu = cpus
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"))
-        .map_or("unknown CPU", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    let cpu = cpu_name().unwrap_or_else(|| "unknown CPU".to_owned());
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     println!("Lightbound {}; {cpu}, {threads} threads.\n", env!("CARGO_PKG_VERSION"));
+}
+
+/// Prints an error that ends the run.
+pub fn fail(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
 }
 
 /// Compiled targets that this machine runs.

@@ -5,7 +5,7 @@
 //! ports 0 and 1, and so predicts up to 5 % more.
 
 use crate::materials::{self, Bound};
-use crate::report::{geometric_mean, print_head, print_machine, print_row};
+use crate::report::{fail, geometric_mean, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Spans;
@@ -17,21 +17,28 @@ use std::process::{Command, ExitCode, Stdio};
 /// Predicted cycles, against llvm-mca
 #[derive(clap::Args)]
 pub struct Args {
-    /// Name or path of llvm-mca
-    #[arg(long, default_value = "llvm-mca")]
-    program: String,
+    /// Name or path of llvm-mca [default: llvm-mca; without it, the check is skipped]
+    #[arg(long)]
+    program: Option<String>,
 }
 
-/// Prints a table; fails where llvm-mca does.
+/// Greatest factor by which the two predictions may differ, either way.
+const MAX_RATIO: f64 = 1.06;
+
+/// Prints a table; fails where the predictions differ, or llvm-mca fails.
 pub fn run(args: &Args) -> ExitCode {
-    if Command::new(&args.program).arg("--version").output().is_err() {
-        println!("skipped: `{}` is not installed (Debian: llvm; or name it by --program)", args.program);
+    let program = args.program.as_deref().unwrap_or("llvm-mca");
+    if let Err(error) = Command::new(program).arg("--version").output() {
+        if args.program.is_some() {
+            return fail(&format!("`{program}` does not run: {error}; --program takes the name or path of llvm-mca"));
+        }
+        println!("skipped: `{program}` is not installed (Debian: llvm), or not on the path (--program names it)");
         return ExitCode::SUCCESS;
     }
     print_machine();
     println!("Cycles per group that throughput limits, on Skylake.\n");
     print_head(&["code", "front end", "ports", "model", "llvm-mca", "model ÷ llvm-mca"].map(str::to_owned));
-    let mut ratios = vec![];
+    let (mut ratios, mut outside) = (vec![], vec![]);
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         for (name, source) in materials::ALL {
             let bound = |tracking| materials::bound(name, source, Spans::Light, tracking, target);
@@ -40,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
                 let code = Code::compile(&function, target);
                 // llvm-mca knows no branches.
                 let [_] = code.block_sizes()[..] else { continue };
-                let predicted = match mca(&args.program, &code.listing(&function)) {
+                let predicted = match mca(program, &code.listing(&function)) {
                     Ok(cycles) => cycles,
                     Err(error) => {
                         eprintln!("{name}, {target}: {error}");
@@ -48,15 +55,27 @@ pub fn run(args: &Args) -> ExitCode {
                     }
                 };
                 let ours = pressure(&code, &[1]);
-                ratios.push(ours.cycles() / predicted);
+                let ratio = ours.cycles() / predicted;
                 let cells = [ours.front_end(), ours.ports(), ours.cycles(), predicted].map(|cycles| format!("{cycles:.1}"));
                 let label = format!("{name} s(x, ω̂), {kind}, {target}");
-                print_row([label].into_iter().chain(cells).chain([format!("{:.3}", ours.cycles() / predicted)]));
+                print_row([label.clone()].into_iter().chain(cells).chain([format!("{ratio:.3}")]));
+                ratios.push(ratio);
+                if !is_close(ratio) {
+                    outside.push(label);
+                }
             }
         }
     }
     println!("\nGeometric mean of model ÷ llvm-mca: {:.3}", geometric_mean(ratios));
-    ExitCode::SUCCESS
+    if outside.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    fail(&format!("model and llvm-mca differ by a factor of more than {MAX_RATIO}: {}", outside.join("; ")))
+}
+
+/// Whether the predictions are as close as they should be.
+fn is_close(ratio: f64) -> bool {
+    (1.0 / MAX_RATIO..=MAX_RATIO).contains(&ratio)
 }
 
 /// What llvm-mca predicts for a listing.
@@ -79,4 +98,22 @@ fn mca(program: &str, listing: &str) -> Result<f64, String> {
     let value = report.lines().find_map(|line| line.strip_prefix("Block RThroughput:"));
     let cycles = value.and_then(|value| value.trim().parse().ok());
     cycles.ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_that_differ_are_not_close() {
+        for (ratio, close) in [(1.0, true), (1.05, true), (0.95, true), (1.07, false), (0.94, false), (f64::NAN, false)] {
+            assert_eq!(is_close(ratio), close, "{ratio}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_named_must_exist() {
+        let named = Args { program: Some("/nonexistent/llvm-mca".into()) };
+        assert_eq!(run(&named), ExitCode::FAILURE);
+    }
 }

@@ -1,11 +1,12 @@
 //! How well `lightbound bounds` can be trusted: ratios of equal code, which should be 1, and the spread of averages over several
-//! runs of the program, on the machine as it is or with cores kept busy.
+//! runs of the program, on the machine as it is or with cores kept busy. Fails where a ratio of equal code is off 1 by more than 2 %.
 
+use crate::arguments::positive;
 use crate::materials::{self, Bound};
-use crate::report::{print_head, print_machine, print_row};
+use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::bounding::Spans;
-use lightbound_shader::cost::{Candidate, Effort, measure};
+use lightbound_shader::cost::{Budget, Candidate, measure};
 use lightbound_shader::lift::Tracking;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Args {
     /// Runs of `lightbound bounds`
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = positive::<usize>)]
     runs: usize,
     /// Threads that keep other cores busy meanwhile
     #[arg(long, default_value_t = 0)]
@@ -46,19 +47,20 @@ pub fn run(args: &Args) -> ExitCode {
                 }
             });
         }
-        let result = equal_code().and_then(|()| spread(args));
+        let result = equal_code().and_then(|unequal| spread(args).map(|()| unequal));
         done.store(true, Ordering::Relaxed);
         result
     });
     println!("\nLoad when it ends: {}", load());
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
+        Ok(unequal) if unequal.is_empty() => ExitCode::SUCCESS,
+        Ok(unequal) => fail(&format!("ratios of equal code are off 1 by more than 2 %: {}", unequal.join(", "))),
+        Err(error) => fail(&error),
     }
 }
+
+/// How far from 1 a ratio of equal code may be.
+const TOLERANCE: f64 = 0.02;
 
 /// Mean numbers of processes that want to run, over 1, 5 and 15 minutes.
 fn load() -> String {
@@ -66,30 +68,38 @@ fn load() -> String {
     if text.is_empty() { "unknown".into() } else { text.split(' ').take(3).collect::<Vec<_>>().join(" ") }
 }
 
-/// Ratios of a function to itself.
-fn equal_code() -> Result<(), String> {
+/// Measures ratios of a function to itself; returns the names of code for which they are off 1.
+fn equal_code() -> Result<Vec<&'static str>, String> {
     const COPIES: usize = 8;
-    let effort =
-        Effort { rounds: usize::MAX, least: Duration::from_millis(500), most: Duration::from_secs(10), precision: 0.02 };
+    let budget = Budget {
+        max_rounds: usize::MAX,
+        min_time: Duration::from_millis(500),
+        max_time: Duration::from_secs(10),
+        precision: 0.02,
+    };
     println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
     print_head(&["code", "least ratio", "greatest ratio", "widest interval", "discarded"].map(str::to_owned));
+    let mut unequal = vec![];
     for (name, source) in materials::ALL {
         let Bound { function, inputs } = materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
         let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
         let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
         let candidate = |_| Candidate::new(&function, Target::Sse, &rows);
         let candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        let measurement = measure(&candidates, &[], &effort, &|_| {});
+        let measurement = measure(&candidates, &[], &budget, &|_| {});
         let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
         let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);
         let (least, greatest) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        if ![least, greatest].iter().all(|ratio| (ratio - 1.0).abs() <= TOLERANCE) {
+            unequal.push(name);
+        }
         let cells = [format!("{least:.4}"), format!("{greatest:.4}")];
         let percents = [width, measurement.discarded].map(|part| format!("{:.2} %", 100.0 * part));
         print_row([name.to_owned()].into_iter().chain(cells).chain(percents));
     }
     println!();
-    Ok(())
+    Ok(unequal)
 }
 
 /// Averages over shaders of several runs.

@@ -67,6 +67,9 @@ fn records_have_what_is_promised() {
             // Two rounds are too few.
             assert!(record[which]["cycles_interval"].is_null(), "{record}");
         }
+        assert_eq!((&record["version"], &record["seed"]), (&env!("CARGO_PKG_VERSION").into(), &1.into()));
+        assert_eq!(record["rounds"], 2);
+        assert!(record["cpu"].is_null() || record["cpu"].as_str().is_some_and(|name| !name.is_empty()), "{record}");
         let clock = record["clock"].as_str().unwrap();
         assert!(clock.starts_with("core cycles") || clock.starts_with("time-stamp counter ticks"), "{clock}");
         assert!(figure("optimized", "instructions") <= figure("naive", "instructions"), "{record}");
@@ -133,6 +136,9 @@ fn tables_hold_ours_beside_the_papers() {
         "upper bounds, NaN ignored, cycles predicted by the throughput model: naive → optimized",
         "95 % confidence intervals wider than 2 %: 24 of 24 ratios",
         "Cycles measured: ",
+        "Rounds discarded as disturbed: ",
+        "±: half of the widest 95 % confidence interval",
+        "upper bounds, NaN ignored, instructions executed: those of the code, as it has no branches\n",
         "both bounds, NaN propagated",
         "both bounds, NaN ignored",
         "optimized → related",
@@ -151,6 +157,37 @@ fn tables_hold_ours_beside_the_papers() {
         markdown.contains("\n| diffuse | ") && markdown.contains("\n|---|--:|") && markdown.contains("```text\n"),
         "{markdown}"
     );
+}
+
+/// Costs of point shaders have the digits that it takes to compute those of bounding shaders from ratios.
+#[test]
+fn steps_say_what_they_save_or_cost() {
+    let folder = TempDir::new().unwrap();
+    let chosen = ["--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "world"];
+    let args = [&["--shader", "fractal", "--shader", "phong"], &chosen[..]].concat();
+    let (text, records) = (stdout(bounds(folder.path(), &args)), records(folder.path(), &args));
+    let row = |title: &str, shader: &str| {
+        let (_, table) = text.split_once(&format!("upper bounds, NaN ignored, {title}\n")).unwrap();
+        let (head, rows) = table.split_once('\n').unwrap();
+        let row = rows.lines().find(|line| line.trim_start().starts_with(shader)).unwrap();
+        (head.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), row.split_whitespace().collect::<Vec<_>>())
+    };
+    for record in &records {
+        let shader = record["shader"].as_str().unwrap();
+        let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
+        let [optimized, related] = ["optimized", "related"].map(|which| figure(which, "instructions"));
+        let (head, cells) = row("instructions: optimized → related", shader);
+        assert!(head.contains(&"cost".to_owned()) && !head.contains(&"saved".to_owned()), "{head:?}");
+        let change = format!("{:+.1}", 100.0 * (related / optimized - 1.0));
+        assert!(cells.contains(&change.as_str()), "{change} is not in {cells:?}");
+        let (head, _) = row("instructions: naive → optimized", shader);
+        assert!(head.contains(&"saved".to_owned()), "{head:?}");
+        // Fractal has a loop.
+        let (_, cells) = row("instructions executed: naive → optimized", shader);
+        assert_eq!(cells[1], format!("{:.1}", figure("point", "executed")), "{cells:?}");
+        let (_, cells) = row("cycles predicted by the throughput model: naive → optimized", shader);
+        assert_eq!(cells[1], format!("{:.1}", figure("point", "model_cycles")), "{cells:?}");
+    }
 }
 
 #[test]

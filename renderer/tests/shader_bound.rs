@@ -228,10 +228,10 @@ fn related_bounds_are_of_unit_vectors() {
         "0,0,1",
         "0.1,0.2,0.97",
         &[],
-        &["wo is no unit vector", "0.9909", "0.10045813,0.20091626,0.97444385", "--mode optimized"],
+        &["wo is not a unit vector", "0.9909", "0.10045813,0.20091626,0.97444385", "--mode optimized"],
     );
     bound("0,0,1", "0.10045813,0.20091626,0.97444385", &[]).success();
-    wrong("0..0.5,0..0.5,0..0.5", "0,0,1", &[], &["wi holds no unit vector", "0..0.75", "--mode optimized"]);
+    wrong("0..0.5,0..0.5,0..0.5", "0,0,1", &[], &["wi contains no unit vector", "0..0.75", "--mode optimized"]);
     wrong("0,0,0.5..1.5", "0,0,1", &["--ranges", "paper"], &["wi.z is 0.5..1.5", "from -1 to 1"]);
     // What is behind is black, and is not asked for, even where no direction is in front.
     for wo in ["0,0,-1", "0,0,-1..-0.5", "0.8..0.9,0,-0.6..0.1"] {
@@ -242,7 +242,7 @@ fn related_bounds_are_of_unit_vectors() {
     place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0,1,0,0,1\n0,0.6,0.7,0,0,1\n");
     let args = ["--mode", "related", "--csv", "in.csv", "-o", "out.csv"];
     let failed = place.shader("bound", &args).assert().code(2);
-    failed.stderr(contains("in.csv:3:").and(contains("wi is no unit vector")));
+    failed.stderr(contains("in.csv:3:").and(contains("wi is not a unit vector")));
     assert!(!place.path("out.csv").exists());
     // Relations are those of this mode.
     let unknown = |args: &[&str]| place.shader("bound", &[&["--wi", "0,0,1", "--wo", "0,0,1"], args].concat()).assert().code(2);
@@ -278,7 +278,7 @@ fn intervals_are_given_in_many_ways() {
     let expected = bound(&["kd=0.25..0.75"]);
     assert_eq!(bound(&["kd=0.25..0.75,0.25..0.75,0.25..0.75"]), expected);
     assert_eq!(bound(&["kd = 0.25 .. 0.75"]), expected);
-    assert_eq!(bound(&["kd=0.5", "kd.r=0.25..0.75", "kd.y=.25...75", "kd.b=2.5e-1..7.5e-1", "squarings=2"]), expected);
+    assert_eq!(bound(&["kd=0.5", "kd.r=0.25..0.75", "kd.y=.25.. .75", "kd.b=2.5e-1..7.5e-1", "squarings=2"]), expected);
     assert_ne!(bound(&["kd=0.25..0.75", "squarings=3"]), expected);
     let (mixed, point) = (bound(&["kd=0.25..0.75,0.5,0.25..0.75"]), bound(&["kd=0.5"]));
     assert_eq!([&mixed[0], &mixed[1], &mixed[2]], [&expected[0], &point[1], &expected[2]]);
@@ -364,14 +364,17 @@ fn what_is_not_known_is_told() {
     let place = Place::new(ROOT);
     let at = |a: &'static str| ["--wi", "0,0,1", "--wo", "0,0,1", "--set", a];
     let bound = |a: &'static str, args: &[&str]| place.shader("bound", &[&at(a)[..], args].concat()).assert().success();
-    let hint = "hint: nothing is known of s here";
+    let hint = "hint: nothing is known of s.g here; a smaller box may tell more\n";
     bound("a=1..4", &["--nan", "propagate"]).stderr("").stdout("s.r  1.0  .. 2.0\ns.g  0.25 .. 1.0\ns.b  1.0  .. 1.0\n");
     bound("a=1..4", &["--nan", "propagate", "--sides", "upper"])
         .stdout("s.r  at most 2.0\ns.g  at most 1.0\ns.b  at most 1.0\n");
     // The root of what is not negative, whatever else is in the box.
     let some = bound("a=-1..4", &[]).stderr(contains(hint));
     some.stdout(contains("s.r  0.0  .. 2.0\ns.g  -inf .. inf\n"));
+    let hint =
+        "hint: nothing is known of s.r, s.g, s.b here; a smaller box may tell more; NaN is a reason here: --nan suppress";
     let output = bound("a=-1..4", &["--nan", "propagate"]).stderr(contains(hint)).get_output().stdout.clone();
+    bound("a=-1..4", &["--sides", "upper"]).stderr(contains("hint: there is no upper bound of s.g here;"));
     let text = String::from_utf8(output).unwrap();
     let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap().to_owned();
     assert!(["no bound", "-inf .. inf"].contains(&of("s.r").as_str()), "{text}");
@@ -396,8 +399,32 @@ fn only_what_is_not_known_is_told() {
     }
 }
 
+/// Where `a` is 0, there is a pole, and no NaN.
 #[test]
-fn bounds_that_ignore_nan_say_where_they_are_void() {
+fn nan_is_named_as_the_reason_only_where_it_is() {
+    let place = Place::new(&ROOT.replace("sqrt(m.a), 1.0 / m.a, 1.0", "1.0 / m.a, sqrt(m.a + 4.0), 1.0"));
+    let at = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", "propagate", "--set", "a=-1..1"];
+    let told = place
+        .shader("bound", &at)
+        .assert()
+        .success()
+        .stderr("hint: nothing is known of s.r here; a smaller box may tell more\n");
+    told.stdout(contains("s.r  -inf      .. inf\n"));
+    let header = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi";
+    let rows = "0,0,1,0,0,1,1,2\n0,0,1,0,0,1,-1,1\n0,0,1,0,0,1,-1,2\n";
+    place.write("in.csv", &format!("{header}\n{rows}"));
+    let told = place.shader("bound", &["--csv", "in.csv", "--nan", "propagate"]).assert().success();
+    told.stderr(
+        "hint: bounds are missing in 2 of 3 rows (in the first one, nothing is known of s.r); a smaller box may tell more\n",
+    );
+    let place = Place::new(ROOT);
+    place.write("in.csv", &format!("{header}\n{rows}"));
+    let told = place.shader("bound", &["--csv", "in.csv", "--nan", "propagate"]).assert().success();
+    told.stderr(contains("2 of 3 rows").and(contains("NaN is a reason in 2 of 3 rows: --nan suppress")));
+}
+
+#[test]
+fn bounds_that_ignore_nan_say_where_they_may_be_wrong() {
     let place = Place::new(ROOT);
     let said = |a: &str, nan: &str| {
         let args = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", nan, "--set", a];
@@ -452,12 +479,14 @@ fn tables_give_what_single_boxes_give() {
 #[test]
 fn wrong_boxes_name_the_remedy() {
     let place = Place::new(&lobe());
-    let cases: [(&str, &[&str], &[&str]); 19] = [
+    let cases: [(&str, &[&str], &[&str]); 21] = [
         ("0,0,1e60", &[], &["`z`: `1e60` is too large for a float"]),
         ("0,0,0..1e60", &["--ranges", "paper"], &["`z`: `1e60` is too large for a float"]),
         ("0,0,1", &["--set", "ks=0..1e60"], &["`ks`: `1e60` is too large for a float"]),
         ("0,0,0.1..0.2..0.3", &[], &["`z`: `0.1..0.2..0.3` has more than two ends", "0.2..0.4"]),
         ("0,0,1", &["--set", "ks=0..1..2"], &["`ks`: `0..1..2` has more than two ends"]),
+        ("0...1,0,1", &[], &["`x`: `0...1` has three dots in a row", "0.2..0.4"]),
+        ("0,0,1", &["--set", "ks=0...1"], &["`ks`: `0...1` has three dots in a row", "0.2..0.4"]),
         ("0,0,0.9..0.8", &[], &["0.9 is above", "0.8", "comes first"]),
         ("0,0,0.9..", &[], &["lacks an end", "0.2..0.4"]),
         ("0,0,x..1", &[], &["`z`: `x` is not a number"]),

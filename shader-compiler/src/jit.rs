@@ -43,6 +43,15 @@ pub use foreign::{Arena, Routine};
 #[cfg(all(unix, target_arch = "x86_64"))]
 pub use native::{Arena, Routine};
 
+impl Routine {
+    /// Runs the code once for each of `groups` groups, which lie one after another.
+    ///
+    /// *Panics* if a slice is too short or not aligned to the target's vectors.
+    pub fn run(&self, groups: usize, tables: &[Table<'_>], inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
+        self.run_passes(1, groups, tables, inputs, outputs, counters);
+    }
+}
+
 #[cfg(all(unix, target_arch = "x86_64"))]
 mod native {
     use super::*;
@@ -174,16 +183,10 @@ mod native {
     }
 
     impl Routine {
-        /// Runs the code once for each of `groups` groups, which lie one after another.
+        /// Runs the code for each of `groups` groups, as [`run`](Routine::run) does, `passes` times over, without checks in
+        /// between.
         ///
         /// *Panics* if a slice is too short or not aligned to the target's vectors.
-        pub fn run(&self, groups: usize, tables: &[Table<'_>], inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
-            self.run_passes(1, groups, tables, inputs, outputs, counters);
-        }
-
-        /// As [`run`](Routine::run), so many times over the same groups, without checks in between.
-        ///
-        /// *Panics* as that does.
         pub fn run_passes(
             &self,
             passes: usize,
@@ -251,11 +254,6 @@ mod foreign {
     pub struct Routine(());
 
     impl Routine {
-        /// Never called.
-        pub fn run(&self, _: usize, _tables: &[Table<'_>], _inputs: &[u32], _outputs: &mut [u32], _counters: &mut [u64]) {
-            unreachable!("no code is loaded")
-        }
-
         /// Never called.
         pub fn run_passes(
             &self,

@@ -113,7 +113,8 @@
 //! ```
 //!
 //! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case of each operation, *optimized* code, the
-//! default, the cheapest one that is right for what is known of its operands; both give the same bounds. *Related* code knows
+//! default, the cheapest one that is right for what is known of its operands; both give the same bounds, except where a NaN
+//! comes up in the arithmetic on endpoints and is not suppressed. *Related* code knows
 //! [relations] between values as well, which interval arithmetic forgets: that a vector is a unit one, that two operands are one
 //! value, that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions are unit vectors, as precise as
 //! [`Axis`](relations::Axis) says. In builds with debug assertions, a box that has none panics; a

@@ -11,6 +11,7 @@ mod growth;
 mod measure;
 mod scene;
 
+use crate::arguments::positive;
 use crate::report::print_machine;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
@@ -50,11 +51,11 @@ pub struct Args {
     max_cut: u32,
 
     /// Rounds, of which the fastest counts
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = positive::<usize>)]
     rounds: usize,
 
     /// Threads that render; trees are built on two
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     threads: usize,
 
     /// Write the scenes of the tables into this folder, for `lightbound render`, and measure nothing

@@ -10,6 +10,7 @@
 
 mod cases;
 
+use crate::arguments::material;
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
@@ -33,11 +34,11 @@ use std::time::Instant;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Materials of the library [default: all six]
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_parser = material(), value_name = "NAME")]
     materials: Vec<String>,
 
-    /// Samples of each frame, angle and sampler
-    #[arg(long, default_value_t = 20_000)]
+    /// Samples of each frame, angle and sampler, in whole batches of 128
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(CHUNK as i64..))]
     samples: u32,
 
     /// Cells that are cut for a tree, at most

@@ -80,7 +80,7 @@ option! {
         /// Bounds of all results that are not NaN
         #[default]
         Suppress => Nan::Suppress,
-        /// Bounds that hold if no NaN comes up anywhere
+        /// Bounds that hold if no NaN comes up anywhere: in the shader, or in the arithmetic on endpoints, as in inf * 0
         Ignore => Nan::Ignore,
     }
 }
@@ -89,7 +89,7 @@ option! {
     Mode = Tracking {
         /// The general case of each operation
         Naive => Tracking::NONE,
-        /// The cheapest case that what is known of values allows; the same bounds
+        /// The cheapest case that what is known of values allows; the same bounds, unless --nan ignore meets a NaN
         #[default]
         Optimized => Tracking::ALL,
         /// The same, with what relations between values tell: tighter bounds, for boxes of unit vectors

@@ -44,7 +44,7 @@ pub enum Unmet {
         ends: [f64; 2],
     },
     /// There is no unit vector in the box.
-    #[error("{name} {} no unit vector: the square of its length is {}", holds(.squares), span(.squares))]
+    #[error("{name} {} unit vector: the square of its length is {}", is_no(.squares), span(.squares))]
     Length {
         /// The first of its components' inputs.
         input: usize,
@@ -81,9 +81,9 @@ fn span(ends: &[f64; 2]) -> String {
     if low == high { low.to_string() } else { format!("{low}..{high}") }
 }
 
-/// What numbers are, and intervals have.
-fn holds([low, high]: &[f64; 2]) -> &'static str {
-    if low == high { "is" } else { "holds" }
+/// A vector is not a unit vector, a box contains none.
+fn is_no([low, high]: &[f64; 2]) -> &'static str {
+    if low == high { "is not a" } else { "contains no" }
 }
 
 impl Unmet {
@@ -362,7 +362,7 @@ mod tests {
         let text = "wi.z is 0.9..1.1, and components of unit vectors are from -1 to 1";
         assert_eq!(told(with(2, [0.9, 1.1])), expected(2, text));
         assert_eq!(told(with(1, [f32::NAN; 2])).map_err(|(input, _)| input), Err(1));
-        assert_eq!(told(with(5, [0.5; 2])), expected(3, "n is no unit vector: the square of its length is 0.25"));
+        assert_eq!(told(with(5, [0.5; 2])), expected(3, "n is not a unit vector: the square of its length is 0.25"));
         assert_eq!(told(with(2, [0.5, 0.75])).map_err(|(input, _)| input), Err(0));
         let tilted = [zero, zero, one, [0.8; 2], zero, [0.6; 2]];
         let mut frame = row;

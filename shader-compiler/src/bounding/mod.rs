@@ -500,7 +500,7 @@ mod tests {
 
     #[test]
     #[cfg(debug_assertions)]
-    #[should_panic(expected = "box 1: wi holds no unit vector: the square of its length is 0.25..0.765625")]
+    #[should_panic(expected = "box 1: wi contains no unit vector: the square of its length is 0.25..0.765625")]
     fn boxes_without_a_unit_vector_are_caught() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 0.875]], Relations::all());
     }

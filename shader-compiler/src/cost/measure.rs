@@ -1,10 +1,13 @@
 //! Timing of candidates against a reference, on machines that are not quiet.
 //!
-//! In each round the candidates run in random order, and the reference runs before and after each of them. A sample is the ratio of a
-//! candidate's time to the mean of the two beside it, so that clock rates and neighbours that change slowly cancel. Where
-//! the two differ, something changed in between, and the sample is discarded. A copy of the reference is among the candidates, as a control:
-//! the reference runs half of the time and is better predicted than they are, by 1 % for short code. So each sample is divided by the
-//! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until all intervals are narrow, or time is up.
+//! In each round the candidates run in random order, and the reference runs before and after each
+//! of them. A sample is the ratio of a candidate's time to the mean of the two beside it, so that
+//! clock rates and neighbours that change slowly cancel. Where the two differ, something changed in
+//! between, and the sample is discarded, unless at most half of the rounds would be left. A copy
+//! of the reference is among the candidates, as a control: the reference runs half of the time and
+//! is better predicted than they are, by 1 % for short code. So each sample is divided by the
+//! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until
+//! all intervals are narrow, or time is up.
 //!
 //! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as many; the cost of
 //! reading the clock is subtracted. What else could make equal code differ is kept equal, or varied within the measurement:
@@ -16,20 +19,26 @@
 //!   loaded elsewhere; none of 9,900 of phong's were.)
 //! - A region is long compared to the clock's resolution, which may be 26 ticks.
 //!
-//! Intervals do not cover what lasts as long as the process, such as physical addresses: on Zen 5, equal code
-//! was rated within 0.3 %, but for 1 of 24 ratios of diffuse's short code, which was 1.3 % off.
+//! Intervals do not cover what lasts as long as the process, such as physical addresses: on Zen 5,
+//! equal code was rated within 0.3 %, but for 1 of 24 ratios of diffuse's short code, which was 1.3
+//! % off. Nor do they cover how the placements happen to lie. These take turns with a period of
+//! [`PLACEMENTS`] · [`ROUNDS_PER_PLACEMENT`] = 32 rounds. An interval comes from the medians of 32
+//! blocks of rounds, so that from 1024 rounds on each block has all placements: it is then an
+//! interval of the ratio over these eight placements, without the variance among placements. With
+//! fewer rounds, blocks have different placements, and the interval includes part of that variance.
 
 use super::clock::{Clock, involuntary_switches};
 use super::statistics::{Estimate, median};
 use super::{Candidate, Cost};
 use crate::ir::random::Random;
 use crate::texture::Texture;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Least length of a timed region, in ticks or cycles; regions aim at twice that, as clock rates change.
 const REGION: u64 = 5_000;
-/// How often the code of a candidate is loaded.
-pub(super) const PLACEMENTS: usize = 8;
+/// How often the code of a candidate is loaded, to run from as many places.
+pub const PLACEMENTS: usize = 8;
 /// Rounds in a row that use the same placement, so that its code and branch history are warm.
 const ROUNDS_PER_PLACEMENT: usize = 4;
 /// Relative difference of the reference before and after a candidate from which on a sample is discarded.
@@ -39,13 +48,13 @@ const FIRST_LOOK: usize = 128;
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
-    /// Most rounds.
-    pub rounds: usize,
+pub struct Budget {
+    /// Greatest number of rounds.
+    pub max_rounds: usize,
     /// Least time, unless the rounds end before.
-    pub least: Duration,
-    /// Most time.
-    pub most: Duration,
+    pub min_time: Duration,
+    /// Greatest time; the round that exceeds it is the last one.
+    pub max_time: Duration,
     /// Relative width of confidence intervals that is narrow enough.
     pub precision: f64,
 }
@@ -57,21 +66,48 @@ pub struct Measurement {
     pub costs: Vec<Cost>,
     /// The unit of time.
     pub clock: String,
-    /// Part of the samples that were discarded.
+    /// Number of rounds.
+    pub rounds: usize,
+    /// Part of the rounds that were discarded as disturbed, on average over the ratios.
     pub discarded: f64,
+    /// Number of ratios that include disturbed rounds, since no more than half of their rounds were undisturbed.
+    pub with_disturbed: usize,
     /// Involuntary context switches; `None` where they are not known.
     pub switches: Option<u64>,
 }
 
 /// Measures candidates; the first one is the reference. `progress` is told the fraction that is done, after each round.
 ///
+/// Where the cycle counter is lost on the way, all is measured anew in ticks: times of two clocks are not comparable.
+///
 /// *Panics* if there are no candidates, or fewer textures than a function reads.
-pub fn measure(candidates: &[Candidate], textures: &[&Texture], effort: &Effort, progress: &dyn Fn(f64)) -> Measurement {
-    let mut clock = Clock::new();
+pub fn measure(candidates: &[Candidate], textures: &[&Texture], budget: &Budget, progress: &dyn Fn(f64)) -> Measurement {
+    measure_by(Clock::new(), candidates, textures, budget, progress)
+}
+
+fn measure_by(
+    clock: Clock,
+    candidates: &[Candidate],
+    textures: &[&Texture],
+    budget: &Budget,
+    progress: &dyn Fn(f64),
+) -> Measurement {
+    let by = |clock| try_measure(clock, candidates, textures, budget, progress);
+    by(clock).unwrap_or_else(|error| by(Clock::ticks(&error)).expect("ticks can always be read"))
+}
+
+/// Measures with one clock; fails if that does.
+fn try_measure(
+    mut clock: Clock,
+    candidates: &[Candidate],
+    textures: &[&Texture],
+    budget: &Budget,
+    progress: &dyn Fn(f64),
+) -> io::Result<Measurement> {
     let mut buffer = Buffer::new(candidates);
-    let empty = empty_region(&mut clock);
-    let passes: Vec<usize> =
-        candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty)).collect();
+    let empty = empty_region(&mut clock)?;
+    let passes = candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty));
+    let passes: Vec<usize> = passes.collect::<io::Result<_>>()?;
     let switches = involuntary_switches();
     // The control keeps the memory that the first candidate has, since candidates are to be alike.
     let reference = candidates[0].duplicate();
@@ -81,17 +117,19 @@ pub fn measure(candidates: &[Candidate], textures: &[&Texture], effort: &Effort,
             Slot::Candidate(index) => (&candidates[index], passes[index]),
         };
         let placement = round / ROUNDS_PER_PLACEMENT % PLACEMENTS;
-        let region = region(candidate, placement, passes, textures, &mut buffer, &mut clock);
-        region.saturating_sub(empty) as f64 / passes as f64
+        let region = region(candidate, placement, passes, textures, &mut buffer, &mut clock)?;
+        Ok(region.saturating_sub(empty) as f64 / passes as f64)
     };
-    let samples = rounds(candidates.len(), effort, timed, progress);
+    let samples = rounds(candidates.len(), budget, timed, progress)?;
     let switches = involuntary_switches().zip(switches).map(|(after, before)| after - before);
     let reference = Estimate::of(&samples.reference);
-    let ratios = (1..candidates.len()).map(|index| samples.ratio(index).scaled(reference.median));
-    let times = std::iter::once(reference).chain(ratios);
+    let ratios: Vec<Ratio> = (1..candidates.len()).map(|index| samples.ratio(index)).collect();
+    let times = ratios.iter().map(|ratio| ratio.estimate.scaled(reference.median));
+    let times = std::iter::once(reference).chain(times);
     let costs = std::iter::zip(candidates, times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
-    let discarded = samples.discarded();
-    Measurement { costs, clock: clock.to_string(), discarded, switches }
+    let discarded = ratios.iter().map(|ratio| ratio.discarded).sum::<f64>() / ratios.len().max(1) as f64;
+    let with_disturbed = ratios.iter().filter(|ratio| ratio.with_disturbed).count();
+    Ok(Measurement { costs, clock: clock.to_string(), rounds: samples.reference.len(), discarded, with_disturbed, switches })
 }
 
 /// Memory for inputs and outputs that all candidates share.
@@ -131,47 +169,53 @@ fn region(
     textures: &[&Texture],
     buffer: &mut Buffer,
     clock: &mut Clock,
-) -> u64 {
+) -> io::Result<u64> {
     let (inputs, outputs) = buffer.split(candidate.words());
     inputs.copy_from_slice(candidate.inputs.words());
-    let mut time = 0;
+    let mut time = Ok(0);
     candidate.run_passes(placement, passes, textures, inputs, outputs, |run| run());
     candidate.run_passes(placement, passes, textures, inputs, outputs, |run| {
         let start = clock.now();
         run();
-        time = clock.now().saturating_sub(start);
+        let end = clock.now();
+        time = start.and_then(|start| Ok(end?.saturating_sub(start)));
     });
     time
 }
 
 /// How many passes take at least twice [`REGION`].
-fn passes(candidate: &Candidate, textures: &[&Texture], buffer: &mut Buffer, clock: &mut Clock, empty: u64) -> usize {
+fn passes(
+    candidate: &Candidate,
+    textures: &[&Texture],
+    buffer: &mut Buffer,
+    clock: &mut Clock,
+    empty: u64,
+) -> io::Result<usize> {
     let mut passes = 1;
     loop {
         // The least of five times, as interruptions lengthen some; one will do where it is too long for that to matter.
         let mut net = u64::MAX;
         for _ in 0..5 {
-            net = net.min(region(candidate, 0, passes, textures, buffer, clock).saturating_sub(empty));
+            net = net.min(region(candidate, 0, passes, textures, buffer, clock)?.saturating_sub(empty));
             if net > 10_000 * REGION {
                 break;
             }
         }
         if net >= 2 * REGION {
-            return passes;
+            return Ok(passes);
         }
         passes = (passes * (2 * REGION) as usize).div_ceil(net.max(REGION / 50) as usize).max(passes + 1);
     }
 }
 
 /// The time of a region without anything in it.
-fn empty_region(clock: &mut Clock) -> u64 {
-    let times: Vec<f64> = (0..1001)
-        .map(|_| {
-            let start = clock.now();
-            (clock.now() - start) as f64
-        })
-        .collect();
-    median(&times) as u64
+fn empty_region(clock: &mut Clock) -> io::Result<u64> {
+    let mut time = || {
+        let start = clock.now()?;
+        Ok(clock.now()?.saturating_sub(start) as f64)
+    };
+    let times: Vec<f64> = (0..1001).map(|_| time()).collect::<io::Result<_>>()?;
+    Ok(median(&times) as u64)
 }
 
 /// What runs in a region.
@@ -207,63 +251,77 @@ impl Sample {
     }
 }
 
-impl Samples {
-    /// Part of the samples that were discarded.
-    fn discarded(&self) -> f64 {
-        let all = || self.candidates.iter().flatten();
-        all().filter(|sample| sample.disturbed).count() as f64 / all().count() as f64
-    }
+/// The ratio of a candidate to the control.
+#[derive(Clone, Copy, Debug)]
+struct Ratio {
+    /// The median, over the rounds that count.
+    estimate: Estimate,
+    /// Part of the rounds that were discarded.
+    discarded: f64,
+    /// Whether disturbed rounds count as well.
+    with_disturbed: bool,
+}
 
-    /// The median ratio of a candidate to the control, over rounds in which neither was disturbed; over all rounds where no more than
-    /// half of them are left.
-    fn ratio(&self, index: usize) -> Estimate {
+impl Samples {
+    /// The ratio of a candidate to the control, over rounds in which neither was disturbed; over all rounds where no more than half
+    /// of them are left.
+    fn ratio(&self, index: usize) -> Ratio {
         let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
             let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
             let kept = pairs.filter(|(sample, control)| keep(sample) && keep(control));
             kept.map(|(sample, control)| sample.ratio / control.ratio).collect()
         };
-        let undisturbed = ratios(|sample| !sample.disturbed);
-        let enough = 2 * undisturbed.len() > self.reference.len();
-        Estimate::of(&if enough { undisturbed } else { ratios(|_| true) })
+        let (undisturbed, rounds) = (ratios(|sample| !sample.disturbed), self.reference.len());
+        if 2 * undisturbed.len() > rounds {
+            let discarded = 1.0 - undisturbed.len() as f64 / rounds as f64;
+            Ratio { estimate: Estimate::of(&undisturbed), discarded, with_disturbed: false }
+        } else {
+            Ratio { estimate: Estimate::of(&ratios(|_| true)), discarded: 0.0, with_disturbed: true }
+        }
     }
 
     fn are_narrow(&self, precision: f64) -> bool {
-        (1..self.candidates.len()).all(|index| self.ratio(index).relative_width() <= precision)
+        (1..self.candidates.len()).all(|index| self.ratio(index).estimate.relative_width() <= precision)
     }
 }
 
 /// Times candidates in rounds; `timed` takes what runs, and the number of the round.
-fn rounds(candidates: usize, effort: &Effort, mut timed: impl FnMut(Slot, usize) -> f64, progress: &dyn Fn(f64)) -> Samples {
+fn rounds(
+    candidates: usize,
+    budget: &Budget,
+    mut timed: impl FnMut(Slot, usize) -> io::Result<f64>,
+    progress: &dyn Fn(f64),
+) -> io::Result<Samples> {
     let begin = Instant::now();
     let mut random = Random::new(1);
     let mut order: Vec<usize> = (0..candidates).collect();
     let mut samples = Samples { reference: vec![], candidates: vec![vec![]; candidates] };
     let mut look = FIRST_LOOK;
-    for round in 0..effort.rounds.max(1) {
+    for round in 0..budget.max_rounds.max(1) {
         // Fisher and Yates.
         (1..order.len()).rev().for_each(|k| order.swap(k, random.below(k + 1)));
-        let mut before = timed(Slot::Reference, round);
+        let mut before = timed(Slot::Reference, round)?;
         samples.reference.push(before);
         for &index in &order {
-            let time = timed(Slot::Candidate(index), round);
-            let after = timed(Slot::Reference, round);
+            let time = timed(Slot::Candidate(index), round)?;
+            let after = timed(Slot::Reference, round)?;
             samples.candidates[index].push(Sample::new(before, time, after));
             before = after;
         }
         let elapsed = begin.elapsed();
-        let part = elapsed.as_secs_f64() / effort.most.as_secs_f64();
-        progress(((round + 1) as f64 / effort.rounds.max(1) as f64).max(part).min(1.0));
-        if elapsed > effort.most {
+        let part = elapsed.as_secs_f64() / budget.max_time.as_secs_f64();
+        progress(((round + 1) as f64 / budget.max_rounds.max(1) as f64).max(part).min(1.0));
+        if elapsed > budget.max_time {
             break;
         }
-        if round + 1 >= look && elapsed >= effort.least {
-            if samples.are_narrow(effort.precision) {
+        if round + 1 >= look && elapsed >= budget.min_time {
+            if samples.are_narrow(budget.precision) {
                 break;
             }
             look = 2 * (round + 1);
         }
     }
-    samples
+    Ok(samples)
 }
 
 #[cfg(test)]
@@ -271,7 +329,7 @@ mod tests {
     use super::*;
     use crate::cost::boxes::uniform;
 
-    const EFFORT: Effort = Effort { rounds: 2000, least: Duration::ZERO, most: Duration::MAX, precision: 0.02 };
+    const BUDGET: Budget = Budget { max_rounds: 2000, min_time: Duration::ZERO, max_time: Duration::MAX, precision: 0.02 };
 
     /// Times of a machine whose clock rate drifts by a fifth, with noise, and steps of a counter.
     struct Machine {
@@ -303,11 +361,11 @@ mod tests {
     #[test]
     fn ratios_hold_while_the_clock_rate_drifts() {
         let mut machine = Machine::new(&[10_000.0, 10_000.0, 24_000.0]);
-        let samples = rounds(3, &EFFORT, |slot, _| machine.time(slot), &|_| {});
-        let [equal, slower] = [1, 2].map(|index| samples.ratio(index));
+        let samples = rounds(3, &BUDGET, |slot, _| Ok(machine.time(slot)), &|_| {}).unwrap();
+        let [equal, slower] = [1, 2].map(|index| samples.ratio(index).estimate);
         assert!((equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01, "{equal:?} {slower:?}");
         assert!(equal.relative_width() <= 0.02 && slower.relative_width() <= 0.02);
-        assert!(samples.reference.len() < EFFORT.rounds, "it stops once the intervals are narrow");
+        assert!(samples.reference.len() < BUDGET.max_rounds, "it stops once the intervals are narrow");
     }
 
     #[test]
@@ -319,32 +377,43 @@ mod tests {
             calls += 1;
             let slow = if calls % 7 == 0 { 1.3 } else { 1.0 };
             let interrupted = if calls % 50 == 0 { 1e6 } else { 0.0 };
-            machine.time(slot) * slow + interrupted
+            Ok(machine.time(slot) * slow + interrupted)
         };
-        let samples = rounds(2, &EFFORT, timed, &|_| {});
-        assert!(samples.discarded() > 0.2, "{}", samples.discarded());
-        let ratio = samples.ratio(1).median;
-        assert!((ratio - 1.2).abs() < 0.01, "{ratio}");
+        let ratio = rounds(2, &BUDGET, timed, &|_| {}).unwrap().ratio(1);
+        assert!(ratio.discarded > 0.2 && !ratio.with_disturbed, "{ratio:?}");
+        assert!((ratio.estimate.median - 1.2).abs() < 0.01, "{ratio:?}");
+    }
+
+    #[test]
+    fn disturbed_rounds_count_where_most_are_disturbed() {
+        let mut machine = Machine::new(&[10_000.0, 12_000.0]);
+        let mut calls = 0;
+        let timed = |slot: Slot, _| {
+            calls += 1;
+            Ok(machine.time(slot) * if calls % 3 == 0 { 1.2 } else { 1.0 })
+        };
+        let ratio = rounds(2, &BUDGET, timed, &|_| {}).unwrap().ratio(1);
+        assert!(ratio.with_disturbed && ratio.discarded == 0.0, "{ratio:?}");
     }
 
     #[test]
     fn noise_beyond_the_precision_ends_with_the_rounds() {
         let mut random = Random::new(3);
-        let effort = Effort { rounds: 300, ..EFFORT };
-        let samples = rounds(2, &effort, |_, _| 1.0 + 4.0 * uniform(&mut random), &|_| {});
+        let budget = Budget { max_rounds: 300, ..BUDGET };
+        let samples = rounds(2, &budget, |_, _| Ok(1.0 + 4.0 * uniform(&mut random)), &|_| {}).unwrap();
         assert_eq!(samples.reference.len(), 300);
-        assert!(samples.ratio(1).relative_width() > 0.02);
+        assert!(samples.ratio(1).estimate.relative_width() > 0.02);
     }
 
     #[test]
     fn every_candidate_runs_once_a_round_beside_the_reference() {
         let mut calls = vec![];
-        let effort = Effort { rounds: 3, ..EFFORT };
+        let budget = Budget { max_rounds: 3, ..BUDGET };
         let timed = |slot, round| {
             calls.push((round, slot));
-            1.0
+            Ok(1.0)
         };
-        rounds(4, &effort, timed, &|_| {});
+        rounds(4, &budget, timed, &|_| {}).unwrap();
         for round in 0..3 {
             let slots: Vec<Slot> = calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
             assert_eq!(slots.len(), 9);
@@ -355,8 +424,26 @@ mod tests {
 
     #[test]
     fn most_time_ends_it() {
-        let effort = Effort { most: Duration::ZERO, ..EFFORT };
-        let samples = rounds(2, &effort, |_, _| 1.0, &|fraction| assert_eq!(fraction, 1.0));
+        let budget = Budget { max_time: Duration::ZERO, ..BUDGET };
+        let samples = rounds(2, &budget, |_, _| Ok(1.0), &|fraction| assert_eq!(fraction, 1.0)).unwrap();
         assert_eq!(samples.reference.len(), 1);
+    }
+
+    #[test]
+    fn a_counter_that_is_lost_is_replaced_by_ticks() {
+        let text = "fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n";
+        let function = crate::ir::text::parse(text).unwrap();
+        let target = crate::target::Target::Sse;
+        if !target.is_available() {
+            return;
+        }
+        let candidates = [0, 1].map(|_| Candidate::new(&function, target, &[vec![1]]).unwrap());
+        let budget = Budget { max_rounds: 1000, precision: 0.0, ..BUDGET };
+        // At once, where the number of passes is chosen, and within the rounds.
+        for reads in [0, 2003, 5000] {
+            let measurement = measure_by(Clock::failing_after(reads), &candidates, &[], &budget, &|_| {});
+            assert!(measurement.clock.starts_with("time-stamp counter ticks"), "{}", measurement.clock);
+            assert!(measurement.costs.iter().all(|cost| cost.time.median > 0.0), "{:?}", measurement.costs);
+        }
     }
 }

@@ -11,7 +11,8 @@ mod statistics;
 pub mod throughput;
 
 pub use breakdown::{Breakdown, breakdown};
-pub use measure::{Effort, Measurement, measure};
+pub use clock::cpu_name;
+pub use measure::{Budget, Measurement, PLACEMENTS, measure};
 pub use statistics::Estimate;
 
 use crate::backend::x86::Code;
@@ -56,7 +57,7 @@ impl Candidate {
         let (arena, lowered) = (Arena::new(), passes::lower(function));
         let twin = Twin::compile(&arena, &lowered, target)?;
         let code = Code::compile(&lowered, target);
-        let placements = (0..measure::PLACEMENTS).map(|_| arena.load(&code)).collect::<Result<_, _>>()?;
+        let placements = (0..PLACEMENTS).map(|_| arena.load(&code)).collect::<Result<_, _>>()?;
         let mut inputs = Batch::new(target, lowered.inputs.len(), rows.len());
         for (index, row) in rows.iter().enumerate() {
             assert_eq!(row.len(), lowered.inputs.len(), "a word for each input");
@@ -149,8 +150,8 @@ mod tests {
                 |steps| Candidate::new(&parse(&text(steps)).expect("it is well formed"), target, &rows).expect("it runs");
             let mut candidates = [candidate(1), candidate(40), candidate(40)];
             let told = RefCell::new(vec![]);
-            let effort = Effort { rounds: 50, least: Duration::ZERO, most: Duration::MAX, precision: 0.0 };
-            let measurement = measure(&candidates, &[], &effort, &|fraction| told.borrow_mut().push(fraction));
+            let budget = Budget { max_rounds: 50, min_time: Duration::ZERO, max_time: Duration::MAX, precision: 0.0 };
+            let measurement = measure(&candidates, &[], &budget, &|fraction| told.borrow_mut().push(fraction));
             let [short, long, equal] = measurement.costs[..] else { panic!("a cost for each") };
             // Square root, store, return; the upper halves of AVX2's registers are cleared.
             assert!((3..=4).contains(&short.instructions), "{short:?}");

@@ -48,10 +48,12 @@ Costs are those of one SIMD group, 4 or 8 evaluations: machine instructions of t
 are executed on average, cycles that a throughput model of a Skylake core predicts, and measured
 cycles, in ticks of the time-stamp counter where the system does not count cycles. Each shader is
 measured for 1.5 to 10 seconds, until the 95 % confidence intervals of all ratios of cycles are
-narrower than 2 %; `±` is half of the widest one in a row. Tables have the costs of bounding shaders
-as multiples of the point shader's; JSON has them as they are. Naive code takes the general case of
-each operation, optimized code the cheapest that is right for what is known of values. That both give
-the same bounds is checked before they are measured.
+narrower than 2 %; `±` is half of the widest one in a row, as a part of the ratio. Tables have the
+costs of bounding shaders as multiples of the point shader's, then what optimizations save of the
+naive cost, or what related code adds to the optimized one; JSON has costs as they are. Naive code takes the general case of
+each operation, optimized code the cheapest that is right for what is known of values. Both give the
+same bounds, except where NaN is ignored and one comes up in the arithmetic on endpoints, as inf * 0;
+that is checked before they are measured.
 Related code knows relations between values as well (--relations), and gives bounds that are tighter
 for boxes of unit vectors; that they lie within the others is checked.
 

@@ -6,6 +6,7 @@ use super::paper::{self, Pair};
 use super::study::{Figures, PRECISION, Record, Study, Variant};
 use super::table::Table;
 use crate::cli::variant::{Inputs, NanMode, Sides};
+use lightbound_shader::cost::PLACEMENTS;
 
 /// What a table is about.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,6 +26,14 @@ impl Quantity {
             Quantity::Executed => figures.executed,
             Quantity::Model => figures.model_cycles,
             Quantity::Cycles => figures.cycles,
+        }
+    }
+
+    /// A cost, with enough digits to multiply ratios with.
+    fn print(self, cost: f64) -> String {
+        match self {
+            Quantity::Instructions => format!("{cost:.0}"),
+            Quantity::Executed | Quantity::Model | Quantity::Cycles => format!("{cost:.1}"),
         }
     }
 
@@ -86,6 +95,23 @@ impl Step {
             Step::Related => "optimized → related",
         }
     }
+
+    /// The head of the column that says what became of the cost: optimizations save, tighter bounds cost.
+    fn column(self) -> &'static str {
+        match self {
+            Step::Optimized => "saved",
+            Step::Related => "cost",
+        }
+    }
+
+    /// What that column has, for a part of the first cost that is saved.
+    fn change(self, saved: f64) -> String {
+        match self {
+            Step::Optimized => percent(saved),
+            // Rounded first, so that −0 becomes 0.
+            Step::Related => format!("{:+.1} %", (-1000.0 * saved).round() / 10.0 + 0.0),
+        }
+    }
 }
 
 /// All tables, and the bars of the figure.
@@ -100,9 +126,15 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
             {
                 let is_shown = |variant: &&Variant| variant.sides == sides && variant.nan == nan;
                 let shown: Vec<_> = variants.iter().filter(is_shown).copied().collect();
-                if !shown.is_empty() {
-                    text += &Step::ALL.map(|step| comparison(study, quantity, sides, step, &shown).print(markdown)).concat();
+                if shown.is_empty() {
+                    continue;
                 }
+                if quantity == Quantity::Executed && is_straight_line(study, &shown) {
+                    let title = subject(quantity, shown[0]);
+                    text += &format!("{title}: those of the code, as it has no branches\n\n");
+                    continue;
+                }
+                text += &Step::ALL.map(|step| comparison(study, quantity, sides, step, &shown).print(markdown)).concat();
             }
         }
         if args.nan.is_none() && variants.iter().any(|variant| variant.sides == Sides::Upper) {
@@ -117,18 +149,38 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
     text + &figure::text(figure, markdown)
 }
 
+/// Whether all code executes each of its instructions once.
+fn is_straight_line(study: &Study, variants: &[Variant]) -> bool {
+    let mut records = variants.iter().flat_map(|&variant| records(study, variant));
+    records.all(|record| {
+        let codes = [&record.point, &record.naive, &record.optimized, &record.related];
+        codes.into_iter().all(|figures| figures.executed == figures.instructions as f64)
+    })
+}
+
+/// Which bounds a table is about, and what of them.
+fn subject(quantity: Quantity, variant: Variant) -> String {
+    format!("{}, {}, {}", sides_name(variant.sides), nan_name(variant.nan), quantity.title())
+}
+
 /// What cycles were counted with, how many confidence intervals are too wide, and how much the measurement was disturbed.
 fn timing(study: &Study) -> String {
     let ratios = || study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related]);
     let wide = ratios().filter(|figures| figures.relative_width() > PRECISION).count();
     let discarded = mean(study.timings.iter().map(|timing| timing.discarded));
+    let with_disturbed: usize = study.timings.iter().map(|timing| timing.with_disturbed).sum();
+    let with_disturbed = match with_disturbed {
+        0 => String::new(),
+        count => format!("Ratios that include disturbed rounds, since most of theirs were disturbed: {count}\n"),
+    };
     let switches: Option<u64> = study.timings.iter().map(|timing| timing.switches).sum();
     let switches = switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
-    let clock = study.timings.first().map_or("", |timing| &timing.clock);
+    // The reason why it is not the better one goes into a line of its own.
+    let clock = study.timings.first().map_or(String::new(), |timing| timing.clock.replacen(" (", "\n  (", 1));
     format!(
         "Cycles measured: {clock}\n\
          95 % confidence intervals wider than 2 %: {wide} of {} ratios\n\
-         Samples discarded as disturbed: {}{switches}\n",
+         Rounds discarded as disturbed: {}{switches}\n{with_disturbed}",
         ratios().count(),
         percent(discarded),
     )
@@ -147,7 +199,10 @@ fn heading(study: &Study, args: &Args, markdown: bool) -> String {
     let paper = if beside { "paper: Clarberg et al. 2010, tables 1 and 2\n" } else { "" };
     let legend = format!(
         "s(x, ω̂): bounds over light directions; s(x̂, ω̂): over all inputs\n\
-         point: cost of {} evaluations of the point shader; 2×: twice that; saved: of the first cost\n{}{paper}",
+         point: cost of {} evaluations of the point shader; 2×: twice that\n\
+         saved: part of the naive cost; cost: what related code adds to the optimized cost\n\
+         ±: half of the widest 95 % confidence interval of the row's ratios, as a part of the ratio;\n   \
+         it covers the {PLACEMENTS} places in memory that code ran from, and no others\n{}{paper}",
         study.setup.target.lanes(),
         super::restricted(args.relations())
     );
@@ -176,9 +231,14 @@ pub(super) fn nan_name(nan: NanMode) -> &'static str {
     }
 }
 
-/// `3.08× → 1.78×`
-fn arrow([before, after]: Pair) -> String {
-    format!("{before:.2}× → {after:.2}×")
+/// `3.08× → 1.78×`, with three digits at least.
+fn arrow(pair: Pair) -> String {
+    let [before, after] = pair.map(|ratio| match ratio {
+        ..10.0 => format!("{ratio:.2}×"),
+        ..100.0 => format!("{ratio:.1}×"),
+        _ => format!("{ratio:.0}×"),
+    });
+    format!("{before} → {after}")
 }
 
 /// `3.1× → 1.8×`: the paper has no more digits.
@@ -197,13 +257,13 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Two kinds of bounding shaders beside the point shader, and the paper's figures where it has the shader and both.
 fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, variants: &[Variant]) -> Table {
-    let title = format!("{}, {}, {}: {}", sides_name(sides), nan_name(variants[0].nan), quantity.title(), step.title());
+    let title = format!("{}: {}", subject(quantity, variants[0]), step.title());
     let beside = step == Step::Optimized && is_beside(study, variants[0].nan);
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| beside);
     let known = study.shaders.iter().any(|shader| paper(shader, Inputs::Light).is_some());
     let mut head = vec!["shader".to_owned(), "point".to_owned()];
     for variant in variants {
-        head.extend([variant.inputs.formula(), "saved"].map(str::to_owned));
+        head.extend([variant.inputs.formula(), step.column()].map(str::to_owned));
         if known {
             head.push("paper".into());
         }
@@ -218,11 +278,11 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
         for (k, &variant) in variants.iter().enumerate() {
             let record = study.find(shader, variant).expect("all variants of all shaders were measured");
             if k == 0 {
-                row.push(format!("{:.0}", quantity.of(&record.point)));
+                row.push(quantity.print(quantity.of(&record.point)));
             }
             let [before, after] = quantity.ratios(record, step);
             widest = step.codes(record).iter().fold(widest, |widest, figures| widest.max(figures.relative_width()));
-            row.extend([arrow([before, after]), percent(1.0 - after / before)]);
+            row.extend([arrow([before, after]), step.change(1.0 - after / before)]);
             if known {
                 row.push(paper(shader, variant.inputs).map_or("-".into(), rough));
             }
@@ -258,7 +318,7 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
 fn averages(study: &Study, quantity: Quantity, step: Step, variant: Variant) -> [String; 2] {
     let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record, step)).collect();
     let saved = mean(ratios.iter().map(|[before, after]| 1.0 - after / before));
-    [arrow(means(&ratios)), percent(saved)]
+    [arrow(means(&ratios)), step.change(saved)]
 }
 
 fn means(pairs: &[Pair]) -> Pair {
@@ -296,4 +356,22 @@ fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
         rows.push(cells("average", (0..head.len() - 1).map(column).collect()));
     }
     Table { title, head, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_have_three_digits() {
+        assert_eq!(arrow([3.084, 1.776]), "3.08× → 1.78×");
+        assert_eq!(arrow([394.87, 30.56]), "395× → 30.6×");
+    }
+
+    #[test]
+    fn changes_have_a_sign() {
+        let [saved, cost] = [Step::Optimized, Step::Related].map(|step| [0.5, -0.889, 0.0, 1e-4].map(|part| step.change(part)));
+        assert_eq!(saved, ["50.0 %", "-88.9 %", "0.0 %", "0.0 %"]);
+        assert_eq!(cost, ["-50.0 %", "+88.9 %", "+0.0 %", "+0.0 %"]);
+    }
 }

@@ -6,7 +6,7 @@ use crate::cli::variant::{Frame, Inputs, NanMode, Ranges, Sides, names_of};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Integrand;
 use lightbound_shader::cost::boxes::{self, Drawn};
-use lightbound_shader::cost::{Candidate, Cost, Effort, Measurement, measure};
+use lightbound_shader::cost::{Budget, Candidate, Cost, Measurement, cpu_name, measure};
 use lightbound_shader::lift::{Input, Lifted, Options, Tracking};
 use lightbound_shader::relations::{Relations, only_tighten};
 use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
@@ -113,8 +113,16 @@ pub(super) struct Record {
     pub frame: Frame,
     pub ranges: Ranges,
     pub target: &'static str,
+    /// The machine's processor; `None` where its name is not known.
+    pub cpu: Option<String>,
+    /// The program's version.
+    pub version: &'static str,
     /// What `cycles` counts.
     pub clock: String,
+    /// Rounds of the measurement.
+    pub rounds: usize,
+    /// Seed of the boxes.
+    pub seed: u64,
     pub point: Figures,
     pub naive: Figures,
     pub optimized: Figures,
@@ -140,8 +148,10 @@ pub(super) struct Study {
 pub(super) struct Timing {
     /// What cycles are counted with.
     pub clock: String,
-    /// Part of the samples that were discarded, since the point shader's time changed meanwhile.
+    /// Part of the rounds that were discarded, since the point shader's time changed meanwhile.
     pub discarded: f64,
+    /// Number of ratios that include such rounds, since there were hardly any others.
+    pub with_disturbed: usize,
     /// Involuntary context switches, where they are known.
     pub switches: Option<u64>,
 }
@@ -242,8 +252,9 @@ fn compare(
         progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
     let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
-    let effort = Effort { rounds, least: LEAST_TIME, most: MOST_TIME, precision: PRECISION };
-    let Measurement { costs, clock, discarded, switches, .. } = measure(&candidates, &textures, &effort, &measuring);
+    let budget = Budget { max_rounds: rounds, min_time: LEAST_TIME, max_time: MOST_TIME, precision: PRECISION };
+    let Measurement { costs, clock, rounds: done, discarded, with_disturbed, switches } =
+        measure(&candidates, &textures, &budget, &measuring);
     let costs: Vec<Figures> = costs.iter().map(Figures::from).collect();
     let records = variants.iter().zip(costs[1..].chunks(3)).map(|(variant, codes)| Record {
         shader: name.to_owned(),
@@ -253,14 +264,18 @@ fn compare(
         frame: setup.frame,
         ranges: setup.ranges,
         target: setup.target.name(),
+        cpu: cpu_name(),
+        version: env!("CARGO_PKG_VERSION"),
         clock: clock.clone(),
+        rounds: done,
+        seed: SEED,
         point: costs[0],
         naive: codes[0],
         optimized: codes[1],
         related: codes[2],
         relations: names_of(relations),
     });
-    Ok((records.collect(), Timing { clock, discarded, switches }))
+    Ok((records.collect(), Timing { clock, discarded, with_disturbed, switches }))
 }
 
 /// Boxes as words for a bounding shader.

@@ -33,8 +33,14 @@ A value is a number or an interval LO..HI with both ends in it; one sets all com
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, lies between them for all inputs in the box,
-with no tolerance. NaN says that there is no bound. What the shader takes from the surface point is
-set like parameters; unless it is, the point is at the origin.
+with no tolerance. What the shader takes from the surface point is set like parameters; unless it
+is, the point is at the origin.
+
+An infinite bound holds for any number. `no bound`, NaN in CSV files, says that the bound itself is
+NaN. With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore,
+bounds may be wrong where a NaN comes up, in the shader or in the arithmetic on endpoints, as in
+inf * 0; a warning says so. With --nan suppress, a bound is NaN only where s is NaN and depends on
+no interval.
 
 Directions are unit vectors. --mode related and --split make use of it: bounds then hold for those
 vectors of a box whose squared length is 1 within 2^-21, which a number is if it has seven digits or
@@ -92,6 +98,8 @@ struct Bounder {
     capped: Option<BoundingKernel>,
     /// Where NaN is ignored, tells whether one may come up.
     meets_nan: Option<BoundingKernel>,
+    /// Where NaN is not suppressed, tells what the bounds would be if it were.
+    suppressing: Option<BoundingKernel>,
     /// What each word can be, and of which type it is.
     words: Vec<(Input, Scalar)>,
     names: Vec<String>,
@@ -125,12 +133,15 @@ impl Bounder {
         // Naive code that propagates NaN tests for all that the other one ignores.
         let testing = Options { sides: Sides::Both, nan: Nan::Propagate, tracking: Tracking::NONE, ..options };
         let meets_nan = (options.nan == Nan::Ignore).then(|| compile(&integrand, &testing)).transpose()?;
+        let suppressing = Options { nan: Nan::Suppress, ..options };
+        let suppressing = (options.nan != Nan::Suppress).then(|| compile(&integrand, &suppressing)).transpose()?;
         let parameters = job.shader.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
         Ok(Bounder {
             kernel: compile(&integrand, &options)?,
             capped: capped.transpose()?,
             meets_nan,
+            suppressing,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
             outputs: integrand.outputs.iter().map(|&k| integrand.point.outputs[k].name.clone()).collect(),
@@ -139,7 +150,7 @@ impl Bounder {
             surface: job.shader.sides(),
             textures,
             parts: args.split,
-            remarks: Remarks::new(Kind::Intervals).with_nan(options.nan),
+            remarks: Remarks::new(Kind::Intervals),
         })
     }
 
@@ -203,17 +214,42 @@ impl Bounder {
             tests.as_ref().is_some_and(is_nan)
         };
         let bounds = rows.iter().enumerate().map(|(row, spans)| {
-            let wo_z = spans[WO_Z].ends.map(f32::from_bits);
             let asked = self.is_asked(spans);
-            let all = (0..self.outputs.len()).map(|k| if asked { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] });
-            let all: Vec<_> = all.collect();
+            let all = self.row(&limits, row, spans);
             let covered = self.remarks.note(spans, self.surface) && asked;
             self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
-            self.remarks.void += usize::from(covered && meets_nan(row));
-            self.remarks.unknown += usize::from(all.iter().any(|&ends| says_nothing(ends, self.wanted)));
+            self.remarks.invalidated_by_nan += usize::from(covered && meets_nan(row));
             all
         });
-        bounds.collect()
+        let bounds: Vec<_> = bounds.collect();
+        self.note_unbounded(rows, &bounds);
+        bounds
+    }
+
+    /// Bounds of each output for a row, of which `limits` has what the shader tells.
+    fn row(&self, limits: &Limits, row: usize, spans: &[Span]) -> Vec<[f32; 2]> {
+        let (asked, wo_z) = (self.is_asked(spans), spans[WO_Z].ends.map(f32::from_bits));
+        let of = |k| if asked { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
+        (0..self.outputs.len()).map(of).collect()
+    }
+
+    /// Notes which rows lack bounds, and whether it is NaN that took them.
+    fn note_unbounded(&mut self, rows: &[Vec<Span>], bounds: &[Vec<[f32; 2]>]) {
+        let unknown = |bounds: &[[f32; 2]]| bounds.iter().map(|&ends| Unknown::of(ends, self.wanted)).collect::<Vec<_>>();
+        let lacking = bounds.iter().map(|bounds| unknown(bounds)).enumerate();
+        let lacking: Vec<_> = lacking.filter(|(_, unknown)| unknown.iter().any(Option::is_some)).collect();
+        if lacking.is_empty() {
+            return;
+        }
+        let again: Vec<_> = lacking.iter().map(|(row, _)| rows[*row].clone()).collect();
+        let suppressed = self.suppressing.as_ref().map(|kernel| self.limits(kernel, &again));
+        let notes = lacking.into_iter().zip(&again).enumerate().map(|(at, ((_, with_nan), spans))| {
+            let without = suppressed.as_ref().map(|limits| unknown(&self.row(limits, at, spans)));
+            let by_nan = without.is_some_and(|without| without != with_nan);
+            (Unknown::text(&self.outputs, &with_nan), by_nan)
+        });
+        let notes: Vec<_> = notes.collect();
+        notes.into_iter().for_each(|(unknown, by_nan)| self.remarks.note_unbounded(unknown, by_nan));
     }
 
     /// The ends of a word as the bounding shader takes them.
@@ -270,14 +306,44 @@ impl Bounder {
     }
 }
 
-/// Whether the ends that were asked for leave all numbers possible; an empty interval, whose lower end is above the upper one, is
-/// what is known where all results are NaN.
-fn says_nothing([low, high]: [f32; 2], wanted: Sides) -> bool {
-    let (below, above) = (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
-    match wanted {
-        Sides::Lower => below,
-        Sides::Upper => above,
-        Sides::Both => below && above,
+/// What is not known of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unknown {
+    /// Anything.
+    All,
+    /// A lower bound.
+    Lower,
+    /// An upper bound.
+    Upper,
+}
+
+impl Unknown {
+    /// What those ends that were asked for do not tell. Of two ends, one alone may be infinite: that is what is known then. An empty
+    /// interval, whose lower end is above the upper one, is what is known where all results are NaN.
+    fn of([low, high]: [f32; 2], wanted: Sides) -> Option<Unknown> {
+        let (below, above) = (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
+        match wanted {
+            Sides::Lower => below.then_some(Unknown::Lower),
+            Sides::Upper => above.then_some(Unknown::Upper),
+            Sides::Both if below && above => Some(Unknown::All),
+            Sides::Both if low.is_nan() => Some(Unknown::Lower),
+            Sides::Both => high.is_nan().then_some(Unknown::Upper),
+        }
+    }
+
+    /// What is not known of outputs, for readers.
+    fn text(outputs: &[String], unknown: &[Option<Unknown>]) -> String {
+        let kinds = [
+            (Unknown::All, "nothing is known of"),
+            (Unknown::Lower, "there is no lower bound of"),
+            (Unknown::Upper, "there is no upper bound of"),
+        ];
+        let parts = kinds.into_iter().filter_map(|(kind, text)| {
+            let of = outputs.iter().zip(unknown).filter(|(_, unknown)| **unknown == Some(kind));
+            let names: Vec<&str> = of.map(|(name, _)| name.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{text} {}", names.join(", ")))
+        });
+        parts.collect::<Vec<_>>().join(", and ")
     }
 }
 
@@ -323,10 +389,10 @@ fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), 
         Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
             let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
             let [x, y, z] = unit.map(|x| format!("{x:?}"));
-            format!("--mode related takes unit vectors with all their digits, as in {x},{y},{z}; {ELSE}")
+            format!("--mode related takes vectors that are normalized to full float precision, as in {x},{y},{z}; {ELSE}")
         }
         Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
-            format!("--mode related takes boxes that hold unit vectors; {ELSE}")
+            format!("--mode related takes boxes that contain unit vectors; {ELSE}")
         }
     };
     Err((unmet.input(), Wrong { message: unmet.to_string(), help }))
@@ -337,12 +403,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_all_numbers_say_nothing() {
+    fn unknown_is_what_the_ends_asked_for_leave_open() {
+        use Unknown::{All, Lower, Upper};
         const INF: f32 = f32::INFINITY;
-        let nothing = [Sides::Both, Sides::Lower, Sides::Upper];
-        let says = |low, high| nothing.map(|wanted| says_nothing([low, high], wanted));
-        assert_eq!([says(-INF, INF), says(f32::NAN, f32::NAN), says(-INF, f32::NAN)], [[true; 3]; 3]);
-        assert_eq!([says(INF, -INF), says(INF, INF), says(0.0, INF)], [[false; 3], [false, false, true], [false, false, true]]);
-        assert_eq!((says(-INF, -INF), says(0.0, 1.0)), ([false, true, false], [false; 3]));
+        const NAN: f32 = f32::NAN;
+        let of = |low, high| [Sides::Both, Sides::Lower, Sides::Upper].map(|wanted| Unknown::of([low, high], wanted));
+        let nothing = [Some(All), Some(Lower), Some(Upper)];
+        assert_eq!([of(-INF, INF), of(NAN, NAN), of(-INF, NAN), of(NAN, INF)], [nothing; 4]);
+        assert_eq!([of(INF, -INF), of(0.0, 1.0)], [[None; 3]; 2]);
+        assert_eq!([of(INF, INF), of(0.0, INF)], [[None, None, Some(Upper)]; 2]);
+        assert_eq!(of(-INF, -INF), [None, Some(Lower), None]);
+        assert_eq!([of(0.0, NAN), of(NAN, 0.0)], [[Some(Upper), None, Some(Upper)], [Some(Lower), Some(Lower), None]]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_told_by_output() {
+        let names = ["s.r", "s.g", "s.b"].map(str::to_owned);
+        let text = |unknown: [Option<Unknown>; 3]| Unknown::text(&names, &unknown);
+        assert_eq!(text([Some(Unknown::All), None, Some(Unknown::All)]), "nothing is known of s.r, s.b");
+        let two = text([None, Some(Unknown::Upper), Some(Unknown::All)]);
+        assert_eq!(two, "nothing is known of s.b, and there is no upper bound of s.g");
     }
 }

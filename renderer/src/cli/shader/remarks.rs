@@ -4,7 +4,6 @@ use super::csv::Kind;
 use super::values::Span;
 use crate::cli::console;
 use lightbound_shader::Sides;
-use lightbound_shader::interval::Nan;
 
 /// How far from 1 the square of a direction's length may be without a warning: a few digits are enough for tries by hand.
 const UNIT: f32 = 1e-4;
@@ -20,23 +19,39 @@ pub struct Remarks {
     behind: usize,
     /// In which a loop was cut off.
     pub capped: usize,
-    /// With a bound that says nothing.
-    pub unknown: usize,
-    /// With a bound that is void, since a NaN may come up on the way, which code was told to ignore.
-    pub void: usize,
-    /// Whether NaN takes bounds away.
-    nan_propagates: bool,
+    /// With a bound that may be wrong, since a NaN may come up on the way, which code was told to ignore.
+    pub invalidated_by_nan: usize,
+    /// Without some bound.
+    unbounded: usize,
+    /// Of these, the ones in which NaN is the reason: there would be more bounds if it were suppressed.
+    unbounded_by_nan: usize,
+    /// What is not known in the first row without some bound.
+    unknown: String,
 }
 
 impl Remarks {
     /// None yet, of rows of such a kind.
     pub fn new(kind: Kind) -> Remarks {
-        Remarks { kind, all: 0, stretched: 0, behind: 0, capped: 0, unknown: 0, void: 0, nan_propagates: false }
+        Remarks {
+            kind,
+            all: 0,
+            stretched: 0,
+            behind: 0,
+            capped: 0,
+            invalidated_by_nan: 0,
+            unbounded: 0,
+            unbounded_by_nan: 0,
+            unknown: String::new(),
+        }
     }
 
-    /// The same for bounds that treat NaN in such a way.
-    pub fn with_nan(self, nan: Nan) -> Remarks {
-        Remarks { nan_propagates: nan == Nan::Propagate, ..self }
+    /// Notes a row without some bound; `unknown` says what is not known.
+    pub fn note_unbounded(&mut self, unknown: String, by_nan: bool) {
+        if self.unbounded == 0 {
+            self.unknown = unknown;
+        }
+        self.unbounded += 1;
+        self.unbounded_by_nan += usize::from(by_nan);
     }
 
     /// Notes a row for a material with these sides, and tells whether it is seen from one of them.
@@ -56,7 +71,7 @@ impl Remarks {
             let rows = rows(self.stretched);
             console::warn(&match self.kind {
                 Kind::Numbers => format!("wi or wo is not a unit vector {rows}; the shader got it as it is"),
-                Kind::Intervals => format!("the box of wi or wo holds no unit vector {rows}"),
+                Kind::Intervals => format!("the box of wi or wo contains no unit vector {rows}"),
             });
         }
         if self.behind > 0 {
@@ -66,20 +81,23 @@ impl Remarks {
             let did_not = if self.kind == Kind::Numbers { "did not end" } else { "may not end somewhere in the box" };
             console::warn(&format!("a loop {did_not} and was cut off {}", rows(self.capped)));
         }
-        if self.void > 0 {
+        if self.invalidated_by_nan > 0 {
             console::warn(&format!(
-                "the bound may be wrong {}: NaN may come up somewhere in the box, and --nan ignore bounds s only where none does; \
-                 --nan suppress and --nan propagate always hold",
-                rows(self.void)
+                "the bound may be wrong {}: NaN may come up, in the shader or in the arithmetic on endpoints, and --nan ignore \
+                 bounds s only where none does; --nan suppress and --nan propagate always hold",
+                rows(self.invalidated_by_nan)
             ));
         }
-        if self.unknown > 0 {
-            let hint = if self.nan_propagates {
-                "a smaller box tells more, or --nan suppress, since it may be NaN that leaves no bound"
-            } else {
-                "a smaller box tells more"
+        if self.unbounded > 0 {
+            let what = match self.all {
+                1 => format!("{} here", self.unknown),
+                _ => format!("bounds are missing {} (in the first one, {})", rows(self.unbounded), self.unknown),
             };
-            console::print(&format!("hint: nothing is known of s {}; {hint}", rows(self.unknown)));
+            let nan = match self.unbounded_by_nan {
+                0 => String::new(),
+                count => format!("; NaN is a reason {}: --nan suppress bounds the results that are numbers", rows(count)),
+            };
+            console::print(&format!("hint: {what}; a smaller box may tell more{nan}"));
         }
     }
 }

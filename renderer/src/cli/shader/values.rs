@@ -187,6 +187,10 @@ fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Resul
         let help = "write an interval with both ends, as in 0.2..0.4".into();
         return Err(Wrong { message: format!("`{name}`: `{text}` lacks an end"), help });
     }
+    if text.contains("...") {
+        let help = "write an interval with two dots, and with a digit on either side of them, as in 0.2..0.4".into();
+        return Err(Wrong { message: format!("`{name}`: `{text}` has three dots in a row"), help });
+    }
     if high.contains("..") {
         let help = "write an interval with its two ends, as in 0.2..0.4".into();
         return Err(Wrong { message: format!("`{name}`: `{text}` has more than two ends"), help });
@@ -321,7 +325,7 @@ mod tests {
         assert_eq!(read("exponent", "-1..2.5"), Ok(([-1.0f32, 2.5].map(f32::to_bits), true)));
         // Dots without a digit at their side.
         assert_eq!(read("exponent", "1. .. .5e1"), Ok(([1.0f32, 5.0].map(f32::to_bits), true)));
-        assert_eq!(read("exponent", "3...5e1"), Ok(([3.0f32, 5.0].map(f32::to_bits), true)));
+        assert_eq!(read("exponent", ".3.. .5e1"), Ok(([0.3f32, 5.0].map(f32::to_bits), true)));
         assert_eq!(read("kd", "0.1"), Ok(([0.1f32.to_bits(); 2], false)));
         assert_eq!(read("offset", "-2..3"), Ok(([-2i32 as u32, 3], true)));
         assert_eq!(read("metal", "false..true"), Ok(([0, !0], true)));
@@ -331,6 +335,8 @@ mod tests {
             ("exponent", "..1", "`exponent`: `..1` lacks an end"),
             ("exponent", "1..", "`exponent`: `1..` lacks an end"),
             ("exponent", "1..nan", "`exponent`: `nan` is not a number"),
+            ("exponent", "0...1", "`exponent`: `0...1` has three dots in a row"),
+            ("exponent", "0....1", "`exponent`: `0....1` has three dots in a row"),
             ("exponent", "0.1..0.2..0.3", "`exponent`: `0.1..0.2..0.3` has more than two ends"),
             ("kd", "0.05..0.2", "`kd`: 0.2 is out of range"),
         ] {

@@ -378,7 +378,7 @@ impl<'a> Wave<'a> {
         if let Some(bound) = bound {
             self.shading.begin(&bound.program, chunk.len());
         }
-        // Behind the last event, only what shines counts.
+        // At the last vertex, only emitters contribute.
         let (primitives, is_last) = (&self.scene.geometry.primitives, depth == self.max_depth && !features);
         let counts = |hit: &Hit| !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some());
         let met = chunk.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));

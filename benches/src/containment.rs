@@ -36,6 +36,7 @@ Columns of the table:
   related     the checks among them of related bounds
   exempt      checks of which nothing is claimed, beside those that count: a NaN came up that is
               ignored, or all results are NaN
+  empty       bounds not compared with others, since an interval was empty for the box
 All others should be 0, or there is a fault in the compiler:
   violations  results outside of their bounds, and NaN that a bound hides
   differ      optimized bounds that are not the naive ones, and related bounds that depend on
@@ -94,11 +95,12 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// Columns of the table; `related` are checks of related bounds, which are among the checks.
-const TITLES: [&str; 9] = ["subject", "checks", "related", "exempt", "violations", "differ", "wider", "unforeseen", "panics"];
+const TITLES: [&str; 10] =
+    ["subject", "checks", "related", "exempt", "empty", "violations", "differ", "wider", "unforeseen", "panics"];
 
 fn print_tally(name: &str, tally: &Tally) {
-    let Tally { checks, related, exempt, violations, differ, wider, unforeseen, panics, .. } = tally;
-    let figures = [checks, related, exempt, violations, differ, wider, unforeseen, panics].map(u64::to_string);
+    let Tally { checks, related, exempt, empty, violations, differ, wider, unforeseen, panics, .. } = tally;
+    let figures = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics].map(u64::to_string);
     print_row(std::iter::once(name.to_owned()).chain(figures));
 }
 
@@ -122,7 +124,8 @@ impl Job {
 
     /// A subject, and how many boxes it is worth.
     fn subject(&self, seed: u64) -> (Subject, usize) {
-        let random = &mut Random::new(seed);
+        // Subjects draw from `seed` itself; other choices must not depend on theirs.
+        let random = &mut Random::new(!seed);
         match self {
             Job::Op(op) => (Subject::op(*op, seed), 256),
             Job::Random => {
@@ -312,8 +315,20 @@ fn sessions(
 }
 
 /// Columns of the table of programs.
-const PROGRAM_TITLES: [&str; 11] =
-    ["frame", "programs", "checks", "related", "exempt", "violations", "differ", "wider", "unforeseen", "rejected", "panics"];
+const PROGRAM_TITLES: [&str; 12] = [
+    "frame",
+    "programs",
+    "checks",
+    "related",
+    "exempt",
+    "empty",
+    "violations",
+    "differ",
+    "wider",
+    "unforeseen",
+    "rejected",
+    "panics",
+];
 
 /// Greatest number of faults of programs that are shrunk and printed; more are only counted.
 const MAX_SHRUNK: usize = 100;
@@ -352,8 +367,8 @@ fn programs(args: &Args, count: u64) -> ExitCode {
 }
 
 fn print_programs(frame: &str, programs: u64, tally: &Tally) {
-    let Tally { checks, related, exempt, violations, differ, wider, unforeseen, rejected, panics, .. } = *tally;
-    let figures = [programs, checks, related, exempt, violations, differ, wider, unforeseen, rejected, panics];
+    let Tally { checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected, panics, .. } = *tally;
+    let figures = [programs, checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected, panics];
     print_row(std::iter::once(frame.to_owned()).chain(figures.map(|figure| figure.to_string())));
 }
 

@@ -68,6 +68,15 @@ fn load() -> String {
     if text.is_empty() { "unknown".into() } else { text.split(' ').take(3).collect::<Vec<_>>().join(" ") }
 }
 
+/// Candidates with the same code: optimized upper bounds of a material.
+fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, String> {
+    let Bound { function, inputs } = materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+    let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
+    let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
+    let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);
+    (0..count).map(candidate).collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
 /// Measures ratios of a function to itself; returns the names of code for which they are off 1.
 fn equal_code() -> Result<Vec<&'static str>, String> {
     const COPIES: usize = 8;
@@ -78,14 +87,12 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         precision: 0.02,
     };
     println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
-    print_head(&["code", "least ratio", "greatest ratio", "widest interval", "discarded"].map(str::to_owned));
+    print_head(
+        &["code", "least ratio", "greatest ratio", "widest interval", "discarded", "with disturbed rounds"].map(str::to_owned),
+    );
     let mut unequal = vec![];
     for (name, source) in materials::ALL {
-        let Bound { function, inputs } = materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
-        let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
-        let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
-        let candidate = |_| Candidate::new(&function, Target::Sse, &rows);
-        let candidates = (0..=COPIES).map(candidate).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let candidates = copies(name, source, COPIES + 1)?;
         let measurement = measure(&candidates, &[], &budget, &|_| {});
         let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
@@ -96,7 +103,8 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         }
         let cells = [format!("{least:.4}"), format!("{greatest:.4}")];
         let percents = [width, measurement.discarded].map(|part| format!("{:.2} %", 100.0 * part));
-        print_row([name.to_owned()].into_iter().chain(cells).chain(percents));
+        let disturbed = measurement.with_disturbed.to_string();
+        print_row([name.to_owned()].into_iter().chain(cells).chain(percents).chain([disturbed]));
     }
     println!();
     Ok(unequal)
@@ -146,4 +154,19 @@ fn averages(records: &[Value]) -> BTreeMap<String, f64> {
         }
     }
     ratios.into_iter().map(|(name, values)| (name, values.iter().sum::<f64>() / values.len() as f64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_materials_are_candidates() {
+        if !Target::Sse.is_available() {
+            return;
+        }
+        for (name, source) in materials::ALL {
+            assert_eq!(copies(name, source, 2).map(|all| all.len()), Ok(2), "{name}");
+        }
+    }
 }

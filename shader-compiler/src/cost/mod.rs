@@ -50,13 +50,20 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Compiles a function, lowered or not, for a target that is not the interpreter; `rows` are the bits of its inputs.
+    /// Lowers and compiles a function for a target that is not the interpreter; `rows` are the bits of its inputs.
     ///
     /// *Panics* if a row has not a word for each input.
     pub fn new(function: &Function, target: Target, rows: &[Vec<u32>]) -> Result<Candidate, CompileError> {
-        let (arena, lowered) = (Arena::new(), passes::lower(function));
-        let twin = Twin::compile(&arena, &lowered, target)?;
-        let code = Code::compile(&lowered, target);
+        Candidate::of_lowered(&passes::lower(function), target, rows)
+    }
+
+    /// As [`new`](Candidate::new), for a function that is lowered already: lowering one again is not allowed.
+    ///
+    /// *Panics* as that does.
+    pub fn of_lowered(lowered: &Function, target: Target, rows: &[Vec<u32>]) -> Result<Candidate, CompileError> {
+        let arena = Arena::new();
+        let twin = Twin::compile(&arena, lowered, target)?;
+        let code = Code::compile(lowered, target);
         let placements = (0..PLACEMENTS).map(|_| arena.load(&code)).collect::<Result<_, _>>()?;
         let mut inputs = Batch::new(target, lowered.inputs.len(), rows.len());
         for (index, row) in rows.iter().enumerate() {

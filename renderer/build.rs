@@ -1,4 +1,5 @@
-//! With the feature `embree`, tells the linker where Embree lies and has the program find it there when it runs.
+//! With the feature `embree`, tells the linker where Embree lies and has the program find it there
+//! when it runs.
 
 fn main() {
     println!("cargo::rerun-if-env-changed=EMBREE_DIR");

@@ -1,8 +1,10 @@
-//! Rays per second and bytes per triangle of the acceleration structures, side by side, on one thread.
+//! Rays per second and bytes per triangle of the acceleration structures, side by side, on one
+//! thread.
 //!
-//! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36 triangles), and the same box
-//! around a rough ball of half a million. Rays: from the camera, from their hits in cosine-distributed directions, and from
-//! their hits to the lamp, each one by one and in batches. The structures' answers are compared before anything is timed.
+//! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36
+//! triangles), and the same box around a rough ball of half a million. Rays: from the camera, from
+//! their hits in cosine-distributed directions, and from their hits to the lamp, each one by one
+//! and in batches. The structures' answers are compared before anything is timed.
 
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{Geometry, Hit, Mesh, Primitive, Shape};
@@ -22,8 +24,11 @@ const BATCH: usize = 1 << 12;
 const RUNS: usize = 7;
 
 fn main() {
-    let kinds: &[AccelKind] =
-        if cfg!(feature = "embree") { &[AccelKind::Builtin, AccelKind::Embree] } else { &[AccelKind::Builtin] };
+    let kinds: &[AccelKind] = if cfg!(feature = "embree") {
+        &[AccelKind::Builtin, AccelKind::Embree]
+    } else {
+        &[AccelKind::Builtin]
+    };
     println!(
         "{:8} {:9} {:8} {:8} {:>20} {:>20}",
         "scene", "structure", "rays", "query", "one by one, Mray/s", "batches, Mray/s"
@@ -50,7 +55,11 @@ fn main() {
             check(rays_name, &rays, &accels);
             for accel in &accels {
                 let any = rays_name == "shadow";
-                let (single, batched) = if any { occluded(accel.as_ref(), &rays) } else { intersect(accel.as_ref(), &rays) };
+                let (single, batched) = if any {
+                    occluded(accel.as_ref(), &rays)
+                } else {
+                    intersect(accel.as_ref(), &rays)
+                };
                 let query = if any { "any" } else { "nearest" };
                 println!(
                     "{name:8} {:9} {rays_name:8} {query:8} {:>20.2} {:>10.2} {:>9.2} {:>10.2}",
@@ -71,12 +80,23 @@ fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
     accels[0].intersect_batch(rays, &mut first);
     for accel in accels {
         accel.intersect_batch(rays, &mut hits);
-        let same = |(a, b): &(&Hit, &Hit)| a.is_miss() == b.is_miss() && (a.is_miss() || (a.t - b.t).abs() <= 1e-3 * a.t);
+        let same = |(a, b): &(&Hit, &Hit)| {
+            a.is_miss() == b.is_miss() && (a.is_miss() || (a.t - b.t).abs() <= 1e-3 * a.t)
+        };
         let wrong = first.iter().zip(&hits).filter(|pair| !same(pair)).count();
-        assert!(wrong <= rays.len() / 10_000, "{name}: {} differs from {} on {wrong} rays", accel.name(), accels[0].name());
+        assert!(
+            wrong <= rays.len() / 10_000,
+            "{name}: {} differs from {} on {wrong} rays",
+            accel.name(),
+            accels[0].name()
+        );
         let blocked = rays.iter().filter(|ray| accel.occluded(ray)).count();
         let met = hits.iter().filter(|hit| !hit.is_miss()).count();
-        assert!(blocked.abs_diff(met) <= rays.len() / 10_000, "{name}: {}: {blocked} blocked, {met} hits", accel.name());
+        assert!(
+            blocked.abs_diff(met) <= rays.len() / 10_000,
+            "{name}: {}: {blocked} blocked, {met} hits",
+            accel.name()
+        );
     }
 }
 
@@ -163,21 +183,32 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
         bounce.push(Ray::new(surface.origin_towards(d), d));
         let lamp = vec3(0.5 * random.next() - 0.25, 1.98, 0.5 * random.next() - 0.25);
         if n.dot(lamp - surface.p) > 0.0 {
-            shadow.push(Ray { tmax: 0.999, ..Ray::segment(surface.origin_towards(lamp - surface.p), lamp) });
+            shadow.push(Ray {
+                tmax: 0.999,
+                ..Ray::segment(surface.origin_towards(lamp - surface.p), lamp)
+            });
         }
     }
     [("camera", camera), ("bounce", bounce), ("shadow", shadow)]
 }
 
 fn scene(meshes: Vec<Mesh>) -> Geometry {
-    let primitive = |mesh| Primitive { shape: Shape::Mesh(mesh), material: 0, first_light: None, alpha: None, flip: false };
+    let primitive = |mesh| Primitive {
+        shape: Shape::Mesh(mesh),
+        material: 0,
+        first_light: None,
+        alpha: None,
+        flip: false,
+    };
     let primitives: Vec<_> = meshes.into_iter().map(primitive).collect();
     Geometry { world: 0..primitives.len() as u32, primitives, ..Geometry::default() }
 }
 
 fn quads(corners: &[[Vec3; 4]]) -> Mesh {
-    let triangles = (0..corners.len() as u32).flat_map(|i| [[4 * i, 4 * i + 1, 4 * i + 2], [4 * i, 4 * i + 2, 4 * i + 3]]);
-    Mesh::new(corners.concat(), triangles.collect(), Vec::new(), Vec::new()).expect("quads make a mesh")
+    let triangles = (0..corners.len() as u32)
+        .flat_map(|i| [[4 * i, 4 * i + 1, 4 * i + 2], [4 * i, 4 * i + 2, 4 * i + 3]]);
+    Mesh::new(corners.concat(), triangles.collect(), Vec::new(), Vec::new())
+        .expect("quads make a mesh")
 }
 
 /// Floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
@@ -199,7 +230,8 @@ fn cornell() -> Geometry {
             let p = vec3(pick(0), pick(1), pick(2)) * size;
             center + vec3(c * p.x + s * p.z, p.y, c * p.z - s * p.x)
         };
-        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let faces =
+            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         quads(&faces.map(|face| face.map(corner)))
     };
     let mut meshes = room();
@@ -211,15 +243,22 @@ fn cornell() -> Geometry {
 /// The room with a rough ball of half a million triangles.
 fn ball() -> Geometry {
     let n = 500u32;
-    let points = (0..=n).flat_map(|i| (0..n).map(move |j| (i as f32 / n as f32 * TAU / 2.0, j as f32 / n as f32 * TAU)));
+    let points = (0..=n).flat_map(|i| {
+        (0..n).map(move |j| (i as f32 / n as f32 * TAU / 2.0, j as f32 / n as f32 * TAU))
+    });
     let positions = points.map(|(theta, phi)| {
         let d = vec3(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin());
-        let r = 0.7 + 0.05 * (17.0 * d.x).sin() * (13.0 * d.y).cos() + 0.01 * (90.0 * d.z).sin() * (80.0 * d.x).sin();
+        let r = 0.7
+            + 0.05 * (17.0 * d.x).sin() * (13.0 * d.y).cos()
+            + 0.01 * (90.0 * d.z).sin() * (80.0 * d.x).sin();
         vec3(0.0, 0.9, 0.0) + r * d
     });
     let cells = (0..n).flat_map(|i| (0..n).map(move |j| (i * n + j, i * n + (j + 1) % n)));
     let triangles = cells.flat_map(|(a, b)| [[a, b, a + n], [b, b + n, a + n]]);
     let mut meshes = room();
-    meshes.push(Mesh::new(positions.collect(), triangles.collect(), Vec::new(), Vec::new()).expect("a ball is a mesh"));
+    meshes.push(
+        Mesh::new(positions.collect(), triangles.collect(), Vec::new(), Vec::new())
+            .expect("a ball is a mesh"),
+    );
     scene(meshes)
 }

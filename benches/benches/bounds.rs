@@ -1,9 +1,10 @@
 //! What bounds of clusters cost: nanoseconds for eight of them, on one thread.
 //!
-//! `cargo bench -p lightbound-benches --bench bounds`. Clusters are boxes of all sizes around a shading point, as a light tree has them; half of them
-//! lie where a mirror would show the eye. First come boxes of directions, then upper bounds of materials over them, compiled in each mode
-//! and derived by hand, and eight evaluations for comparison. Bounds are checked before they are timed. The fastest of many interleaved rounds
-//! counts.
+//! `cargo bench -p lightbound-benches --bench bounds`. Clusters are boxes of all sizes around a
+//! shading point, as a light tree has them; half of them lie where a mirror would show the eye.
+//! First come boxes of directions, then upper bounds of materials over them, compiled in each mode
+//! and derived by hand, and eight evaluations for comparison. Bounds are checked before they are
+//! timed. The fastest of many interleaved rounds counts.
 
 use lightbound::integrator::material_bound::{BoundsAt, MaterialBounds};
 use lightbound::material::{Bound, Program, library};
@@ -44,14 +45,27 @@ fn main() {
     let viewpoint = Viewpoint::new(vec3(0.5, -0.3, 0.2), &frame, 1.0);
     let wo = viewpoint.local_direction(vec3(0.6, 0.0, 0.8));
     let mirror = frame.to_world(vec3(-wo.x, -wo.y, wo.z));
-    let eights: Vec<Eight> = (0..EIGHTS).map(|_| eight(random, vec3(0.5, -0.3, 0.2), mirror)).collect();
-    let axes: Vec<[Lanes; 3]> = eights.iter().map(|eight| lanes(eight.lights.map(|q| q.normalize()))).collect();
+    let eights: Vec<Eight> =
+        (0..EIGHTS).map(|_| eight(random, vec3(0.5, -0.3, 0.2), mirror)).collect();
+    let axes: Vec<[Lanes; 3]> =
+        eights.iter().map(|eight| lanes(eight.lights.map(|q| q.normalize()))).collect();
     let [positions, directions] = fastest([
-        &mut || eights.iter().for_each(|eight| _ = black_box(viewpoint.to_positions(black_box(&eight.lo), &eight.hi))),
-        &mut || axes.iter().for_each(|axis| _ = black_box(viewpoint.to_directions(black_box(axis), &[0.9; LANES]))),
+        &mut || {
+            eights.iter().for_each(|eight| {
+                _ = black_box(viewpoint.to_positions(black_box(&eight.lo), &eight.hi))
+            })
+        },
+        &mut || {
+            axes.iter().for_each(|axis| {
+                _ = black_box(viewpoint.to_directions(black_box(axis), &[0.9; LANES]))
+            })
+        },
     ]);
-    println!("Boxes of directions: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for eight cones.\n");
-    let boxes: Vec<_> = eights.iter().map(|eight| viewpoint.to_positions(&eight.lo, &eight.hi)).collect();
+    println!(
+        "Boxes of directions: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for eight cones.\n"
+    );
+    let boxes: Vec<_> =
+        eights.iter().map(|eight| viewpoint.to_positions(&eight.lo, &eight.hi)).collect();
     print!("{:10} {:6}", "material", "target");
     MODES.iter().for_each(|(name, _)| print!(" {name:>10}"));
     println!(" {:>10}", "evaluated");
@@ -66,10 +80,18 @@ fn main() {
 }
 
 /// Measures a material, and prints a line.
-fn row(name: &str, target: Target, wo: Vec3, boxes: &[DirectionBoxes], eights: &[Eight], viewpoint: &Viewpoint) {
+fn row(
+    name: &str,
+    target: Target,
+    wo: Vec3,
+    boxes: &[DirectionBoxes],
+    eights: &[Eight],
+    viewpoint: &Viewpoint,
+) {
     let entry = library::find(name).expect("it is in the library");
     let shader = Shader::parse(entry.name, entry.text).expect("the library is right");
-    let program = Program::compile(&Arena::new(), &shader, &Settings::default(), target).expect("it compiles");
+    let program = Program::compile(&Arena::new(), &shader, &Settings::default(), target)
+        .expect("it compiles");
     let members: Vec<u32> = program
         .settable
         .iter()
@@ -79,13 +101,18 @@ fn row(name: &str, target: Target, wo: Vec3, boxes: &[DirectionBoxes], eights: &
     let compiled = MODES.map(|(_, mode)| MaterialBounds::compile(&shaders, mode).ok());
     let mut at = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundsAt::new));
     let p = vec3(0.5, -0.3, 0.2);
-    let wi: Vec<[Vec3; LANES]> =
-        eights.iter().map(|eight| eight.lights.map(|q| viewpoint.local_direction((q - p).normalize()))).collect();
+    let wi: Vec<[Vec3; LANES]> = eights
+        .iter()
+        .map(|eight| eight.lights.map(|q| viewpoint.local_direction((q - p).normalize())))
+        .collect();
     for at in at.iter_mut().flatten() {
         at.begin_with(0, wo, &members);
         for (boxes, wi) in boxes.iter().zip(&wi) {
             let (bounds, values) = (at.bound(boxes), at.evaluate(wi));
-            assert!((0..LANES).all(|lane| (0..3).all(|k| values[lane][k] <= bounds[k][lane])), "{name}: bounds hold");
+            assert!(
+                (0..LANES).all(|lane| (0..3).all(|k| values[lane][k] <= bounds[k][lane])),
+                "{name}: bounds hold"
+            );
         }
     }
     let [naive, optimized, related, hand] = &mut at;
@@ -96,10 +123,13 @@ fn row(name: &str, target: Target, wo: Vec3, boxes: &[DirectionBoxes], eights: &
     };
     let mut evaluator = compiled[0].as_ref().map(BoundsAt::new).expect("naive bounds compile");
     evaluator.begin_with(0, wo, &members);
-    let found =
-        fastest([&mut || bound(naive), &mut || bound(optimized), &mut || bound(related), &mut || bound(hand), &mut || {
-            wi.iter().for_each(|wi| _ = black_box(evaluator.evaluate(black_box(wi))))
-        }]);
+    let found = fastest([
+        &mut || bound(naive),
+        &mut || bound(optimized),
+        &mut || bound(related),
+        &mut || bound(hand),
+        &mut || wi.iter().for_each(|wi| _ = black_box(evaluator.evaluate(black_box(wi)))),
+    ]);
     print!("{name:10} {:6}", target.name());
     for (k, nanoseconds) in found.into_iter().enumerate() {
         match compiled.get(k) {
@@ -145,7 +175,8 @@ fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
 fn eight(random: &mut Random, p: Vec3, mirror: Vec3) -> Eight {
     let clusters: [(Vec3, Vec3); LANES] = std::array::from_fn(|lane| {
         let size = 2f32.powi(-(random.next() * 8.0) as i32);
-        let around = if lane % 2 == 0 { mirror + size * random.in_cube() } else { random.in_cube() };
+        let around =
+            if lane % 2 == 0 { mirror + size * random.in_cube() } else { random.in_cube() };
         (p + 2.0 * around, size * random.in_cube().abs())
     });
     Eight {

@@ -1,6 +1,8 @@
-//! How fast a million lights become trees, in how much memory, and how fast clusters are bounded. Items are lights, or children of nodes.
+//! How fast a million lights become trees, in how much memory, and how fast clusters are bounded.
+//! Items are lights, or children of nodes.
 //!
-//! `cargo bench -p lightbound-benches --bench light_tree`. Trees are built on as many threads as there are processors.
+//! `cargo bench -p lightbound-benches --bench light_tree`. Trees are built on as many threads as
+//! there are processors.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -40,7 +42,13 @@ fn lights(kind: &str) -> Lights {
                 let corners = vec![at, at + 0.01 * axis, at + 0.01 * vec3(axis.y, -axis.x, 0.3)];
                 let mesh = Mesh::new(corners, vec![[0, 1, 2]], vec![], vec![]).expect("a triangle");
                 let shape = Shape::Mesh(mesh);
-                let primitive = Primitive { shape, material: 0, first_light: Some(i), alpha: None, flip: false };
+                let primitive = Primitive {
+                    shape,
+                    material: 0,
+                    first_light: Some(i),
+                    alpha: None,
+                    flip: false,
+                };
                 AnyLight::Area(AreaLight::new(&primitive, 0, colour, false))
             }
         }
@@ -76,7 +84,12 @@ fn geometric_bounds(bencher: Bencher, kind: &str) {
         let mut sum = 0.0;
         for &x in black_box(&places) {
             for node in 0..NODES {
-                sum += tree.node(node).geometric_bounds(of, x).iter().filter(|b| b.is_finite()).sum::<f32>();
+                sum += tree
+                    .node(node)
+                    .geometric_bounds(of, x)
+                    .iter()
+                    .filter(|b| b.is_finite())
+                    .sum::<f32>();
             }
         }
         assert!(sum > 0.0);

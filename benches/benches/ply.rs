@@ -1,4 +1,5 @@
-//! How fast PLY files become meshes: a grid of a million triangles, binary little endian. Items are triangles.
+//! How fast PLY files become meshes: a grid of a million triangles, binary little endian. Items are
+//! triangles.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
@@ -16,7 +17,8 @@ fn main() {
 /// A wavy grid as a file; with normals and texture coordinates, or without.
 fn grid(shaded: bool) -> Vec<u8> {
     let n = SIDE + 1;
-    let floats = |names: &[&str]| names.iter().map(|n| format!("property float {n}\n")).collect::<String>();
+    let floats =
+        |names: &[&str]| names.iter().map(|n| format!("property float {n}\n")).collect::<String>();
     let mut properties = floats(&["x", "y", "z"]);
     if shaded {
         properties += &floats(&["nx", "ny", "nz", "u", "v"]);
@@ -58,7 +60,8 @@ fn parse_from_memory(bencher: Bencher, shaded: bool) {
 
 #[divan::bench(args = [false, true])]
 fn read_from_file(bencher: Bencher, shaded: bool) {
-    let path = std::env::temp_dir().join(format!("lightbound-bench-{}-{shaded}.ply", std::process::id()));
+    let path =
+        std::env::temp_dir().join(format!("lightbound-bench-{}-{shaded}.ply", std::process::id()));
     std::fs::write(&path, grid(shaded)).unwrap();
     check(&ply::read(&path).unwrap(), shaded);
     bencher.counter(ItemsCount::new(TRIANGLES)).bench(|| ply::read(black_box(&path)).unwrap());

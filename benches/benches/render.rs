@@ -2,9 +2,10 @@
 //!
 //!     cargo bench -p lightbound-benches --features embree --bench render -- [SCENE.pbrt …] [--resolution N] [--spp N]
 //!
-//! For each scene and accelerator: million camera samples per core-second; the share of time spent outside the accelerator's
-//! calls, found by replaying the very batches of rays that the render traced through bare calls, on the same thread, in the
-//! same run; and nanoseconds per ray of either kind. One thread; minimum and median of the rounds.
+//! For each scene and accelerator: million camera samples per core-second; the share of time spent
+//! outside the accelerator's calls, found by replaying the very batches of rays that the render
+//! traced through bare calls, on the same thread, in the same run; and nanoseconds per ray of
+//! either kind. One thread; minimum and median of the rounds.
 
 use lightbound::accel::{Accel, AccelKind};
 use lightbound::film::FilmOptions;
@@ -63,9 +64,16 @@ impl Accel for Recorder {
 
 fn render_once(scene: &Scene) -> Rendering {
     let stop = AtomicBool::new(false);
-    let options = RenderOptions { threads: 1, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
+    let options = RenderOptions {
+        threads: 1,
+        time_limit: None,
+        film: FilmOptions::default(),
+        stop: &stop,
+        progress: &|_| (),
+    };
     let settings = PathSettings::default();
-    let integrator = PathTracer::new(scene, scene.integrator.max_depth, &settings).expect("there is all it takes");
+    let integrator = PathTracer::new(scene, scene.integrator.max_depth, &settings)
+        .expect("there is all it takes");
     render(scene, &integrator, &options)
 }
 
@@ -82,8 +90,13 @@ fn min_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
 }
 
 fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
-    let overrides =
-        Overrides { accel, spp: Some(spp), seed: Some(1), resolution: Some((resolution, resolution)), ..Overrides::default() };
+    let overrides = Overrides {
+        accel,
+        spp: Some(spp),
+        seed: Some(1),
+        resolution: Some((resolution, resolution)),
+        ..Overrides::default()
+    };
     let mut scene = match load(path, &overrides, &mut Diagnostics::new(false)) {
         Ok(loaded) => loaded.scene,
         Err(error) => return println!("{}: {error}", path.display()),
@@ -101,8 +114,12 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         let rendering = render_once(&scene);
         assert_eq!(rendering.counts, recorded.counts, "the recorder changed the picture");
         renders.push(rendering.cpu.as_secs_f64());
-        closest.push(time(|| tape.closest.iter().for_each(|batch| inner.intersect_batch(batch, &mut hits))));
-        any.push(time(|| tape.any.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))));
+        closest.push(time(|| {
+            tape.closest.iter().for_each(|batch| inner.intersect_batch(batch, &mut hits))
+        }));
+        any.push(time(|| {
+            tape.any.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))
+        }));
     }
     let samples = recorded.camera_samples as f64;
     let ((render, render_median), (closest, _), (any, _)) =
@@ -135,13 +152,22 @@ fn main() {
     }
     if scenes.is_empty() {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
-        scenes =
-            ["cornell-box", "materials", "skylight", "many-lights", "interior"].map(|s| own.join(s).join("scene.pbrt")).into();
+        scenes = ["cornell-box", "materials", "skylight", "many-lights", "interior"]
+            .map(|s| own.join(s).join("scene.pbrt"))
+            .into();
     }
     println!("one thread, {resolution}² pixels, {spp} samples per pixel, {ROUNDS} rounds");
     println!(
         "{:<28} {:<8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10}",
-        "folder", "accel", "Ms/s", "median", "rays/smp", "shadow/s", "ns/ray", "ns/shadow", "outside"
+        "folder",
+        "accel",
+        "Ms/s",
+        "median",
+        "rays/smp",
+        "shadow/s",
+        "ns/ray",
+        "ns/shadow",
+        "outside"
     );
     for scene in &scenes {
         measure(scene, AccelKind::Builtin, spp, resolution);

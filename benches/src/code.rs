@@ -1,8 +1,10 @@
-//! Code quality: our machine code for the six materials against what C compilers make of the same function, written as C.
+//! Code quality: our machine code for the six materials against what C compilers make of the same
+//! function, written as C.
 //!
-//! All candidates run in one process on the same inputs, after a check that they give the same bits. A round runs each of
-//! them once over all groups, in turn; the least time of a candidate over all rounds counts, so that ratios hold where clock rates
-//! wander and neighbours disturb. Static instructions are those of the function, padding aside.
+//! All candidates run in one process on the same inputs, after a check that they give the same
+//! bits. A round runs each of them once over all groups, in turn; the least time of a candidate
+//! over all rounds counts, so that ratios hold where clock rates wander and neighbours disturb.
+//! Static instructions are those of the function, padding aside.
 
 use crate::arguments::{material, positive};
 use crate::foreign::{Compiler, Foreign, NO_COMPILER, instructions};
@@ -40,11 +42,14 @@ pub fn run(args: &Args) -> ExitCode {
         "Ticks of the time-stamp counter per call of one group: the least of {} interleaved rounds of {GROUPS} groups.",
         args.rounds
     );
-    println!("C is compiled with `-ffp-contract=off -fno-math-errno` for the same target. Ratios are ours ÷ theirs.");
+    println!(
+        "C is compiled with `-ffp-contract=off -fno-math-errno` for the same target. Ratios are ours ÷ theirs."
+    );
     let mut within = true;
     for target in targets() {
         println!("\n{target} ×{}\n", target.lanes());
-        let mut titles: Vec<String> = ["material", "ticks", "instructions"].map(str::to_owned).to_vec();
+        let mut titles: Vec<String> =
+            ["material", "ticks", "instructions"].map(str::to_owned).to_vec();
         for compiler in &compilers {
             titles.extend([format!("{}: ticks", compiler.name), "instructions".to_owned()]);
         }
@@ -63,8 +68,13 @@ pub fn run(args: &Args) -> ExitCode {
             }
         }
         if let Some(columns) = means.first().map(Vec::len) {
-            let mean = |k| format!("{:.3}", geometric_mean(means.iter().map(|row: &Vec<f64>| row[k])));
-            print_row(["geometric mean".to_owned(), String::new(), String::new()].into_iter().chain((0..columns).map(mean)));
+            let mean =
+                |k| format!("{:.3}", geometric_mean(means.iter().map(|row: &Vec<f64>| row[k])));
+            print_row(
+                ["geometric mean".to_owned(), String::new(), String::new()]
+                    .into_iter()
+                    .chain((0..columns).map(mean)),
+            );
         }
     }
     if within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -78,19 +88,29 @@ struct Figures {
 }
 
 /// Prints a row; the ratios of it.
-fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rounds: usize) -> Result<Vec<f64>, String> {
+fn measure(
+    name: &str,
+    source: &str,
+    target: Target,
+    compilers: &[Compiler],
+    rounds: usize,
+) -> Result<Vec<f64>, String> {
     let shader = materials::parse(name, source);
     let function = passes::lower(&materials::point_shader(&shader));
     let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1, 1));
-    let kernel = Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
-    let foreign: Vec<Foreign> =
-        compilers.iter().map(|compiler| compiler.compile(&function, target)).collect::<Result<_, _>>()?;
+    let kernel =
+        Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
+    let foreign: Vec<Foreign> = compilers
+        .iter()
+        .map(|compiler| compiler.compile(&function, target))
+        .collect::<Result<_, _>>()?;
     let mut outputs = Batch::new(target, function.outputs.len(), inputs.rows());
     kernel.run(&[], &inputs, &mut outputs);
     for (other, compiler) in foreign.iter().zip(compilers) {
         let mut theirs = Batch::new(target, function.outputs.len(), inputs.rows());
         other.run(&[], &inputs, &mut theirs);
-        compare(&function, &outputs, &theirs).map_err(|error| format!("{}: {error}", compiler.name))?;
+        compare(&function, &outputs, &theirs)
+            .map_err(|error| format!("{}: {error}", compiler.name))?;
     }
     let mut least = vec![u64::MAX; foreign.len() + 1];
     for _ in 0..rounds {
@@ -117,7 +137,9 @@ fn measure(name: &str, source: &str, target: Target, compilers: &[Compiler], rou
 /// Prints ours and the ratios to theirs.
 fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
     let (ours, theirs) = (figures[0], &figures[1..]);
-    let ratios = |other: &Figures| [ours.ticks / other.ticks, ours.instructions as f64 / other.instructions as f64];
+    let ratios = |other: &Figures| {
+        [ours.ticks / other.ticks, ours.instructions as f64 / other.instructions as f64]
+    };
     let mut row: Vec<f64> = theirs.iter().flat_map(ratios).collect();
     if let Some(best) = theirs.iter().min_by(|a, b| a.ticks.total_cmp(&b.ticks)) {
         row.extend(ratios(best));
@@ -133,7 +155,10 @@ pub fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), 
         for (port, output) in function.outputs.iter().enumerate() {
             let (a, b) = (ours.bits(row, port), theirs.bits(row, port));
             if !same(output.ty, a, b) {
-                return Err(format!("`{}` of row {row} is {b:#010x} where ours is {a:#010x}", output.name));
+                return Err(format!(
+                    "`{}` of row {row} is {b:#010x} where ours is {a:#010x}",
+                    output.name
+                ));
             }
         }
     }

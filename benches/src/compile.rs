@@ -31,13 +31,20 @@ pub fn run(args: &Args) -> ExitCode {
         "µs from WGSL text to code that can be called, target {target}: medians of {} runs; least in brackets.\n",
         args.runs
     );
-    print_head(&["material", "in all"].into_iter().chain(STAGES).map(str::to_owned).collect::<Vec<_>>());
+    print_head(
+        &["material", "in all"].into_iter().chain(STAGES).map(str::to_owned).collect::<Vec<_>>(),
+    );
     for (name, source) in materials::ALL {
-        let mut runs: Vec<[f64; 7]> = (0..args.runs).map(|_| measure(name, source, target)).collect();
+        let mut runs: Vec<[f64; 7]> =
+            (0..args.runs).map(|_| measure(name, source, target)).collect();
         let cells = [6, 0, 1, 2, 3, 4, 5].map(|column| {
             runs.sort_by(|a, b| a[column].total_cmp(&b[column]));
             let (median, least) = (runs[args.runs / 2][column], runs[0][column]);
-            if column == 6 { format!("**{median:.0}** ({least:.0})") } else { format!("{median:.0} ({least:.0})") }
+            if column == 6 {
+                format!("**{median:.0}** ({least:.0})")
+            } else {
+                format!("{median:.0} ({least:.0})")
+            }
         });
         print_row([name.to_owned()].into_iter().chain(cells));
     }
@@ -49,7 +56,9 @@ fn measure(name: &str, source: &str, target: Target) -> [f64; 7] {
     let start = Instant::now();
     let shader = materials::parse(name, black_box(source));
     let parsed = start.elapsed();
-    let function = shader.function(Entry::Shaded, &Settings::default()).expect("materials of the library translate");
+    let function = shader
+        .function(Entry::Shaded, &Settings::default())
+        .expect("materials of the library translate");
     let translated = start.elapsed();
     let optimized = passes::optimize(&function);
     let fixed = start.elapsed();
@@ -59,6 +68,14 @@ fn measure(name: &str, source: &str, target: Target) -> [f64; 7] {
     let emitted = start.elapsed();
     black_box(Arena::new().load(&code).expect("there is memory"));
     let done = start.elapsed();
-    let times = [parsed, translated - parsed, fixed - translated, ready - fixed, emitted - ready, done - emitted, done];
+    let times = [
+        parsed,
+        translated - parsed,
+        fixed - translated,
+        ready - fixed,
+        emitted - ready,
+        done - emitted,
+        done,
+    ];
     times.map(|time| time.as_secs_f64() * 1e6)
 }

@@ -1,8 +1,11 @@
-//! Bounding shaders against point shaders: does each bound contain, are optimized bounds the naive ones, and related ones nowhere wider?
+//! Bounding shaders against point shaders: does each bound contain, are optimized bounds the naive
+//! ones, and related ones nowhere wider?
 //!
-//! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes of operations, of all shaders that
-//! there are, of random functions, and of random functions made of what relations look for; with it, operations of one argument, over all
-//! words. With `--programs`, random WGSL programs, each with a few of its bounding shaders, and checks spread evenly over them.
+//! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes
+//! of operations, of all shaders that there are, of random functions, and of random functions made
+//! of what relations look for; with it, operations of one argument, over all words. With
+//! `--programs`, random WGSL programs, each with a few of its bounding shaders, and checks spread
+//! evenly over them.
 
 use crate::arguments::count;
 use crate::report::{fail, print_head, print_row};
@@ -56,7 +59,8 @@ pub struct Args {
     /// Seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Only subjects that have this in their names; with `--exhaustive`, only the operation of this name
+    /// Only subjects that have this in their names; with `--exhaustive`, only the operation of this
+    /// name
     #[arg(long)]
     only: Option<String>,
     /// Only code for these: all that this machine runs, unless given
@@ -65,7 +69,8 @@ pub struct Args {
     /// Random WGSL programs, so many of them, as 1000 or 1e5, that share the checks
     #[arg(long, value_parser = count, conflicts_with_all = ["exhaustive", "only"])]
     programs: Option<u64>,
-    /// Operations of one argument, with all boxes of one word and of two neighbours, and some of more; `--checks` does not count
+    /// Operations of one argument, with all boxes of one word and of two neighbours, and some of
+    /// more; `--checks` does not count
     #[arg(long)]
     exhaustive: bool,
     /// With `--exhaustive`: only one block of 65536 words in so many
@@ -95,12 +100,25 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// Columns of the table; `related` are checks of related bounds, which are among the checks.
-const TITLES: [&str; 10] =
-    ["subject", "checks", "related", "exempt", "empty", "violations", "differ", "wider", "unforeseen", "panics"];
+const TITLES: [&str; 10] = [
+    "subject",
+    "checks",
+    "related",
+    "exempt",
+    "empty",
+    "violations",
+    "differ",
+    "wider",
+    "unforeseen",
+    "panics",
+];
 
 fn print_tally(name: &str, tally: &Tally) {
-    let Tally { checks, related, exempt, empty, violations, differ, wider, unforeseen, panics, .. } = tally;
-    let figures = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics].map(u64::to_string);
+    let Tally {
+        checks, related, exempt, empty, violations, differ, wider, unforeseen, panics, ..
+    } = tally;
+    let figures = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics]
+        .map(u64::to_string);
     print_row(std::iter::once(name.to_owned()).chain(figures));
 }
 
@@ -148,14 +166,16 @@ impl Job {
     }
 }
 
-/// All operations, all shaders, and random functions of both kinds several times; or those of them that have this in their name.
+/// All operations, all shaders, and random functions of both kinds several times; or those of them
+/// that have this in their name.
 fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     // `any` makes sense only within lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
     let shaders = folders.iter().flat_map(|folder| shaders(&root.join(folder)));
-    let all: Vec<_> = ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns])).collect();
+    let all: Vec<_> =
+        ops.chain(shaders).chain((0..100).flat_map(|_| [Job::Random, Job::Patterns])).collect();
     let Some(only) = only else { return Ok(all) };
     if all.iter().all(|job| !job.name().contains(only)) {
         return Err(no_subject(only, all.iter().map(Job::name)));
@@ -166,19 +186,29 @@ fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
 /// The error for a name that no subject has.
 fn no_subject<'a>(only: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: BTreeSet<&str> = names.collect();
-    format!("no subject is called `{only}`; --only takes one of {}", names.into_iter().collect::<Vec<_>>().join(", "))
+    format!(
+        "no subject is called `{only}`; --only takes one of {}",
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn shaders(folder: &Path) -> Vec<Job> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    let entries =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
     paths.sort();
     let job = |path: &Path| {
         let name = path.file_name().expect("it is a file").to_string_lossy().into_owned();
         let source = std::fs::read_to_string(path).expect("the file can be read");
-        let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let shader =
+            Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
-        let integrand = |frame| Integrand::new(&shader, &settings, frame).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let integrand = |frame| {
+            Integrand::new(&shader, &settings, frame)
+                .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+        };
         Job::Shader(name.clone(), Box::new([Frame::Local, Frame::World].map(integrand)))
     };
     paths.iter().map(|path| job(path)).collect()
@@ -199,8 +229,10 @@ fn loop_cap(seed: u64) -> u32 {
 type Table = BTreeMap<String, (Tally, u64)>;
 
 fn random(args: &Args) -> Result<Table, String> {
-    let (jobs, targets) =
-        (jobs(args.only.as_deref())?, if args.target.is_empty() { super::report::targets() } else { args.target.clone() });
+    let (jobs, targets) = (
+        jobs(args.only.as_deref())?,
+        if args.target.is_empty() { super::report::targets() } else { args.target.clone() },
+    );
     let explained = AtomicUsize::new(0);
     // Each session has a seed of its own, which is printed.
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
@@ -209,7 +241,8 @@ fn random(args: &Args) -> Result<Table, String> {
         let seed = seed_of(index);
         let (subject, boxes) = job.subject(seed);
         let interpreted = args.target.is_empty() && seed.is_multiple_of(24);
-        let target = if interpreted { Target::Interpreter } else { *Random::new(seed).pick(&targets) };
+        let target =
+            if interpreted { Target::Interpreter } else { *Random::new(seed).pick(&targets) };
         let boxes = if target == Target::Interpreter { boxes.div_ceil(8) } else { boxes };
         let mut tally = Checker::check(&subject, target, loop_cap(seed), seed, boxes, MEMBERS);
         if let Some(fault) = tally.faults.first_mut()
@@ -220,7 +253,8 @@ fn random(args: &Args) -> Result<Table, String> {
         (job.name().to_owned(), tally)
     };
     let all = AtomicU64::new(0);
-    let go_on = |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks;
+    let go_on =
+        |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks;
     let name = |index: usize| {
         let job = &jobs[index % jobs.len()];
         job.subject(seed_of(index)).0.name
@@ -262,8 +296,9 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
 /// Greatest number of sessions whose faults are printed; those of more are only counted.
 const MAX_REPORTED: usize = 100;
 
-/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name` says what a session is that takes long,
-/// and `done` which part of all is done, where that is known.
+/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name`
+/// says what a session is that takes long, and `done` which part of all is done, where that is
+/// known.
 fn sessions(
     done: impl Fn() -> Option<f64>,
     go_on: impl Fn(&Tally) -> bool + Sync,
@@ -297,14 +332,24 @@ fn sessions(
             std::thread::sleep(Duration::from_millis(20));
             if printed.elapsed() > Duration::from_secs(20) {
                 printed = Instant::now();
-                let checks: u64 =
-                    table.lock().expect("no thread panics").values().map(|(tally, _)| tally.checks + tally.exempt).sum();
-                let left = done().filter(|&part| part > 0.0).map(|part| start.elapsed().mul_f64((1.0 - part).max(0.0) / part));
+                let checks: u64 = table
+                    .lock()
+                    .expect("no thread panics")
+                    .values()
+                    .map(|(tally, _)| tally.checks + tally.exempt)
+                    .sum();
+                let left = done()
+                    .filter(|&part| part > 0.0)
+                    .map(|part| start.elapsed().mul_f64((1.0 - part).max(0.0) / part));
                 let left = left.map_or(String::new(), |left| format!(", {left:.0?} left"));
                 eprintln!("{checks:.2e} checks in {:.0?}{left}", start.elapsed());
                 for (index, since) in running.lock().expect("no thread panics").iter() {
                     if since.elapsed() > Duration::from_secs(60) {
-                        eprintln!("session {index}, {}, has run for {:.0?}", name(*index), since.elapsed());
+                        eprintln!(
+                            "session {index}, {}, has run for {:.0?}",
+                            name(*index),
+                            since.elapsed()
+                        );
                     }
                 }
             }
@@ -335,7 +380,8 @@ const MAX_SHRUNK: usize = 100;
 
 /// Checks random programs, and prints what is wrong and a table.
 fn programs(args: &Args, count: u64) -> ExitCode {
-    let targets = if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
+    let targets =
+        if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
     let effort = Effort { checks: args.checks / count, boxes: 16, members: 12, steps: 16 };
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let (begun, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
@@ -344,7 +390,8 @@ fn programs(args: &Args, count: u64) -> ExitCode {
         let tally = trial.run(&effort);
         let mut kinds = vec![];
         for fault in &tally.faults {
-            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < MAX_SHRUNK {
+            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < MAX_SHRUNK
+            {
                 kinds.push(fault.wrong);
                 let (small, found) = shrink(&trial, fault);
                 eprintln!("program {index}, seed {}:\n{}", trial.seed(), report(&small, &found));
@@ -367,19 +414,36 @@ fn programs(args: &Args, count: u64) -> ExitCode {
 }
 
 fn print_programs(frame: &str, programs: u64, tally: &Tally) {
-    let Tally { checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected, panics, .. } = *tally;
-    let figures = [programs, checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected, panics];
+    let Tally {
+        checks,
+        related,
+        exempt,
+        empty,
+        violations,
+        differ,
+        wider,
+        unforeseen,
+        rejected,
+        panics,
+        ..
+    } = *tally;
+    let figures = [
+        programs, checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected,
+        panics,
+    ];
     print_row(std::iter::once(frame.to_owned()).chain(figures.map(|figure| figure.to_string())));
 }
 
-/// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with those of 1 and 2.
+/// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with
+/// those of 1 and 2.
 const LONG: usize = 1024;
 
 /// Sizes of such windows, as powers of two.
 const LONGEST: u32 = 16;
 
 fn exhaustive(args: &Args) -> Result<Table, String> {
-    let ops: Vec<_> = unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
+    let ops: Vec<_> =
+        unary_ops().filter(|op| args.only.as_ref().is_none_or(|only| op.name() == only)).collect();
     if let (true, Some(only)) = (ops.is_empty(), &args.only) {
         return Err(no_subject(only, unary_ops().map(Op::name)));
     }
@@ -391,7 +455,12 @@ fn exhaustive(args: &Args) -> Result<Table, String> {
         eprintln!("{} in {:.0?}", op.name(), start.elapsed());
         (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
     };
-    Ok(sessions(|| None, |_| left.fetch_sub(1, Ordering::Relaxed) > 1, work, |index| ops[index].name().to_owned()))
+    Ok(sessions(
+        || None,
+        |_| left.fetch_sub(1, Ordering::Relaxed) > 1,
+        work,
+        |index| ops[index].name().to_owned(),
+    ))
 }
 
 /// An operation over all words, with windows up to everything, or over some blocks of them.
@@ -415,10 +484,19 @@ mod tests {
 
     #[test]
     fn unknown_subjects_are_errors_that_list_the_known_ones() {
-        let names = |only| jobs(only).map(|jobs| jobs.iter().map(|job| job.name().to_owned()).collect::<BTreeSet<_>>());
+        let names = |only| {
+            jobs(only)
+                .map(|jobs| jobs.iter().map(|job| job.name().to_owned()).collect::<BTreeSet<_>>())
+        };
         assert!(names(Some("sqrt")).is_ok_and(|names| names.len() == 2 && names.contains("rsqrt")));
-        assert!(names(None).is_ok_and(|names| names.contains("ward.wgsl") && names.contains("patterns")));
-        assert!(names(Some("nosuch")).is_err_and(|error| error.contains("`nosuch`") && error.contains("ward.wgsl")));
+        assert!(
+            names(None)
+                .is_ok_and(|names| names.contains("ward.wgsl") && names.contains("patterns"))
+        );
+        assert!(
+            names(Some("nosuch"))
+                .is_err_and(|error| error.contains("`nosuch`") && error.contains("ward.wgsl"))
+        );
         let args = |only: &str| Args {
             checks: 1,
             seed: 0,
@@ -428,7 +506,10 @@ mod tests {
             exhaustive: true,
             sparse: 1,
         };
-        assert!(exhaustive(&args("sqr")).is_err_and(|error| error.contains("`sqr`") && error.contains(" sqrt,")));
+        assert!(
+            exhaustive(&args("sqr"))
+                .is_err_and(|error| error.contains("`sqr`") && error.contains(" sqrt,"))
+        );
     }
 
     #[test]
@@ -436,8 +517,15 @@ mod tests {
         let jobs = [Job::Op(Op::Add), Job::Op(Op::Sqrt), Job::Random, Job::Patterns, Job::Random];
         let mut table = Table::from([("add".to_owned(), Default::default())]);
         let warning = not_reached(&jobs, &table).expect("three are missing");
-        assert!(warning.starts_with("3 of 4 subjects were not reached: patterns, random functions, sqrt;"), "{warning}");
-        table.extend(["patterns", "random functions", "sqrt"].map(|name| (name.to_owned(), Default::default())));
+        assert!(
+            warning
+                .starts_with("3 of 4 subjects were not reached: patterns, random functions, sqrt;"),
+            "{warning}"
+        );
+        table.extend(
+            ["patterns", "random functions", "sqrt"]
+                .map(|name| (name.to_owned(), Default::default())),
+        );
         assert_eq!(not_reached(&jobs, &table), None);
     }
 }

@@ -85,12 +85,21 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
             std::thread::sleep(Duration::from_millis(20));
             if told.elapsed() > Duration::from_secs(10) {
                 told = Instant::now();
-                println!("{} of {} functions in {:.0?}", done.load(Ordering::Relaxed), args.graphs, start.elapsed());
+                println!(
+                    "{} of {} functions in {:.0?}",
+                    done.load(Ordering::Relaxed),
+                    args.graphs,
+                    start.elapsed()
+                );
             }
         }
     });
     let (done, failed) = (done.into_inner(), failed.into_inner());
-    println!("{done} random functions, {} rows each: {failed} failures, {:.0?}", args.rows, start.elapsed());
+    println!(
+        "{done} random functions, {} rows each: {failed} failures, {:.0?}",
+        args.rows,
+        start.elapsed()
+    );
     failed
 }
 

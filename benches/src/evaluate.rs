@@ -15,7 +15,8 @@ pub struct Args {
     /// Rounds, of which the fastest counts
     #[arg(long, default_value_t = 2000, value_parser = positive::<usize>)]
     rounds: usize,
-    /// Neighbouring rows with one surface point, as when a point meets many lights; lanes then loop equally long
+    /// Neighbouring rows with one surface point, as when a point meets many lights; lanes then loop
+    /// equally long
     #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     alike: usize,
 }
@@ -26,7 +27,10 @@ const ROWS: usize = 1024;
 /// Prints the table.
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
-    println!("Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.", args.rounds);
+    println!(
+        "Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.",
+        args.rounds
+    );
     println!("Neighbours with one surface point: {}.\n", args.alike);
     let targets = targets();
     let mut titles = vec!["material".to_owned(), "scalar Rust".to_owned()];
@@ -38,7 +42,8 @@ pub fn run(args: &Args) -> ExitCode {
     for (name, source) in materials::ALL {
         let rates = measure(name, source, &targets, args);
         let mut row: Vec<f64> = rates[1..].iter().map(|rate| rate / rates[0]).collect();
-        let rate = |target| targets.iter().position(|&t| t == target).map_or(f64::NAN, |at| rates[at + 1]);
+        let rate =
+            |target| targets.iter().position(|&t| t == target).map_or(f64::NAN, |at| rates[at + 1]);
         row.push(rate(Target::Avx2) / rate(Target::Sse));
         print_row(
             [name.to_owned()]
@@ -48,7 +53,8 @@ pub fn run(args: &Args) -> ExitCode {
         );
         ratios.push(row);
     }
-    let means = (0..ratios[0].len()).map(|k| format!("{:.2}", geometric_mean(ratios.iter().map(|row| row[k]))));
+    let means = (0..ratios[0].len())
+        .map(|k| format!("{:.2}", geometric_mean(ratios.iter().map(|row| row[k]))));
     print_row(
         ["geometric mean".to_owned()]
             .into_iter()
@@ -69,8 +75,13 @@ fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64
     let mut kernels: Vec<(Kernel, Batch, Batch)> = targets
         .iter()
         .map(|&target| {
-            let kernel = Kernel::compile(&Arena::new(), &lowered, target).expect("the target is available");
-            (kernel, materials::batch(target, &rows), Batch::new(target, lowered.outputs.len(), ROWS))
+            let kernel =
+                Kernel::compile(&Arena::new(), &lowered, target).expect("the target is available");
+            (
+                kernel,
+                materials::batch(target, &rows),
+                Batch::new(target, lowered.outputs.len(), ROWS),
+            )
         })
         .collect();
     let mut best = vec![f64::INFINITY; targets.len() + 1];
@@ -90,12 +101,19 @@ fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64
     best.into_iter().map(|seconds| ROWS as f64 / seconds).collect()
 }
 
-/// Both must agree but for rounding, which exponents up to 1000 enlarge to 1e-3, and for a few orbits close to the Julia set.
+/// Both must agree but for rounding, which exponents up to 1000 enlarge to 1e-3, and for a few
+/// orbits close to the Julia set.
 fn compare(name: &str, colours: &[Vec3], outputs: &Batch) {
     let agrees = |row: usize, colour: &Vec3| {
-        (0..3).all(|port| (outputs.get(row, port) - colour[port]).abs() <= 1e-3 * colour[port].abs() + 1e-12)
+        (0..3).all(|port| {
+            (outputs.get(row, port) - colour[port]).abs() <= 1e-3 * colour[port].abs() + 1e-12
+        })
     };
     let wrong = colours.iter().enumerate().filter(|&(row, colour)| !agrees(row, colour)).count();
     let allowed = if name == "fractal" { colours.len() / 50 } else { 0 };
-    assert!(wrong <= allowed, "{name}: scalar Rust and compiled code differ on {wrong} of {} rows", colours.len());
+    assert!(
+        wrong <= allowed,
+        "{name}: scalar Rust and compiled code differ on {wrong} of {} rows",
+        colours.len()
+    );
 }

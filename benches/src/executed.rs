@@ -1,8 +1,10 @@
-//! Counts of executed instructions against callgrind's: those that block counters give must be what an independent simulator sees.
+//! Counts of executed instructions against callgrind's: those that block counters give must be what
+//! an independent simulator sees.
 //!
-//! A child process runs a bounding shader N times over its boxes under callgrind, another one 2N times. The difference, divided by
-//! N, is what one pass takes, including the loop around the code. The loop is the same for all code of a target: its part is what a function
-//! that copies one word takes beyond its own instructions. All else must agree exactly.
+//! A child process runs a bounding shader N times over its boxes under callgrind, another one 2N
+//! times. The difference, divided by N, is what one pass takes, including the loop around the code.
+//! The loop is the same for all code of a target: its part is what a function that copies one word
+//! takes beyond its own instructions. All else must agree exactly.
 
 use crate::arguments::positive;
 use crate::materials::{self, Bound};
@@ -64,7 +66,8 @@ pub fn run(args: &Args) -> ExitCode {
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         let surplus = |name: &str| -> Result<(u64, f64), String> {
             let Bound { function, inputs } = code(name, target);
-            let twin = Twin::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
+            let twin = Twin::compile(&Arena::new(), &function, target)
+                .map_err(|error| error.to_string())?;
             let executed = twin.executed(&[], &inputs);
             let [once, twice] = [1, 2].map(|times| callgrind(name, target, times * PASSES));
             Ok((executed, (twice? - once?) / f64::from(PASSES) - executed as f64))
@@ -104,7 +107,8 @@ fn code(name: &str, target: Target) -> Bound {
     match materials::ALL.iter().find(|(other, _)| *other == name) {
         Some((name, source)) => materials::bound(name, source, Spans::Light, Tracking::ALL, target),
         None => Bound {
-            function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n").expect("it is well formed"),
+            function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n")
+                .expect("it is well formed"),
             inputs: Batch::new(target, 1, materials::GROUPS * target.lanes()),
         },
     }
@@ -126,10 +130,21 @@ fn callgrind(name: &str, target: Target, passes: u32) -> Result<f64, String> {
         .args(["--tool=callgrind", "--smc-check=all-non-file", "--callgrind-out-file=/dev/null"])
         .arg("--toggle-collect=*executed*run_passes*")
         .arg(program)
-        .args(["executed", "--code", name, "--target", target.name(), "--passes", &passes.to_string()])
+        .args([
+            "executed",
+            "--code",
+            name,
+            "--target",
+            target.name(),
+            "--passes",
+            &passes.to_string(),
+        ])
         .output()
         .map_err(|error| error.to_string())?;
     let report = String::from_utf8_lossy(&output.stderr);
     let value = report.lines().find_map(|line| line.split_once("Collected :"));
-    value.and_then(|(_, value)| value.trim().parse().ok()).filter(|&count| count > 0.0).ok_or_else(|| report.into_owned())
+    value
+        .and_then(|(_, value)| value.trim().parse().ok())
+        .filter(|&count| count > 0.0)
+        .ok_or_else(|| report.into_owned())
 }

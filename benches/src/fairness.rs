@@ -1,8 +1,10 @@
-//! Whether naive bounding code is the best that could be had without knowing bounds: ours against what C compilers make of the
-//! same operations on numbers, a lane at a time in C, vectorized by them or not.
+//! Whether naive bounding code is the best that could be had without knowing bounds: ours against
+//! what C compilers make of the same operations on numbers, a lane at a time in C, vectorized by
+//! them or not.
 //!
-//! Bits are compared first. A round runs each candidate twice over all groups, the second time against the clock, in turn; the
-//! least time over all rounds counts. The check fails where a compiler's code takes fewer than 95 % of our cycles.
+//! Bits are compared first. A round runs each candidate twice over all groups, the second time
+//! against the clock, in turn; the least time over all rounds counts. The check fails where a
+//! compiler's code takes fewer than 95 % of our cycles.
 
 use crate::arguments::{material, positive};
 use crate::code::compare;
@@ -40,8 +42,15 @@ pub fn run(args: &Args) -> ExitCode {
         return fail(NO_COMPILER);
     }
     print_machine();
-    println!("Naive upper bounds, NaN ignored, {} ×{}, directions in the world.", args.target, args.target.lanes());
-    println!("Ticks of the time-stamp counter per group: the least of {} interleaved rounds of {GROUPS} groups.", args.rounds);
+    println!(
+        "Naive upper bounds, NaN ignored, {} ×{}, directions in the world.",
+        args.target,
+        args.target.lanes()
+    );
+    println!(
+        "Ticks of the time-stamp counter per group: the least of {} interleaved rounds of {GROUPS} groups.",
+        args.rounds
+    );
     println!("Scalar C at -O3, vectorized and not.\n");
     let mut titles = vec!["bounds".to_owned(), "ours".to_owned()];
     for compiler in &compilers {
@@ -59,7 +68,10 @@ pub fn run(args: &Args) -> ExitCode {
                 Ok(ticks) => {
                     let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
                     fair &= best >= LEAST;
-                    let cells = ticks.iter().map(|ticks| format!("{ticks:.1}")).chain([format!("{best:.2}")]);
+                    let cells = ticks
+                        .iter()
+                        .map(|ticks| format!("{ticks:.1}"))
+                        .chain([format!("{best:.2}")]);
                     print_row([format!("{name} {formula}")].into_iter().chain(cells));
                 }
                 Err(error) => {
@@ -73,9 +85,17 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 /// Ticks of a group: ours, then those of each compiler, vectorized and not.
-fn measure(name: &str, source: &str, spans: Spans, compilers: &[Compiler], args: &Args) -> Result<Vec<f64>, String> {
-    let Bound { function, inputs } = materials::bound(name, source, spans, Tracking::NONE, args.target);
-    let kernel = Kernel::compile(&Arena::new(), &function, args.target).map_err(|error| error.to_string())?;
+fn measure(
+    name: &str,
+    source: &str,
+    spans: Spans,
+    compilers: &[Compiler],
+    args: &Args,
+) -> Result<Vec<f64>, String> {
+    let Bound { function, inputs } =
+        materials::bound(name, source, spans, Tracking::NONE, args.target);
+    let kernel = Kernel::compile(&Arena::new(), &function, args.target)
+        .map_err(|error| error.to_string())?;
     let mut ours = Batch::new(args.target, function.outputs.len(), inputs.rows());
     kernel.run(&[], &inputs, &mut ours);
     let mut foreign: Vec<Foreign> = vec![];
@@ -84,7 +104,8 @@ fn measure(name: &str, source: &str, spans: Spans, compilers: &[Compiler], args:
             let other = compiler.compile_scalar(&function, args.target, vectorized)?;
             let mut theirs = Batch::new(args.target, function.outputs.len(), inputs.rows());
             other.run(&[], &inputs, &mut theirs);
-            compare(&function, &ours, &theirs).map_err(|error| format!("{}: {error}", compiler.release))?;
+            compare(&function, &ours, &theirs)
+                .map_err(|error| format!("{}: {error}", compiler.release))?;
             foreign.push(other);
         }
     }

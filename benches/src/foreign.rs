@@ -1,4 +1,5 @@
-//! What C compilers make of our C output, loaded to run beside our own code. All unsafe code of this crate is here.
+//! What C compilers make of our C output, loaded to run beside our own code. All unsafe code of
+//! this crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
@@ -32,7 +33,8 @@ impl Compiler {
             let Ok(output) = Command::new(&program).arg("--version").output() else { continue };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let mut numbers = text.lines().next().unwrap_or_default().split_whitespace();
-            let version = numbers.rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+            let version = numbers
+                .rfind(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
             let release = format!("{family} {}", version.unwrap_or("?"));
             let name = format!("{release} {level}");
             if output.status.success() && found.iter().all(|other| other.name != name) {
@@ -42,13 +44,20 @@ impl Compiler {
         found
     }
 
-    /// Compiles a lowered function by way of C with intrinsics, with the interface of our machine code, and loads it.
+    /// Compiles a lowered function by way of C with intrinsics, with the interface of our machine
+    /// code, and loads it.
     pub fn compile(&self, function: &Function, target: Target) -> Result<Foreign, String> {
         self.build(&c::emit(function, target), &[self.level], function, target)
     }
 
-    /// The same by way of C on numbers, at -O3, whose loop over lanes the compiler vectorizes, or is told not to.
-    pub fn compile_scalar(&self, function: &Function, target: Target, vectorized: bool) -> Result<Foreign, String> {
+    /// The same by way of C on numbers, at -O3, whose loop over lanes the compiler vectorizes, or
+    /// is told not to.
+    pub fn compile_scalar(
+        &self,
+        function: &Function,
+        target: Target,
+        vectorized: bool,
+    ) -> Result<Foreign, String> {
         // Vectorizers leave alone what might trap.
         let options: &[&str] = match vectorized {
             true => &["-O3", "-fno-trapping-math", "-ftree-vectorize"],
@@ -57,7 +66,13 @@ impl Compiler {
         self.build(&c::scalar::emit(function, target.lanes()), options, function, target)
     }
 
-    fn build(&self, text: &str, options: &[&str], function: &Function, target: Target) -> Result<Foreign, String> {
+    fn build(
+        &self,
+        text: &str,
+        options: &[&str],
+        function: &Function,
+        target: Target,
+    ) -> Result<Foreign, String> {
         let width = match target {
             Target::Interpreter | Target::Sse => "-msse4.1",
             Target::Avx => "-mavx",
@@ -106,12 +121,15 @@ impl Foreign {
     fn load(path: &Path, function: &Function, target: Target) -> Result<Foreign, String> {
         let symbol = &c::identifier(&function.name);
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-        let code = code_of(&bytes, symbol).ok_or(format!("no function `{symbol}` in what the compiler made"))?;
-        // SAFETY: the library was just compiled from a text of ours that consists of functions and constants, so that loading
-        // runs none of its code; and the symbol is the one for groups, whose declaration in the text has the type `Entry`.
+        let code = code_of(&bytes, symbol)
+            .ok_or(format!("no function `{symbol}` in what the compiler made"))?;
+        // SAFETY: the library was just compiled from a text of ours that consists of functions and
+        // constants, so that loading runs none of its code; and the symbol is the one for groups,
+        // whose declaration in the text has the type `Entry`.
         let (library, entry) = unsafe {
             let library = Library::new(path).map_err(|error| error.to_string())?;
-            let entry = *library.get::<Entry>(symbol.as_bytes()).map_err(|error| error.to_string())?;
+            let entry =
+                *library.get::<Entry>(symbol.as_bytes()).map_err(|error| error.to_string())?;
             (library, entry)
         };
         let ports = (function.inputs.len(), function.outputs.len());
@@ -121,17 +139,27 @@ impl Foreign {
     /// Evaluates all rows, group by group.
     pub fn run(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
         let (lanes, ports) = (self.target.lanes(), self.ports);
-        assert!(self.tables <= tables.len(), "the function reads {} tables, not {}", self.tables, tables.len());
+        assert!(
+            self.tables <= tables.len(),
+            "the function reads {} tables, not {}",
+            self.tables,
+            tables.len()
+        );
         assert!(self.target.is_available(), "this machine runs the code");
-        assert_eq!((inputs.lanes(), outputs.lanes()), (lanes, lanes), "batches are for {lanes} lanes");
+        assert_eq!(
+            (inputs.lanes(), outputs.lanes()),
+            (lanes, lanes),
+            "batches are for {lanes} lanes"
+        );
         assert_eq!((inputs.ports(), outputs.ports()), ports, "batches have the function's ports");
         assert_eq!(inputs.rows(), outputs.rows(), "batches have equally many rows");
         let inputs = inputs.words().chunks_exact(lanes * ports.0);
         let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
         for (inputs, outputs) in inputs.zip(outputs) {
-            // SAFETY: the function reads a word of each input and writes one of each output for each lane, and the slices are
-            // that long; groups of a batch are aligned as the machine code of the target wants them. The text lays tables out as
-            // `Table` is, and limits indices by what a table says; as many as it reads are there, as asserted.
+            // SAFETY: the function reads a word of each input and writes one of each output for
+            // each lane, and the slices are that long; groups of a batch are aligned as the machine
+            // code of the target wants them. The text lays tables out as `Table` is, and limits
+            // indices by what a table says; as many as it reads are there, as asserted.
             unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr(), tables.as_ptr().cast()) }
         }
     }
@@ -144,7 +172,10 @@ impl Foreign {
 
 /// Number of instructions, padding aside.
 pub fn instructions(code: &[u8]) -> usize {
-    Decoder::new(64, code, DecoderOptions::NONE).iter().filter(|instruction| instruction.mnemonic() != Mnemonic::Nop).count()
+    Decoder::new(64, code, DecoderOptions::NONE)
+        .iter()
+        .filter(|instruction| instruction.mnemonic() != Mnemonic::Nop)
+        .count()
 }
 
 /// The bytes of a function of an object file.
@@ -176,11 +207,16 @@ mod tests {
                     compiler.compile_scalar(&function, target, false),
                 ];
                 for foreign in ways.map(|way| way.expect("it compiles")) {
-                    let (mut inputs, mut outputs) = (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
+                    let (mut inputs, mut outputs) =
+                        (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
                     (0..20).for_each(|row| inputs.set_bits(row, 0, (row as u32).wrapping_sub(10)));
                     foreign.run(&tables, &inputs, &mut outputs);
                     let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
-                    assert!((0..20).all(|row| outputs.bits(row, 0) == expected(row)), "{} for {target}", compiler.name);
+                    assert!(
+                        (0..20).all(|row| outputs.bits(row, 0) == expected(row)),
+                        "{} for {target}",
+                        compiler.name
+                    );
                 }
             }
         }
@@ -195,12 +231,23 @@ mod tests {
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             for compiler in Compiler::all() {
                 let foreign = compiler.compile(&function, target).expect("it compiles");
-                let (mut inputs, mut outputs) = (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
-                (0..20).for_each(|row| (0..2).for_each(|port| inputs.set(row, port, (row + port) as f32)));
+                let (mut inputs, mut outputs) =
+                    (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
+                (0..20).for_each(|row| {
+                    (0..2).for_each(|port| inputs.set(row, port, (row + port) as f32))
+                });
                 foreign.run(&[], &inputs, &mut outputs);
-                assert!((0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32), "{} for {target}", compiler.name);
+                assert!(
+                    (0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32),
+                    "{} for {target}",
+                    compiler.name
+                );
                 // Load, multiply, store, return; the upper halves of AVX2's registers are cleared.
-                assert!((4..=5).contains(&instructions(foreign.code())), "{} for {target}", compiler.name);
+                assert!(
+                    (4..=5).contains(&instructions(foreign.code())),
+                    "{} for {target}",
+                    compiler.name
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What materials cost at load: scenes of many shapes of one shader, with one material for all or one for each.
+//! What materials cost at load: scenes of many shapes of one shader, with one material for all or
+//! one for each.
 
 use crate::arguments::positive;
 use crate::report::{print_head, print_machine, print_row};
@@ -43,7 +44,12 @@ pub fn run(args: &Args) -> ExitCode {
             facts = (scene.materials.len(), scene.shaders.len());
         }
         let (time, memory) = (best.as_secs_f64() * 1e3, peak() as f64 / 1e3);
-        print_row([facts.0.to_string(), facts.1.to_string(), format!("{time:.1}"), format!("{memory:.1}")]);
+        print_row([
+            facts.0.to_string(),
+            facts.1.to_string(),
+            format!("{time:.1}"),
+            format!("{memory:.1}"),
+        ]);
     }
     ExitCode::SUCCESS
 }
@@ -55,8 +61,10 @@ fn scene(args: &Args, each: bool) -> String {
         if each || k == 0 {
             let x = (k + 1) as f64 / args.count as f64;
             let file = &args.shader;
-            let _ =
-                writeln!(text, "Material \"shader\" \"string filename\" \"{file}\" \"rgb kd\" [{x} 0.5 {x}] \"float ks\" {x}");
+            let _ = writeln!(
+                text,
+                "Material \"shader\" \"string filename\" \"{file}\" \"rgb kd\" [{x} 0.5 {x}] \"float ks\" {x}"
+            );
         }
         text += "Translate 3 0 0\nShape \"sphere\"\n";
     }
@@ -64,12 +72,16 @@ fn scene(args: &Args, each: bool) -> String {
 }
 
 fn loaded(path: &Path) -> Loaded {
-    load(path, &Overrides::default(), &mut Diagnostics::new(true)).unwrap_or_else(|error| panic!("{error}"))
+    load(path, &Overrides::default(), &mut Diagnostics::new(true))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Greatest memory of the process so far, kB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel keeps count");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("the kernel keeps count");
     line.trim().trim_end_matches(" kB").parse().expect("it is a number")
 }

@@ -1,4 +1,5 @@
-//! Long checks and figures that `cargo bench` and `cargo test` have no time for, one subcommand each:
+//! Long checks and figures that `cargo bench` and `cargo test` have no time for, one subcommand
+//! each:
 //!
 //! ```text
 //! cargo run -p lightbound-benches --release -- differential --graphs 1e6
@@ -103,8 +104,11 @@ mod tests {
             "sampling --samples 127",
             "timing --runs 0",
         ] {
-            let kind = Command::try_parse_from(std::iter::once("").chain(wrong.split(' '))).err().map(|error| error.kind());
-            let expected = [ErrorKind::InvalidValue, ErrorKind::ValueValidation, ErrorKind::ArgumentConflict];
+            let kind = Command::try_parse_from(std::iter::once("").chain(wrong.split(' ')))
+                .err()
+                .map(|error| error.kind());
+            let expected =
+                [ErrorKind::InvalidValue, ErrorKind::ValueValidation, ErrorKind::ArgumentConflict];
             assert!(kind.is_some_and(|kind| expected.contains(&kind)), "{wrong}: {kind:?}");
         }
     }

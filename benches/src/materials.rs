@@ -25,7 +25,11 @@ pub fn parse(name: &str, source: &str) -> Shader {
 
 /// The integrand s of a material, optimized.
 pub fn point_shader(shader: &Shader) -> Function {
-    passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap_or_else(|error| panic!("{error}")))
+    passes::optimize(
+        &shader
+            .function(Entry::Shaded, &Settings::default())
+            .unwrap_or_else(|error| panic!("{error}")),
+    )
 }
 
 /// A uniform number in [0, 1).
@@ -46,20 +50,28 @@ fn push_parameter(random: &mut Random, parameter: &Parameter, words: &mut Vec<f3
     let [lo, hi] = parameter.range.map(|end| end as f32);
     for &default in parameter.default.as_ref().expect("parameters of the library have defaults") {
         let u = uniform(random);
-        let x = if parameter.name == "uv" { lo + (hi - lo) * u } else { default as f32 * (0.9 + 0.2 * u) };
+        let x = if parameter.name == "uv" {
+            lo + (hi - lo) * u
+        } else {
+            default as f32 * (0.9 + 0.2 * u)
+        };
         words.push(x.clamp(lo, hi));
     }
 }
 
-/// Rows of inputs as a renderer has them: directions all over the hemisphere, parameters within a tenth of their defaults, and texture
-/// coordinates anywhere. As many neighbours as `alike` have one surface point and view it from one side, under different lights.
+/// Rows of inputs as a renderer has them: directions all over the hemisphere, parameters within a
+/// tenth of their defaults, and texture coordinates anywhere. As many neighbours as `alike` have
+/// one surface point and view it from one side, under different lights.
 pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut random = Random::new(seed);
     let mut point = vec![];
     let row = |at: usize| {
         if at.is_multiple_of(alike) {
             point = direction(&mut random).to_vec();
-            shader.parameters().iter().for_each(|parameter| push_parameter(&mut random, parameter, &mut point));
+            shader
+                .parameters()
+                .iter()
+                .for_each(|parameter| push_parameter(&mut random, parameter, &mut point));
         }
         [&direction(&mut random)[..], &point].concat()
     };
@@ -91,8 +103,8 @@ pub struct Bound {
 /// The upper bounds of a material with directions in the world, NaN ignored.
 pub fn bound(name: &str, source: &str, spans: Spans, tracking: Tracking, target: Target) -> Bound {
     let shader = parse(name, source);
-    let integrand =
-        Integrand::new(&shader, &Settings::default(), Frame::World).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     let inputs = integrand.inputs(spans, Ranges::Paper);
     let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
     let function = passes::lower(&integrand.bound(&inputs, &options).function);

@@ -1,5 +1,5 @@
-//! How far the elementary functions are from the true ones and from monotone: prints the table that is kept in
-//! `shader-compiler/src/math/TABLE.md`, or writes it.
+//! How far the elementary functions are from the true ones and from monotone: prints the table that
+//! is kept in `shader-compiler/src/math/TABLE.md`, or writes it.
 
 #[path = "../../shader-compiler/tests/math/measure.rs"]
 mod measure;
@@ -32,23 +32,27 @@ pub struct Args {
     /// Pairs of inputs for each function of two
     #[arg(long, default_value_t = 200_000_000, value_parser = positive::<u64>)]
     pairs: u64,
-    /// Write the table to this file, shader-compiler/src/math/TABLE.md, in place of printing it; only of all floats and functions
+    /// Write the table to this file, shader-compiler/src/math/TABLE.md, in place of printing it;
+    /// only of all floats and functions
     #[arg(long, value_name = "FILE", conflicts_with_all = ["function", "sample"])]
     write: Option<PathBuf>,
 }
 
 /// Names of functions: those of one float, and the two of two.
 fn functions() -> PossibleValuesParser {
-    let ops = measure::functions().into_iter().map(|function| function.op).chain([Op::Pow, Op::Atan2]);
+    let ops =
+        measure::functions().into_iter().map(|function| function.op).chain([Op::Pow, Op::Atan2]);
     PossibleValuesParser::new(ops.map(Op::name))
 }
 
-/// Measures, and writes or prints the table; fails where results are NaN that should not be, or the other way round, or not
-/// symmetric.
+/// Measures, and writes or prints the table; fails where results are NaN that should not be, or the
+/// other way round, or not symmetric.
 pub fn run(args: &Args) -> ExitCode {
     let wanted = |op: Op| args.function.as_ref().is_none_or(|name| name == op.name());
-    let functions: Vec<_> = measure::functions().into_iter().filter(|function| wanted(function.op)).collect();
-    let mut text = format!("# Accuracy and monotonicity of the elementary functions\n\n{}", provenance(args));
+    let functions: Vec<_> =
+        measure::functions().into_iter().filter(|function| wanted(function.op)).collect();
+    let mut text =
+        format!("# Accuracy and monotonicity of the elementary functions\n\n{}", provenance(args));
     let findings = all(&functions, args.sample as usize);
     if !functions.is_empty() {
         text.push_str(HEAD);
@@ -64,7 +68,8 @@ pub fn run(args: &Args) -> ExitCode {
         if function.op == Op::Tan {
             writeln!(text, "- {name}: no bound").expect("strings take all");
         } else {
-            writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2()).expect("strings take all");
+            writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2())
+                .expect("strings take all");
         }
     }
     let mut faults: u64 = findings.iter().map(|found| found.faults).sum();
@@ -84,7 +89,11 @@ pub fn run(args: &Args) -> ExitCode {
             }
         }
     }
-    if faults == 0 { ExitCode::SUCCESS } else { fail(&format!("{faults} results are wrong: NaN, not NaN, or not symmetric")) }
+    if faults == 0 {
+        ExitCode::SUCCESS
+    } else {
+        fail(&format!("{faults} results are wrong: NaN, not NaN, or not symmetric"))
+    }
 }
 
 /// What was measured, and whether the text is the one that is kept.
@@ -95,8 +104,15 @@ fn provenance(args: &Args) -> String {
             .to_owned();
     }
     let subject = args.function.as_deref().unwrap_or("all functions");
-    let floats = if args.sample == 1 { "all floats".to_owned() } else { format!("one float in {}", args.sample) };
-    let of_two = args.function.as_deref().is_some_and(|name| [Op::Pow, Op::Atan2].iter().any(|op| op.name() == name));
+    let floats = if args.sample == 1 {
+        "all floats".to_owned()
+    } else {
+        format!("one float in {}", args.sample)
+    };
+    let of_two = args
+        .function
+        .as_deref()
+        .is_some_and(|name| [Op::Pow, Op::Atan2].iter().any(|op| op.name() == name));
     let inputs = if of_two { format!("{} pairs", args.pairs) } else { floats };
     format!("Measured for {subject}, over {inputs}.\n")
 }
@@ -127,11 +143,20 @@ fn all(functions: &[Unary], step: usize) -> Vec<Findings> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, function)) = functions.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some((index, function)) =
+                    functions.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
+                {
                     let start = Instant::now();
                     let mut evaluator = Evaluator::new(function.op);
-                    let findings = measure::measure(function, step, &mut |inputs, results| evaluator.run(&[inputs], results));
-                    eprintln!("{} in {:.0?}: {}", function.op.name(), start.elapsed(), summary(&findings));
+                    let findings = measure::measure(function, step, &mut |inputs, results| {
+                        evaluator.run(&[inputs], results)
+                    });
+                    eprintln!(
+                        "{} in {:.0?}: {}",
+                        function.op.name(),
+                        start.elapsed(),
+                        summary(&findings)
+                    );
                     found.lock().expect("no thread panics")[index] = Some(findings);
                 }
             });
@@ -161,7 +186,8 @@ impl Evaluator {
     fn new(op: Op) -> Evaluator {
         let target = Target::best();
         let function = passes::lower(&op_function(op));
-        let kernel = Kernel::compile(&Arena::new(), &function, target).expect("the best target is available");
+        let kernel = Kernel::compile(&Arena::new(), &function, target)
+            .expect("the best target is available");
         let inputs = Batch::new(target, op.arity(), BLOCK);
         Evaluator { kernel, inputs, outputs: Batch::new(target, 1, BLOCK) }
     }
@@ -206,7 +232,8 @@ fn within(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * (random.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Evaluates an operation on pairs from `pair`, in as many threads as there are processors; the largest of each of `N` figures.
+/// Evaluates an operation on pairs from `pair`, in as many threads as there are processors; the
+/// largest of each of `N` figures.
 fn largest<const N: usize>(
     op: Op,
     pairs: u64,
@@ -221,7 +248,8 @@ fn largest<const N: usize>(
         for _ in 0..threads {
             scope.spawn(|| {
                 let mut evaluator = Evaluator::new(op);
-                let (mut first, mut second, mut results) = (vec![0; BLOCK], vec![0; BLOCK], vec![0; BLOCK]);
+                let (mut first, mut second, mut results) =
+                    (vec![0; BLOCK], vec![0; BLOCK], vec![0; BLOCK]);
                 let mut most = [0.0; N];
                 loop {
                     let block = next.fetch_add(1, Ordering::Relaxed);
@@ -249,7 +277,8 @@ fn largest<const N: usize>(
     total.into_inner().expect("no thread panics")
 }
 
-/// Errors of aᵇ for ever larger t = |b · log₂ a|, last the least e such that errors are below 2.5 + e · t.
+/// Errors of aᵇ for ever larger t = |b · log₂ a|, last the least e such that errors are below 2.5 +
+/// e · t.
 fn pow(pairs: u64) -> String {
     const BINS: usize = 8;
     let bin = |t: f64| if t < 1.0 { 0 } else { (t.log2() as usize + 1).min(BINS - 1) };
@@ -310,8 +339,8 @@ fn kernels() -> String {
 fn atan2(pairs: u64) -> (String, u64) {
     let pair = |random: &mut Random| {
         let length = 2f64.powf(within(random, -60.0, 60.0));
-        let angle =
-            within(random, -std::f64::consts::PI, std::f64::consts::PI) * 2f64.powf(-within(random, -20.0, 1.0).max(0.0));
+        let angle = within(random, -std::f64::consts::PI, std::f64::consts::PI)
+            * 2f64.powf(-within(random, -20.0, 1.0).max(0.0));
         if random.bits().is_multiple_of(4) {
             let bits = random.bits();
             [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]

@@ -19,7 +19,10 @@ pub fn fail(error: &str) -> ExitCode {
 
 /// Compiled targets that this machine runs.
 pub fn targets() -> Vec<Target> {
-    Target::ALL.into_iter().filter(|&target| target != Target::Interpreter && target.is_available()).collect()
+    Target::ALL
+        .into_iter()
+        .filter(|&target| target != Target::Interpreter && target.is_available())
+        .collect()
 }
 
 /// Prints a row of a table.

@@ -1,6 +1,7 @@
-//! The six materials in scalar Rust, as one writes them by hand with `glam` and the standard library's `exp` and `powf`: what a
-//! compiled shader has to beat. Below the horizon they return at once, lobes of no weight are skipped, and exponents end where
-//! subnormal numbers would slow them down.
+//! The six materials in scalar Rust, as one writes them by hand with `glam` and the standard
+//! library's `exp` and `powf`: what a compiled shader has to beat. Below the horizon they return at
+//! once, lobes of no weight are skipped, and exponents end where subnormal numbers would slow them
+//! down.
 
 use glam::{Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, PI};
@@ -116,7 +117,12 @@ struct Ward {
 
 impl Brdf for Ward {
     fn new(w: &[f32]) -> Self {
-        Ward { kd: Vec3::from_slice(w), ks: Vec3::from_slice(&w[3..]), alpha_x: w[6], alpha_y: w[7] }
+        Ward {
+            kd: Vec3::from_slice(w),
+            ks: Vec3::from_slice(&w[3..]),
+            alpha_x: w[6],
+            alpha_y: w[7],
+        }
     }
 
     fn eval(&self, wi: Vec3, wo: Vec3) -> Vec3 {
@@ -156,7 +162,8 @@ impl Brdf for Ashikhmin {
         let h_wi = 0.5 * (tangent2 + z2).sqrt();
         let exponent = (self.n_u * x2 + self.n_v * y2) / tangent2.max(1e-20);
         let power = (1.0 + tangent2 / z2).powf(-0.5 * exponent);
-        let lobe = ((self.n_u + 1.0) * (self.n_v + 1.0)).sqrt() * power / (8.0 * h_wi * wi.z.max(wo.z));
+        let lobe =
+            ((self.n_u + 1.0) * (self.n_v + 1.0)).sqrt() * power / (8.0 * h_wi * wi.z.max(wo.z));
         let fresnel = self.ks + (1.0 - self.ks) * pow5(1.0 - h_wi);
         let shape = (28.0 / 23.0) * (1.0 - pow5(1.0 - 0.5 * wi.z)) * (1.0 - pow5(1.0 - 0.5 * wo.z));
         (fresnel * lobe + self.kd * (1.0 - self.ks) * shape) * FRAC_1_PI
@@ -211,7 +218,11 @@ impl Fractal {
 impl Brdf for Fractal {
     fn new(w: &[f32]) -> Self {
         let metal = |at: usize| Metal { eta: Vec3::from_slice(&w[at..]), m: w[at + 3] };
-        Fractal { uv: Vec2::from_slice(w), c: Vec2::from_slice(&w[2..]), metals: [metal(4), metal(8), metal(12)] }
+        Fractal {
+            uv: Vec2::from_slice(w),
+            c: Vec2::from_slice(&w[2..]),
+            metals: [metal(4), metal(8), metal(12)],
+        }
     }
 
     fn eval(&self, wi: Vec3, wo: Vec3) -> Vec3 {

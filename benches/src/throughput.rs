@@ -1,8 +1,9 @@
-//! The throughput model of `lightbound_shader::cost::throughput` against `llvm-mca`, an independent model of the same core, for the
-//! straight-line code of the materials: cycles per group for which the busiest resource is taken (`Block RThroughput`).
+//! The throughput model of `lightbound_shader::cost::throughput` against `llvm-mca`, an independent
+//! model of the same core, for the straight-line code of the materials: cycles per group for which
+//! the busiest resource is taken (`Block RThroughput`).
 //!
-//! llvm-mca looks at each set of ports alone; the model also adds up µops whose sets overlap, as divisions on port 0 and sums on
-//! ports 0 and 1, and so predicts up to 5 % more.
+//! llvm-mca looks at each set of ports alone; the model also adds up µops whose sets overlap, as
+//! divisions on port 0 and sums on ports 0 and 1, and so predicts up to 5 % more.
 
 use crate::materials::{self, Bound};
 use crate::report::{fail, geometric_mean, print_head, print_machine, print_row};
@@ -30,14 +31,20 @@ pub fn run(args: &Args) -> ExitCode {
     let program = args.program.as_deref().unwrap_or("llvm-mca");
     if let Err(error) = Command::new(program).arg("--version").output() {
         if args.program.is_some() {
-            return fail(&format!("`{program}` does not run: {error}; --program takes the name or path of llvm-mca"));
+            return fail(&format!(
+                "`{program}` does not run: {error}; --program takes the name or path of llvm-mca"
+            ));
         }
-        println!("skipped: `{program}` is not installed (Debian: llvm), or not on the path (--program names it)");
+        println!(
+            "skipped: `{program}` is not installed (Debian: llvm), or not on the path (--program names it)"
+        );
         return ExitCode::SUCCESS;
     }
     print_machine();
     println!("Cycles per group that throughput limits, on Skylake.\n");
-    print_head(&["code", "front end", "ports", "model", "llvm-mca", "model ÷ llvm-mca"].map(str::to_owned));
+    print_head(
+        &["code", "front end", "ports", "model", "llvm-mca", "model ÷ llvm-mca"].map(str::to_owned),
+    );
     let (mut ratios, mut outside) = (vec![], vec![]);
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         for (name, source) in materials::ALL {
@@ -56,7 +63,8 @@ pub fn run(args: &Args) -> ExitCode {
                 };
                 let ours = pressure(&code, &[1]);
                 let ratio = ours.cycles() / predicted;
-                let cells = [ours.front_end(), ours.ports(), ours.cycles(), predicted].map(|cycles| format!("{cycles:.1}"));
+                let cells = [ours.front_end(), ours.ports(), ours.cycles(), predicted]
+                    .map(|cycles| format!("{cycles:.1}"));
                 let label = format!("{name} s(x, ω̂), {kind}, {target}");
                 print_row([label.clone()].into_iter().chain(cells).chain([format!("{ratio:.3}")]));
                 ratios.push(ratio);
@@ -70,7 +78,10 @@ pub fn run(args: &Args) -> ExitCode {
     if outside.is_empty() {
         return ExitCode::SUCCESS;
     }
-    fail(&format!("model and llvm-mca differ by a factor of more than {MAX_RATIO}: {}", outside.join("; ")))
+    fail(&format!(
+        "model and llvm-mca differ by a factor of more than {MAX_RATIO}: {}",
+        outside.join("; ")
+    ))
 }
 
 /// Whether the predictions are as close as they should be.
@@ -81,14 +92,23 @@ fn is_close(ratio: f64) -> bool {
 /// What llvm-mca predicts for a listing.
 fn mca(program: &str, listing: &str) -> Result<f64, String> {
     let mut child = Command::new(program)
-        .args(["-mtriple=x86_64", "-mcpu=skylake", "-iterations=100", "-instruction-info=0", "-resource-pressure=0"])
+        .args([
+            "-mtriple=x86_64",
+            "-mcpu=skylake",
+            "-iterations=100",
+            "-instruction-info=0",
+            "-resource-pressure=0",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
     // The return would make it warn.
-    let lines = listing.lines().map(|line| line.split(';').next().unwrap_or_default()).filter(|line| line.trim() != "ret");
+    let lines = listing
+        .lines()
+        .map(|line| line.split(';').next().unwrap_or_default())
+        .filter(|line| line.trim() != "ret");
     let text = lines.fold(".intel_syntax noprefix\n".to_owned(), |text, line| text + line + "\n");
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
@@ -106,7 +126,14 @@ mod tests {
 
     #[test]
     fn predictions_that_differ_are_not_close() {
-        for (ratio, close) in [(1.0, true), (1.05, true), (0.95, true), (1.07, false), (0.94, false), (f64::NAN, false)] {
+        for (ratio, close) in [
+            (1.0, true),
+            (1.05, true),
+            (0.95, true),
+            (1.07, false),
+            (0.94, false),
+            (f64::NAN, false),
+        ] {
             assert_eq!(is_close(ratio), close, "{ratio}");
         }
     }

@@ -1,5 +1,6 @@
-//! How well `lightbound bounds` can be trusted: ratios of equal code, which should be 1, and the spread of averages over several
-//! runs of the program, on the machine as it is or with cores kept busy. Fails where a ratio of equal code is off 1 by more than 2 %.
+//! How well `lightbound bounds` can be trusted: ratios of equal code, which should be 1, and the
+//! spread of averages over several runs of the program, on the machine as it is or with cores kept
+//! busy. Fails where a ratio of equal code is off 1 by more than 2 %.
 
 use crate::arguments::positive;
 use crate::materials::{self, Bound};
@@ -54,7 +55,10 @@ pub fn run(args: &Args) -> ExitCode {
     println!("\nLoad when it ends: {}", load());
     match result {
         Ok(unequal) if unequal.is_empty() => ExitCode::SUCCESS,
-        Ok(unequal) => fail(&format!("ratios of equal code are off 1 by more than 2 %: {}", unequal.join(", "))),
+        Ok(unequal) => fail(&format!(
+            "ratios of equal code are off 1 by more than 2 %: {}",
+            unequal.join(", ")
+        )),
         Err(error) => fail(&error),
     }
 }
@@ -65,12 +69,17 @@ const TOLERANCE: f64 = 0.02;
 /// Mean numbers of processes that want to run, over 1, 5 and 15 minutes.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    if text.is_empty() { "unknown".into() } else { text.split(' ').take(3).collect::<Vec<_>>().join(" ") }
+    if text.is_empty() {
+        "unknown".into()
+    } else {
+        text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Candidates with the same code: optimized upper bounds of a material.
 fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, String> {
-    let Bound { function, inputs } = materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+    let Bound { function, inputs } =
+        materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
     let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
     let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
     let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);
@@ -88,16 +97,27 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
     };
     println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
     print_head(
-        &["code", "least ratio", "greatest ratio", "widest interval", "discarded", "with disturbed rounds"].map(str::to_owned),
+        &[
+            "code",
+            "least ratio",
+            "greatest ratio",
+            "widest interval",
+            "discarded",
+            "with disturbed rounds",
+        ]
+        .map(str::to_owned),
     );
     let mut unequal = vec![];
     for (name, source) in materials::ALL {
         let candidates = copies(name, source, COPIES + 1)?;
         let measurement = measure(&candidates, &[], &budget, &|_| {});
-        let [reference, costs @ ..] = &measurement.costs[..] else { unreachable!("there is a reference") };
+        let [reference, costs @ ..] = &measurement.costs[..] else {
+            unreachable!("there is a reference")
+        };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
         let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);
-        let (least, greatest) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        let (least, greatest) =
+            (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
         if ![least, greatest].iter().all(|ratio| (ratio - 1.0).abs() <= TOLERANCE) {
             unequal.push(name);
         }
@@ -113,7 +133,8 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
 /// Averages over shaders of several runs.
 fn spread(args: &Args) -> Result<(), String> {
     let beside = || std::env::current_exe().map(|path| path.with_file_name("lightbound"));
-    let program = args.program.clone().map_or_else(beside, Ok).map_err(|error| error.to_string())?;
+    let program =
+        args.program.clone().map_or_else(beside, Ok).map_err(|error| error.to_string())?;
     let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let begin = std::time::Instant::now();
     for _ in 0..args.runs {
@@ -123,37 +144,57 @@ fn spread(args: &Args) -> Result<(), String> {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
-        let records: Vec<Value> = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        let records: Vec<Value> =
+            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
         for (name, average) in averages(&records) {
             runs.entry(name).or_default().push(average);
         }
     }
     let seconds = begin.elapsed().as_secs_f64() / args.runs as f64;
-    println!("Averages over shaders of {} runs, {seconds:.0} s each; spread: (greatest − least) ÷ mean\n", args.runs);
-    print_head(&["cycles, to the point shader", "mean", "least", "greatest", "spread"].map(str::to_owned));
+    println!(
+        "Averages over shaders of {} runs, {seconds:.0} s each; spread: (greatest − least) ÷ mean\n",
+        args.runs
+    );
+    print_head(
+        &["cycles, to the point shader", "mean", "least", "greatest", "spread"].map(str::to_owned),
+    );
     let mut widest = 0.0f64;
     for (name, values) in &runs {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let (least, greatest) = values.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+        let (least, greatest) =
+            values.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
         widest = widest.max((greatest - least) / mean);
         let cells = [mean, least, greatest].map(|x| format!("{x:.3}"));
-        print_row([name.clone()].into_iter().chain(cells).chain([format!("{:.2} %", 100.0 * (greatest - least) / mean)]));
+        print_row(
+            [name.clone()]
+                .into_iter()
+                .chain(cells)
+                .chain([format!("{:.2} %", 100.0 * (greatest - least) / mean)]),
+        );
     }
     println!("\nWidest spread: {:.2} %", 100.0 * widest);
     Ok(())
 }
 
-/// Mean ratios of cycles to the point shader over the shaders of a table, by the names of its columns.
+/// Mean ratios of cycles to the point shader over the shaders of a table, by the names of its
+/// columns.
 fn averages(records: &[Value]) -> BTreeMap<String, f64> {
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for record in records {
-        let keys = ["frame", "ranges", "sides", "nan", "inputs"].map(|key| record[key].as_str().unwrap_or_default());
+        let keys = ["frame", "ranges", "sides", "nan", "inputs"]
+            .map(|key| record[key].as_str().unwrap_or_default());
         let cycles = |code: &str| record[code]["cycles"].as_f64().unwrap_or(f64::NAN);
         for code in ["naive", "optimized", "related"] {
-            ratios.entry(format!("{} {code}", keys.join(" "))).or_default().push(cycles(code) / cycles("point"));
+            ratios
+                .entry(format!("{} {code}", keys.join(" ")))
+                .or_default()
+                .push(cycles(code) / cycles("point"));
         }
     }
-    ratios.into_iter().map(|(name, values)| (name, values.iter().sum::<f64>() / values.len() as f64)).collect()
+    ratios
+        .into_iter()
+        .map(|(name, values)| (name, values.iter().sum::<f64>() / values.len() as f64))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
-//! Writes a report of made-up cases, one of each kind: what `scripts/check-report` holds the page to.
+//! Writes a report of made-up cases, one of each kind: what `scripts/check-report` holds the page
+//! to.
 //!
 //!     cargo run --example sample_report -- DIR
 //!
-//! No scene is rendered; the pictures are a lit ball over a checkerboard, with noise, and with faults that an eye finds.
+//! No scene is rendered; the pictures are a lit ball over a checkerboard, with noise, and with
+//! faults that an eye finds.
 
 use lightbound::regress::outcome::{Figure, Limit, Outcome, Pictures, Status};
 use lightbound::regress::report::Report;
@@ -15,7 +17,8 @@ fn main() -> ExitCode {
         eprintln!("usage: sample_report DIR");
         return ExitCode::from(2);
     };
-    let written = Report::into_folder(Path::new(&folder)).and_then(|report| report.write("suite.toml", &cases()));
+    let written = Report::into_folder(Path::new(&folder))
+        .and_then(|report| report.write("suite.toml", &cases()));
     match written {
         Ok(index) => {
             println!("{}", index.display());
@@ -32,10 +35,20 @@ fn main() -> ExitCode {
 fn cases() -> Vec<Outcome> {
     let mut cases = vec![
         case("accelerator/instances", "Two thousand instances of one mesh", [128, 96], Fault::None),
-        case("lights/environment", "A sky with a sun, by importance sampling", [160, 64], Fault::None),
+        case(
+            "lights/environment",
+            "A sky with a sun, by importance sampling",
+            [160, 64],
+            Fault::None,
+        ),
         case("lights/many", "One of 64 point lights is missing", [128, 128], Fault::DarkSide),
         case("textures/checkerboard", "", [96, 128], Fault::Flipped),
-        case("camera/<b>bold</b></script> & \"quotes\"", "A name <i>that is no markup</i>", [64, 64], Fault::NotFinite),
+        case(
+            "camera/<b>bold</b></script> & \"quotes\"",
+            "A name <i>that is no markup</i>",
+            [64, 64],
+            Fault::NotFinite,
+        ),
         case("materials/glass", "Smooth glass; every bit as it was", [128, 128], Fault::Same),
         case("materials/coated", "", [128, 128], Fault::None),
     ];
@@ -70,12 +83,14 @@ enum Fault {
 
 fn case(name: &str, description: &str, [width, height]: [u32; 2], fault: Fault) -> Outcome {
     let pixels = || (0..width * height).map(|i| [i % width, i / width]);
-    let reference: Vec<[f32; 3]> = pixels().map(|p| ball(p, [width, height], Fault::None, 1)).collect();
+    let reference: Vec<[f32; 3]> =
+        pixels().map(|p| ball(p, [width, height], Fault::None, 1)).collect();
     let seed = if fault == Fault::Same { 1 } else { 2 };
     let result: Vec<[f32; 3]> = pixels().map(|p| ball(p, [width, height], fault, seed)).collect();
     // As ꟻLIP's map looks, roughly.
     let flip = reference.iter().zip(&result).map(|(a, b)| {
-        let error = (0..3).map(|c| (a[c].max(0.0).sqrt() - b[c].max(0.0).sqrt()).abs()).fold(0.0, f32::max);
+        let error =
+            (0..3).map(|c| (a[c].max(0.0).sqrt() - b[c].max(0.0).sqrt()).abs()).fold(0.0, f32::max);
         error.min(1.0)
     });
     let flip: Vec<f32> = flip.collect();
@@ -83,10 +98,22 @@ fn case(name: &str, description: &str, [width, height]: [u32; 2], fault: Fault) 
     let failed = !matches!(fault, Fault::None | Fault::Same);
     let accepted = if failed { 99.749_96 } else { 99.93 };
     let figures = vec![
-        Figure { name: "accepted pixels, %".into(), value: accepted, limit: Some(Limit::AtLeast(99.75)) },
-        Figure { name: "relMSE".into(), value: if failed { 0.0213 } else { 0.00042 }, limit: Some(Limit::AtMost(0.001)) },
+        Figure {
+            name: "accepted pixels, %".into(),
+            value: accepted,
+            limit: Some(Limit::AtLeast(99.75)),
+        },
+        Figure {
+            name: "relMSE".into(),
+            value: if failed { 0.0213 } else { 0.00042 },
+            limit: Some(Limit::AtMost(0.001)),
+        },
         Figure { name: "ꟻLIP, mean".into(), value: mean, limit: None },
-        Figure { name: "PSNR, dB".into(), value: if fault == Fault::Same { f64::INFINITY } else { 38.2 }, limit: None },
+        Figure {
+            name: "PSNR, dB".into(),
+            value: if fault == Fault::Same { f64::INFINITY } else { 38.2 },
+            limit: None,
+        },
     ];
     let failures = vec![
         "accepted pixels are 99.74996 %, and shall be at least 99.75 %: the result is not of the reference's mean".to_string(),
@@ -110,7 +137,10 @@ fn ball([x, y]: [u32; 2], [width, height]: [u32; 2], fault: Fault, seed: u32) ->
         return [f32::NAN, f32::INFINITY, 0.5];
     }
     let radius = 0.36 * width.min(height) as f32;
-    let [dx, dy] = [(x as f32 + 0.5 - 0.5 * width as f32) / radius, (0.5 * height as f32 - y as f32 - 0.5) / radius];
+    let [dx, dy] = [
+        (x as f32 + 0.5 - 0.5 * width as f32) / radius,
+        (0.5 * height as f32 - y as f32 - 0.5) / radius,
+    ];
     let d = dx * dx + dy * dy;
     let colour = if d < 1.0 {
         let dz = (1.0 - d).sqrt();
@@ -132,7 +162,9 @@ fn ball([x, y]: [u32; 2], [width, height]: [u32; 2], fault: Fault, seed: u32) ->
 
 /// A number from 0 to 1 that looks random.
 fn noise(place: [u32; 4]) -> f32 {
-    let mix = |hash: u32, n: u32| ((hash ^ n).wrapping_mul(0x9e37_79b1)).rotate_left(13).wrapping_mul(0x85eb_ca6b);
+    let mix = |hash: u32, n: u32| {
+        ((hash ^ n).wrapping_mul(0x9e37_79b1)).rotate_left(13).wrapping_mul(0x85eb_ca6b)
+    };
     let hash = place.iter().fold(7, |hash, &n| mix(hash, n));
     (hash >> 8) as f32 / 16_777_216.0
 }

@@ -1,7 +1,7 @@
 //! Cameras: from a point on the film to a ray into the scene.
 //!
-//! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. The film point is in raster space, pixels from the upper left
-//! corner.
+//! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. The film point is in raster
+//! space, pixels from the upper left corner.
 
 use crate::math::{Ray, Transform, Vec2, Vec3, vec2};
 use crate::sampling::warp;
@@ -16,7 +16,8 @@ pub struct ScreenWindow {
 }
 
 impl ScreenWindow {
-    /// The default window: [−1, 1] along the shorter side, as wide along the other as `aspect` (width over height) says.
+    /// The default window: [−1, 1] along the shorter side, as wide along the other as `aspect`
+    /// (width over height) says.
     pub fn from_aspect(aspect: f32) -> ScreenWindow {
         let max = if aspect > 1.0 { vec2(aspect, 1.0) } else { vec2(1.0, 1.0 / aspect) };
         ScreenWindow { min: -max, max }
@@ -50,7 +51,8 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A camera over an image of `resolution` pixels. `focal_distance` matters only where `lens_radius` is above 0.
+    /// A camera over an image of `resolution` pixels. `focal_distance` matters only where
+    /// `lens_radius` is above 0.
     pub fn new(
         to_world: Transform,
         projection: Projection,
@@ -75,7 +77,8 @@ impl Camera {
         }
     }
 
-    /// The ray through a raster point and a lens point (`lens` uniform in [0, 1)²), in world space; `d` is unit.
+    /// The ray through a raster point and a lens point (`lens` uniform in [0, 1)²), in world space;
+    /// `d` is unit.
     pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
@@ -141,10 +144,19 @@ mod tests {
 
     #[test]
     fn depth_is_along_the_axis_in_world_units() {
-        let placed =
-            Transform::new(DAffine3::from_translation(dvec3(0.0, 0.0, 5.0)) * DAffine3::from_scale(dvec3(2.0, 2.0, 2.0)));
+        let placed = Transform::new(
+            DAffine3::from_translation(dvec3(0.0, 0.0, 5.0))
+                * DAffine3::from_scale(dvec3(2.0, 2.0, 2.0)),
+        );
         let screen = ScreenWindow::from_aspect(1.0);
-        let c = Camera::new(placed.unwrap(), Projection::Perspective { fov: 60.0 }, screen, (10, 10), 0.0, 1.0);
+        let c = Camera::new(
+            placed.unwrap(),
+            Projection::Perspective { fov: 60.0 },
+            screen,
+            (10, 10),
+            0.0,
+            1.0,
+        );
         assert_eq!(c.depth(vec3(3.0, 1.0, 9.0)), 4.0);
     }
 }

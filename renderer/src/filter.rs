@@ -1,15 +1,18 @@
 //! Pixel reconstruction filters, drawn from rather than multiplied with.
 //!
-//! Filter importance sampling (Ernst et al. 2006): a sample's offset from its pixel's centre is drawn with density |f| / ∫|f|, and the
-//! sample then counts with the constant weight ±∫|f| / ∫f, the sign being that of f. So E[weight · L] = ∫ f L / ∫ f while every
-//! sample belongs to one pixel. All filters are products of an even function of x and one of y. Box and triangle are inverted exactly;
-//! the others through a table of a few hundred cells that have their true mass and are flat inside, cut where f changes sign: weighted
-//! means differ from the true filter's by some 10⁻⁵. Shapes are those of pbrt-v4 (filters.h, filters.cpp).
+//! Filter importance sampling (Ernst et al. 2006): a sample's offset from its pixel's centre is
+//! drawn with density |f| / ∫|f|, and the sample then counts with the constant weight ±∫|f| / ∫f,
+//! the sign being that of f. So E[weight · L] = ∫ f L / ∫ f while every sample belongs to one
+//! pixel. All filters are products of an even function of x and one of y. Box and triangle are
+//! inverted exactly; the others through a table of a few hundred cells that have their true mass
+//! and are flat inside, cut where f changes sign: weighted means differ from the true filter's by
+//! some 10⁻⁵. Shapes are those of pbrt-v4 (filters.h, filters.cpp).
 
 use crate::math::{Vec2, vec2};
 use std::f64::consts::PI;
 
-/// Cells of a table: so many to a pixel, but no fewer and no more than the bounds over half the width of a filter.
+/// Cells of a table: so many to a pixel, but no fewer and no more than the bounds over half the
+/// width of a filter.
 const CELLS_PER_PIXEL: f32 = 64.0;
 const LEAST_CELLS: f32 = 256.0;
 const MOST_CELLS: f32 = 16384.0;
@@ -60,7 +63,9 @@ pub enum FilterError {
         value: f32,
     },
     /// The filter's integral is 0 or negative, so nothing can be normalised by it.
-    #[error("the filter {kind:?} has no positive integral over its radius; choose parameters nearer to the defaults")]
+    #[error(
+        "the filter {kind:?} has no positive integral over its radius; choose parameters nearer to the defaults"
+    )]
     NoMass {
         /// The filter.
         kind: FilterKind,
@@ -113,7 +118,8 @@ pub struct Filter {
 impl Filter {
     /// A filter of the given half widths in pixels.
     ///
-    /// *Errors*: a radius, sigma or tau that is not a positive number, and shapes without a positive integral.
+    /// *Errors*: a radius, sigma or tau that is not a positive number, and shapes without a
+    /// positive integral.
     pub fn new(kind: FilterKind, radius: Vec2) -> Result<Filter, FilterError> {
         let positive = |name, value: f32| match value {
             v if !v.is_finite() => Err(FilterError::NotFinite { name, value }),
@@ -139,7 +145,8 @@ impl Filter {
         Ok(Filter { x, y, weight: (x_weight * y_weight) as f32 })
     }
 
-    /// Draws an offset from the pixel's centre, within the radius, pixels, and the weight of the sample there; weights average 1.
+    /// Draws an offset from the pixel's centre, within the radius, pixels, and the weight of the
+    /// sample there; weights average 1.
     #[inline]
     pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
         let (x, x_sign) = self.x.sample(u.x);
@@ -169,7 +176,8 @@ impl Axis {
         }
     }
 
-    /// Inverts the cumulative probability; the offset and the sign of f there. The offset grows with u.
+    /// Inverts the cumulative probability; the offset and the sign of f there. The offset grows
+    /// with u.
     #[inline]
     fn sample(&self, u: f32) -> (f32, f32) {
         let side = 2.0 * u - 1.0;
@@ -188,7 +196,8 @@ impl Axis {
 struct Table {
     radius: f32,
     cells: Vec<Cell>,
-    /// For each of equally many slices of [0, 1): the cell in which its cumulative probability starts.
+    /// For each of equally many slices of [0, 1): the cell in which its cumulative probability
+    /// starts.
     guide: Vec<u16>,
 }
 
@@ -219,7 +228,13 @@ impl Table {
         // Start, width and integral (Simpson's rule) of each cell.
         let mut pieces: Vec<(f64, f64, f64)> = ends
             .windows(2)
-            .map(|e| (e[0], e[1] - e[0], (e[1] - e[0]) / 6.0 * (f(e[0]) + 4.0 * f(0.5 * (e[0] + e[1])) + f(e[1]))))
+            .map(|e| {
+                (
+                    e[0],
+                    e[1] - e[0],
+                    (e[1] - e[0]) / 6.0 * (f(e[0]) + 4.0 * f(0.5 * (e[0] + e[1])) + f(e[1])),
+                )
+            })
             .collect();
         // Cells that no float reaches, in the tail of a Gaussian, would only bring infinite slopes.
         let whole: f64 = pieces.iter().map(|p| p.2.abs()).sum();
@@ -238,7 +253,8 @@ impl Table {
         let cells: Vec<Cell> = pieces.iter().map(cell).collect();
         let slices = 2 * n;
         let start = |j: usize| j as f32 / slices as f32;
-        let guide = (0..slices).map(|j| cells[1..].partition_point(|c| c.cdf <= start(j)) as u16).collect();
+        let guide =
+            (0..slices).map(|j| cells[1..].partition_point(|c| c.cdf <= start(j)) as u16).collect();
         Some((Table { radius, cells, guide }, total / sum))
     }
 
@@ -270,7 +286,9 @@ mod tests {
             (FilterKind::Mitchell { b: 1.0 / 3.0, c: 1.0 / 3.0 }, 2.0),
             (FilterKind::Sinc { tau: 3.0 }, 4.0),
         ];
-        kinds.into_iter().flat_map(|(k, r)| [(k, Vec2::splat(r)), (k, vec2(1.0, 3.0)), (k, vec2(20.0, 0.1))])
+        kinds
+            .into_iter()
+            .flat_map(|(k, r)| [(k, Vec2::splat(r)), (k, vec2(1.0, 3.0)), (k, vec2(20.0, 0.1))])
     }
 
     /// ∫ g(x) f(x) dx over the whole width by the midpoint rule, on the true filter.
@@ -301,18 +319,26 @@ mod tests {
                 };
                 // With the sign alone, means are in proportion to ∫f / ∫|f|.
                 let scale = integrate(kind, r, |_, f| f.abs()) / integrate(kind, r, |_, f| f);
-                for g in [&|_| 1.0, &|x: f64| x, &|x: f64| x * x, &|x: f64| (1.3 * x).cos()] as [&dyn Fn(f64) -> f64; 4] {
+                for g in [&|_| 1.0, &|x: f64| x, &|x: f64| x * x, &|x: f64| (1.3 * x).cos()]
+                    as [&dyn Fn(f64) -> f64; 4]
+                {
                     let exact = integrate(kind, r, |x, f| g(x) * f) / integrate(kind, r, |_, f| f);
                     let found = mean(g) * scale;
                     // The grid's own error goes with the size of g where f changes sign.
                     let size = g(f64::from(r)).abs().max(1.0);
-                    assert!((found - exact).abs() < 1e-4 * size, "{kind:?} {r}: {found}, exactly {exact}");
+                    assert!(
+                        (found - exact).abs() < 1e-4 * size,
+                        "{kind:?} {r}: {found}, exactly {exact}"
+                    );
                 }
             }
             let (_, w) = filter.sample(vec2(0.5, 0.5));
             let ratio = |r| integrate(kind, r, |_, f| f.abs()) / integrate(kind, r, |_, f| f);
             let exact = ratio(radius.x) * ratio(radius.y);
-            assert!((f64::from(w) - exact).abs() < 1e-4 * exact, "{kind:?}: weight {w}, exactly {exact}");
+            assert!(
+                (f64::from(w) - exact).abs() < 1e-4 * exact,
+                "{kind:?}: weight {w}, exactly {exact}"
+            );
         }
     }
 
@@ -328,18 +354,25 @@ mod tests {
                 let (p, w) = filter.sample(u);
                 assert!(p.abs().cmple(radius).all());
                 assert_eq!(*weight.get_or_insert(w.abs()), w.abs());
-                let f = [(p.x, radius.x), (p.y, radius.y)].map(|(x, r)| kind.eval(f64::from(x).abs(), f64::from(r)));
+                let f = [(p.x, radius.x), (p.y, radius.y)]
+                    .map(|(x, r)| kind.eval(f64::from(x).abs(), f64::from(r)));
                 assert!(w * (f[0] * f[1]) as f32 > -1e-3, "the sign at {p}: {w} for {f:?}");
-                let cell = ((0.5 + 0.5 * p / radius) * grid as f32).min(Vec2::splat(grid as f32 - 1.0));
+                let cell =
+                    ((0.5 + 0.5 * p / radius) * grid as f32).min(Vec2::splat(grid as f32 - 1.0));
                 counts[cell.x as usize + grid * cell.y as usize] += 1;
             }
             let shares = |r: f32| -> Vec<f64> {
-                let within = |x: f64, i: usize| ((0.5 + 0.5 * x / f64::from(r)) * grid as f64) as usize == i;
-                (0..grid).map(|i| integrate(kind, r, |x, f| if within(x, i) { f.abs() } else { 0.0 })).collect()
+                let within =
+                    |x: f64, i: usize| ((0.5 + 0.5 * x / f64::from(r)) * grid as f64) as usize == i;
+                (0..grid)
+                    .map(|i| integrate(kind, r, |x, f| if within(x, i) { f.abs() } else { 0.0 }))
+                    .collect()
             };
             let (x, y) = (shares(radius.x), shares(radius.y));
             let total = x.iter().sum::<f64>() * y.iter().sum::<f64>();
-            let expected: Vec<f64> = (0..grid * grid).map(|i| x[i % grid] * y[i / grid] / total * f64::from(n)).collect();
+            let expected: Vec<f64> = (0..grid * grid)
+                .map(|i| x[i % grid] * y[i / grid] / total * f64::from(n))
+                .collect();
             assert_chi_square(&counts, &expected, &format!("{kind:?} {radius}"));
         }
     }
@@ -351,7 +384,8 @@ mod tests {
         assert!((p - vec2(-0.2, 1.2)).length() < 1e-6 && w == 1.0);
         // The distribution function of the triangle on [0, r] is 1 − (1 − x/r)².
         let (p, w) = Filter::new(FilterKind::Triangle, vec2(2.0, 2.0)).unwrap().sample(u);
-        let exact = |u: f32| (2.0 * (1.0 - (1.0 - (2.0 * u - 1.0).abs()).sqrt())).copysign(2.0 * u - 1.0);
+        let exact =
+            |u: f32| (2.0 * (1.0 - (1.0 - (2.0 * u - 1.0).abs()).sqrt())).copysign(2.0 * u - 1.0);
         assert!((p - vec2(exact(u.x), exact(u.y))).length() < 1e-6 && w == 1.0, "{p}");
     }
 
@@ -361,7 +395,10 @@ mod tests {
             let filter = Filter::new(kind, radius).unwrap();
             for u in [0.0, 1e-45, 0.5, 0.5 - 1e-7, crate::sampling::ONE_MINUS_EPSILON] {
                 let (p, w) = filter.sample(vec2(u, 1.0 - u));
-                assert!(p.is_finite() && p.abs().cmple(radius).all() && w.is_finite(), "{kind:?} {u}: {p} {w}");
+                assert!(
+                    p.is_finite() && p.abs().cmple(radius).all() && w.is_finite(),
+                    "{kind:?} {u}: {p} {w}"
+                );
             }
         }
     }
@@ -372,7 +409,10 @@ mod tests {
         assert!(message(FilterKind::Box, vec2(-1.0, 1.0)).contains("xradius"));
         assert!(message(FilterKind::Box, vec2(1.0, f32::NAN)).contains("yradius"));
         assert!(message(FilterKind::Gaussian { sigma: 0.0 }, Vec2::ONE).contains("sigma"));
-        assert!(message(FilterKind::Mitchell { b: f32::INFINITY, c: 0.0 }, Vec2::ONE).contains("B is inf"));
+        assert!(
+            message(FilterKind::Mitchell { b: f32::INFINITY, c: 0.0 }, Vec2::ONE)
+                .contains("B is inf")
+        );
         assert!(message(FilterKind::Mitchell { b: -1e6, c: 1e9 }, Vec2::ONE).contains("Mitchell"));
         assert!(message(FilterKind::Gaussian { sigma: 1e30 }, Vec2::ONE).contains("Gaussian"));
     }

@@ -1,9 +1,11 @@
 //! An offline CPU renderer whose materials are programs.
 //!
-//! The data's way: a pbrt-v4 scene file is parsed ([`scene::file`]), its directives run ([`scene::describe`]), built into an
-//! immutable [`scene::Scene`] ([`scene::build`]), rendered by an [`integrator`] into a [`film`], and written as an [`image`].
+//! The data's way: a pbrt-v4 scene file is parsed ([`scene::file`]), its directives run
+//! ([`scene::describe`]), built into an immutable [`scene::Scene`] ([`scene::build`]), rendered by
+//! an [`integrator`] into a [`film`], and written as an [`image`].
 
-// Only the library makes pixels, and tests have tolerances; `clippy.toml` has the list and the reason.
+// Only the library makes pixels, and tests have tolerances; `clippy.toml` has the list and the
+// reason.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod accel;

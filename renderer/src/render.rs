@@ -1,10 +1,12 @@
 //! Rendering: integrator, film and threads brought together.
 //!
-//! The work is a list of jobs, each a tile and a range of sample numbers, ordered so that the whole picture gains samples evenly.
-//! Threads take the next job when they are free; sums are exact ([`crate::film`]), so who does what leaves no trace.
+//! The work is a list of jobs, each a tile and a range of sample numbers, ordered so that the whole
+//! picture gains samples evenly. Threads take the next job when they are free; sums are exact
+//! ([`crate::film`]), so who does what leaves no trace.
 //!
-//! [`Work`] can be paused: every job that a thread took is finished before it stands still, so that the film then holds the first
-//! jobs of the list, whole, and nothing else. How many they are, and the film, is all that it takes to go on later.
+//! [`Work`] can be paused: every job that a thread took is finished before it stands still, so that
+//! the film then holds the first jobs of the list, whole, and nothing else. How many they are, and
+//! the film, is all that it takes to go on later.
 
 use crate::film::{Block, Coverage, Film, FilmOptions, Picture, TILE, Window};
 use crate::integrator::{Counts, Integrator};
@@ -70,8 +72,8 @@ impl AddAssign for Effort {
     }
 }
 
-/// Jobs of one tile: which samples to take, pass by pass. Single ones first, so that an early stop leaves a whole picture, then
-/// `PASS_SAMPLES` at a time. Empty from the last pass on.
+/// Jobs of one tile: which samples to take, pass by pass. Single ones first, so that an early stop
+/// leaves a whole picture, then `PASS_SAMPLES` at a time. Empty from the last pass on.
 fn pass(index: usize, samples: &Range<u32>) -> Range<u32> {
     let start = |i: u64| match i {
         0..=2 => i,
@@ -105,8 +107,8 @@ pub fn render(scene: &Scene, integrator: &dyn Integrator, options: &RenderOption
 /// When to stand still, though there is more to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pause {
-    /// Once each pixel has so many samples (or a few more, where that is not the end of a pass); exact, so that what is decided then
-    /// does not depend on time.
+    /// Once each pixel has so many samples (or a few more, where that is not the end of a pass);
+    /// exact, so that what is decided then does not depend on time.
     pub samples: Option<u32>,
     /// At about this time, when all threads have finished their jobs; not before one is done.
     pub time: Option<Instant>,
@@ -142,12 +144,27 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Work that has not begun: samples of these numbers for the scene's film window.
-    pub fn new(scene: &'a Scene, integrator: &'a dyn Integrator, samples: Range<u32>, options: &'a RenderOptions) -> Work<'a> {
+    pub fn new(
+        scene: &'a Scene,
+        integrator: &'a dyn Integrator,
+        samples: Range<u32>,
+        options: &'a RenderOptions,
+    ) -> Work<'a> {
         let film = Film::new(scene.film.window, options.film);
-        Work { scene, integrator, options, samples, film, jobs: 0, effort: Effort::default(), earlier: Duration::ZERO }
+        Work {
+            scene,
+            integrator,
+            options,
+            samples,
+            film,
+            jobs: 0,
+            effort: Effort::default(),
+            earlier: Duration::ZERO,
+        }
     }
 
-    /// Work of which the first `jobs` jobs are done, and summed up in `film`. The scene and the sample numbers are the same as then.
+    /// Work of which the first `jobs` jobs are done, and summed up in `film`. The scene and the
+    /// sample numbers are the same as then.
     ///
     /// # Panics
     /// If the film is not that of the scene and options.
@@ -167,7 +184,8 @@ impl<'a> Work<'a> {
         self.jobs
     }
 
-    /// Whether the jobs that are done go beyond `samples` samples for each pixel, to which [`Pause::samples`] could go.
+    /// Whether the jobs that are done go beyond `samples` samples for each pixel, to which
+    /// [`Pause::samples`] could go.
     pub fn is_beyond(&self, samples: u32) -> bool {
         self.jobs > pass_after(samples).saturating_mul(self.film.tiles().len())
     }
@@ -188,9 +206,12 @@ impl<'a> Work<'a> {
         let (passes, rest) = (self.jobs / tiles, self.jobs % tiles);
         let next = pass(passes, &self.samples);
         let mut coverage = Coverage::default();
-        for (window, samples) in [(Some(self.film.window()), self.samples.start..next.start)]
-            .into_iter()
-            .chain(first_tiles(self.film.window(), rest as u32).into_iter().map(|window| (window, next.clone())))
+        for (window, samples) in
+            [(Some(self.film.window()), self.samples.start..next.start)].into_iter().chain(
+                first_tiles(self.film.window(), rest as u32)
+                    .into_iter()
+                    .map(|window| (window, next.clone())),
+            )
         {
             if let Some(block) = window.and_then(|window| Block::new(window, samples)) {
                 coverage.add(block);
@@ -203,7 +224,10 @@ impl<'a> Work<'a> {
     pub fn go_on(&mut self, pause: &Pause) -> Halt {
         let tiles = self.film.tiles();
         let passes = pass_after(self.samples.len() as u32);
-        let end = pause.samples.map_or(passes, |samples| pass_after(samples).min(passes)).saturating_mul(tiles.len());
+        let end = pause
+            .samples
+            .map_or(passes, |samples| pass_after(samples).min(passes))
+            .saturating_mul(tiles.len());
         let next = AtomicUsize::new(self.jobs);
         let totals = Mutex::new((Counts::default(), 0u64));
         let (start, cpu_start) = (Instant::now(), cpu_time());
@@ -212,9 +236,13 @@ impl<'a> Work<'a> {
             let late = |limit: Duration| here + start.elapsed() >= limit;
             match () {
                 _ if self.options.stop.load(Ordering::Relaxed) => Some(Halt::Stopped),
-                _ if job >= tiles.len() && self.options.time_limit.is_some_and(late) => Some(Halt::TimeLimit),
+                _ if job >= tiles.len() && self.options.time_limit.is_some_and(late) => {
+                    Some(Halt::TimeLimit)
+                }
                 // However short the time, something gets done.
-                _ if job > self.jobs && pause.time.is_some_and(|time| Instant::now() >= time) => Some(Halt::Paused),
+                _ if job > self.jobs && pause.time.is_some_and(|time| Instant::now() >= time) => {
+                    Some(Halt::Paused)
+                }
                 () => None,
             }
         };
@@ -227,7 +255,8 @@ impl<'a> Work<'a> {
                 if job >= end {
                     break;
                 }
-                let (samples, tile) = (pass(job / tiles.len(), &self.samples), &tiles[job % tiles.len()]);
+                let (samples, tile) =
+                    (pass(job / tiles.len(), &self.samples), &tiles[job % tiles.len()]);
                 let taken = tile.window().pixels().count() as u64 * samples.len() as u64;
                 counts += worker.render_tile(samples, tile);
                 camera_samples += taken;
@@ -254,7 +283,8 @@ impl<'a> Work<'a> {
         };
         let (counts, camera_samples) = totals.into_inner().expect("all threads are done");
         self.jobs = jobs;
-        self.effort += Effort { counts, camera_samples, wall: start.elapsed(), cpu: cpu_time() - cpu_start };
+        self.effort +=
+            Effort { counts, camera_samples, wall: start.elapsed(), cpu: cpu_time() - cpu_start };
         reason
     }
 
@@ -270,13 +300,19 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The pixels of the first `n` tiles of a film's window: whole rows of tiles, and what there is of the next.
+/// The pixels of the first `n` tiles of a film's window: whole rows of tiles, and what there is of
+/// the next.
 fn first_tiles(window: Window, n: u32) -> [Option<Window>; 2] {
     let columns = window.width().div_ceil(TILE);
     let y = |row: u32| (window.y0 + row * TILE).min(window.y1);
     let row = n / columns;
     let rows = Window { y1: y(row), ..window };
-    let rest = Window { x1: (window.x0 + n % columns * TILE).min(window.x1), y0: y(row), y1: y(row + 1), ..window };
+    let rest = Window {
+        x1: (window.x0 + n % columns * TILE).min(window.x1),
+        y0: y(row),
+        y1: y(row + 1),
+        ..window
+    };
     [rows, rest].map(|window| window.intersection(window))
 }
 
@@ -286,11 +322,17 @@ mod tests {
 
     #[test]
     fn passes_cover_all_samples_once() {
-        for (start, spp) in [1, 2, 3, 5, 8, 17, 64].into_iter().flat_map(|spp| [0, 7].map(|start| (start, spp))) {
+        for (start, spp) in
+            [1, 2, 3, 5, 8, 17, 64].into_iter().flat_map(|spp| [0, 7].map(|start| (start, spp)))
+        {
             let samples = start..start + spp;
-            let passes: Vec<_> = (0..).map(|i| pass(i, &samples)).take_while(|p| !p.is_empty()).collect();
+            let passes: Vec<_> =
+                (0..).map(|i| pass(i, &samples)).take_while(|p| !p.is_empty()).collect();
             assert_eq!(passes.len(), pass_after(spp));
-            assert_eq!(passes.into_iter().flatten().collect::<Vec<_>>(), samples.collect::<Vec<_>>());
+            assert_eq!(
+                passes.into_iter().flatten().collect::<Vec<_>>(),
+                samples.collect::<Vec<_>>()
+            );
         }
         assert_eq!([0, 1, 2, 3, 4].map(|i| pass(i, &(0..9))), [0..1, 1..2, 2..4, 4..8, 8..9]);
         assert_eq!([0, 1, 2, 3, 4].map(|i| pass(i, &(6..11))), [6..7, 7..8, 8..10, 10..11, 11..11]);
@@ -309,8 +351,13 @@ mod tests {
         let window = Window { x0: 5, y0: 7, x1: 5 + 3 * TILE - 2, y1: 7 + 2 * TILE + 3 };
         let film = Film::new(window, FilmOptions::default());
         for n in 0..=film.tiles().len() {
-            let mut first: Vec<_> = first_tiles(window, n as u32).into_iter().flatten().flat_map(Window::pixels).collect();
-            let mut expected: Vec<_> = film.tiles()[..n].iter().flat_map(|tile| tile.window().pixels()).collect();
+            let mut first: Vec<_> = first_tiles(window, n as u32)
+                .into_iter()
+                .flatten()
+                .flat_map(Window::pixels)
+                .collect();
+            let mut expected: Vec<_> =
+                film.tiles()[..n].iter().flat_map(|tile| tile.window().pixels()).collect();
             first.sort();
             expected.sort();
             assert_eq!(first, expected, "{n}");

@@ -1,10 +1,13 @@
 //! All acceleration structures see what brute force sees.
 //!
-//! Brute force asks every element of every primitive, through every instance. Where surfaces coincide, or a ray grazes an edge,
-//! rounding decides who is met; the tests allow for that only where it can happen.
+//! Brute force asks every element of every primitive, through every instance. Where surfaces
+//! coincide, or a ray grazes an edge, rounding decides who is met; the tests allow for that only
+//! where it can happen.
 
 use lightbound::accel::{Accel, AccelKind, build};
-use lightbound::geometry::{BilinearMesh, Disk, Geometry, Hit, Instance, Mesh, Primitive, Shape, Sphere};
+use lightbound::geometry::{
+    BilinearMesh, Disk, Geometry, Hit, Instance, Mesh, Primitive, Shape, Sphere,
+};
 use lightbound::math::{Ray, Transform, Vec3, vec3};
 use lightbound::sampling::{hash, unit_float};
 use lightbound::texture::Param;
@@ -106,7 +109,8 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                     if hit.t > ray.tmin && geometry.accepts(ray, primitive, element, hit.u, hit.v) {
                         distances.push(hit.t);
                         if hit.t < nearest.t {
-                            nearest = Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance };
+                            nearest =
+                                Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance };
                         }
                         break;
                     }
@@ -134,11 +138,15 @@ fn close(a: f32, b: f32) -> bool {
     (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs()))
 }
 
-/// Compares all queries of all structures with brute force. At most one ray in 1000 may differ, for grazing an edge.
+/// Compares all queries of all structures with brute force. At most one ray in 1000 may differ, for
+/// grazing an edge.
 fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
     let geometry = Arc::new(geometry);
     let expected: Vec<_> = rays.iter().map(|ray| brute_force(&geometry, ray)).collect();
-    assert!(expected.iter().filter(|(hit, _)| !hit.is_miss()).count() > rays.len() / 20, "{name}: too few rays hit");
+    assert!(
+        expected.iter().filter(|(hit, _)| !hit.is_miss()).count() > rays.len() / 20,
+        "{name}: too few rays hit"
+    );
     for accel in structures(&geometry) {
         let (mut batch, mut blocked) = (Vec::new(), Vec::new());
         accel.intersect_batch(rays, &mut batch);
@@ -156,8 +164,10 @@ fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
         for (i, (ray, (hit, gap))) in rays.iter().zip(&expected).enumerate() {
             for found in [accel.intersect(ray), batch[i]] {
                 let identity = |h: &Hit| (h.primitive, h.element, h.instance);
-                let place = identity(&found) == identity(hit) && (found.u - hit.u).abs().max((found.v - hit.v).abs()) < 1e-2;
-                let same = hit.is_miss() && found.is_miss() || close(found.t, hit.t) && (place || *gap < 1e-3);
+                let place = identity(&found) == identity(hit)
+                    && (found.u - hit.u).abs().max((found.v - hit.v).abs()) < 1e-2;
+                let same = hit.is_miss() && found.is_miss()
+                    || close(found.t, hit.t) && (place || *gap < 1e-3);
                 if !same {
                     differing += 1;
                     eprintln!("{name}, {}, {ray:?}: {found:?} instead of {hit:?}", accel.name());
@@ -167,24 +177,46 @@ fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
                 differing += usize::from(found == hit.is_miss());
             }
         }
-        assert!(differing <= rays.len() / 1000, "{name}: {} differs {differing} times", accel.name());
+        assert!(
+            differing <= rays.len() / 1000,
+            "{name}: {} differs {differing} times",
+            accel.name()
+        );
     }
 }
 
 fn affine(scale: Vec3, turn: f32, translation: Vec3) -> Transform {
     let rotation = glam::DQuat::from_axis_angle(glam::DVec3::new(1.0, 2.0, 2.0) / 3.0, turn.into());
-    let map = glam::DAffine3::from_scale_rotation_translation(scale.as_dvec3(), rotation, translation.as_dvec3());
+    let map = glam::DAffine3::from_scale_rotation_translation(
+        scale.as_dvec3(),
+        rotation,
+        translation.as_dvec3(),
+    );
     Transform::new(map).unwrap()
 }
 
 fn mixed(alpha: Option<f32>) -> Vec<Primitive> {
-    let corners = vec![vec3(-1.0, -0.5, -1.0), vec3(1.0, -0.8, -1.0), vec3(-1.0, -0.8, 1.0), vec3(1.0, -0.2, 1.0)];
+    let corners = vec![
+        vec3(-1.0, -0.5, -1.0),
+        vec3(1.0, -0.8, -1.0),
+        vec3(-1.0, -0.8, 1.0),
+        vec3(1.0, -0.2, 1.0),
+    ];
     let patch = BilinearMesh::new(corners, vec![[0, 1, 2, 3]], Vec::new(), Vec::new()).unwrap();
-    let whole = Sphere::new(&affine(Vec3::ONE, 0.0, vec3(0.3, 0.2, 0.1)), 0.4, -0.4, 0.4, 360.0).unwrap();
-    let part = Sphere::new(&affine(vec3(1.0, 2.0, 0.5), 0.7, -0.4 * Vec3::X), 0.3, -0.2, 0.3, 250.0).unwrap();
+    let whole =
+        Sphere::new(&affine(Vec3::ONE, 0.0, vec3(0.3, 0.2, 0.1)), 0.4, -0.4, 0.4, 360.0).unwrap();
+    let part =
+        Sphere::new(&affine(vec3(1.0, 2.0, 0.5), 0.7, -0.4 * Vec3::X), 0.3, -0.2, 0.3, 250.0)
+            .unwrap();
     let disk = Disk::new(&affine(Vec3::ONE, 1.0, 0.5 * Vec3::Y), 0.1, 0.6, 0.2, 300.0).unwrap();
     let soup = soup(&mut Random::new(3), 50, 0.3);
-    let shapes = [soup, Shape::Bilinear(patch), Shape::Sphere(whole), Shape::Sphere(part), Shape::Disk(disk)];
+    let shapes = [
+        soup,
+        Shape::Bilinear(patch),
+        Shape::Sphere(whole),
+        Shape::Sphere(part),
+        Shape::Disk(disk),
+    ];
     shapes.map(|shape| primitive(shape, alpha)).into()
 }
 
@@ -201,14 +233,19 @@ fn triangle_soups() {
 fn coherent_rays() {
     let mut random = Random::new(2);
     let geometry = world(vec![primitive(soup(&mut random, 2000, 0.2), None)]);
-    let rays: Vec<Ray> = (0..4001).map(|_| Ray::new(3.0 * Vec3::Z, 0.4 * random.cube() - Vec3::Z)).collect();
+    let rays: Vec<Ray> =
+        (0..4001).map(|_| Ray::new(3.0 * Vec3::Z, 0.4 * random.cube() - Vec3::Z)).collect();
     compare("coherent", geometry, &rays);
 }
 
 #[test]
 fn closed_mesh() {
     let (positions, triangles) = ball(24);
-    compare("ball", world(vec![primitive(mesh(positions, triangles), None)]), &Random::new(4).rays(3000, 1.2));
+    compare(
+        "ball",
+        world(vec![primitive(mesh(positions, triangles), None)]),
+        &Random::new(4).rays(3000, 1.2),
+    );
 }
 
 #[test]
@@ -221,7 +258,12 @@ fn opacity() {
     compare("half opaque", world(mixed(Some(0.5))), &Random::new(6).rays(4000, 1.2));
     let geometry = Arc::new(world(mixed(Some(0.0))));
     for accel in structures(&geometry) {
-        assert!(Random::new(7).rays(500, 1.2).iter().all(|ray| accel.intersect(ray).is_miss() && !accel.occluded(ray)));
+        assert!(
+            Random::new(7)
+                .rays(500, 1.2)
+                .iter()
+                .all(|ray| accel.intersect(ray).is_miss() && !accel.occluded(ray))
+        );
     }
 }
 
@@ -231,7 +273,10 @@ fn instanced(alpha: Option<f32>) -> Geometry {
     primitives.extend(mixed(alpha));
     let (positions, triangles) = ball(8);
     primitives.push(primitive(mesh(positions, triangles), alpha));
-    let placed = |group, scale, turn, translation| Instance { group, transform: affine(scale, turn, translation) };
+    let placed = |group, scale, turn, translation| Instance {
+        group,
+        transform: affine(scale, turn, translation),
+    };
     let instances = vec![
         placed(0, vec3(1.0, 1.0, 1.0), 0.0, vec3(-1.5, 0.0, 0.0)),
         placed(0, vec3(0.5, 2.0, 1.0), 0.6, vec3(1.5, 0.0, 0.0)),
@@ -263,7 +308,10 @@ fn bounds_hold_everything() {
         for ray in Random::new(12).rays(2000, 2.0) {
             let hit = accel.intersect(&ray);
             let p = ray.at(hit.t);
-            assert!(hit.is_miss() || (p.cmpge(b.min - 1e-4) & p.cmple(b.max + 1e-4)).all(), "{p} outside of {b:?}");
+            assert!(
+                hit.is_miss() || (p.cmpge(b.min - 1e-4) & p.cmple(b.max + 1e-4)).all(),
+                "{p} outside of {b:?}"
+            );
         }
         assert!(accel.memory_bytes() > 0);
     }
@@ -272,7 +320,8 @@ fn bounds_hold_everything() {
 #[test]
 fn no_ray_escapes_a_closed_mesh() {
     let (positions, triangles) = ball(20);
-    let corners: Vec<[Vec3; 3]> = triangles.iter().map(|t| t.map(|i| positions[i as usize])).collect();
+    let corners: Vec<[Vec3; 3]> =
+        triangles.iter().map(|t| t.map(|i| positions[i as usize])).collect();
     let mut random = Random::new(13);
     let mut rays = Vec::new();
     for [a, b, c] in corners {
@@ -292,13 +341,20 @@ fn no_ray_escapes_a_closed_mesh() {
             accel.occluded_batch(&rays, &mut blocked);
             let escaped = |&i: &usize| {
                 let ray = &rays[i];
-                accel.intersect(ray).is_miss() || hits[i].is_miss() || !accel.occluded(ray) || !blocked[i]
+                accel.intersect(ray).is_miss()
+                    || hits[i].is_miss()
+                    || !accel.occluded(ray)
+                    || !blocked[i]
             };
-            let (at_vertices, at_edges): (Vec<_>, Vec<_>) = (0..rays.len()).filter(escaped).partition(|i| i % 4 == 0);
+            let (at_vertices, at_edges): (Vec<_>, Vec<_>) =
+                (0..rays.len()).filter(escaped).partition(|i| i % 4 == 0);
             // Embree promises nothing at vertices.
             let allowed = if accel.name() == "embree" { rays.len() / 4000 } else { 0 };
             let name = accel.name();
-            assert!(at_edges.is_empty() && at_vertices.len() <= allowed, "{name}, {scale}: {at_edges:?} {at_vertices:?}");
+            assert!(
+                at_edges.is_empty() && at_vertices.len() <= allowed,
+                "{name}, {scale}: {at_edges:?} {at_vertices:?}"
+            );
         }
     }
 }
@@ -327,13 +383,22 @@ fn rays_that_are_none_miss() {
     let rays: Vec<Ray> = bad.iter().flat_map(|ray| [good, *ray, good]).collect();
     for accel in structures(&Arc::new(geometry)) {
         for ray in &bad {
-            assert!(accel.intersect(ray).is_miss() && !accel.occluded(ray), "{}: {ray:?}", accel.name());
+            assert!(
+                accel.intersect(ray).is_miss() && !accel.occluded(ray),
+                "{}: {ray:?}",
+                accel.name()
+            );
         }
         let (mut hits, mut blocked) = (Vec::new(), Vec::new());
         accel.intersect_batch(&rays, &mut hits);
         accel.occluded_batch(&rays, &mut blocked);
         for (i, ray) in rays.iter().enumerate() {
-            assert_eq!((hits[i].is_miss(), blocked[i]), (i % 3 == 1, i % 3 != 1), "{}: {ray:?}", accel.name());
+            assert_eq!(
+                (hits[i].is_miss(), blocked[i]),
+                (i % 3 == 1, i % 3 != 1),
+                "{}: {ray:?}",
+                accel.name()
+            );
         }
         // Odd but legal: these must only come back.
         for d in [vec3(1e-42, 0.0, 0.0), vec3(3e38, 3e38, 1.0), vec3(1e-30, 1e30, 0.0)] {
@@ -353,7 +418,11 @@ fn nothing_and_hardly_anything() {
         world(vec![primitive(mesh(Vec::new(), Vec::new()), None)]),
         world(vec![primitive(mesh(flat, vec![[0, 1, 2], [0, 0, 1], [1, 1, 1]]), None)]),
         world(vec![primitive(mesh(far, vec![[0, 1, 2]]), None)]),
-        Geometry { groups: std::iter::once(0..0).collect(), instances: vec![empty_group], ..Geometry::default() },
+        Geometry {
+            groups: std::iter::once(0..0).collect(),
+            instances: vec![empty_group],
+            ..Geometry::default()
+        },
     ];
     for geometry in cases {
         for accel in structures(&Arc::new(geometry)) {
@@ -370,13 +439,23 @@ fn nothing_and_hardly_anything() {
 
 #[test]
 fn segments_hold_their_start_but_not_their_end() {
-    let wall = mesh(vec![vec3(-1.0, -1.0, 2.0), vec3(3.0, -1.0, 2.0), vec3(-1.0, 3.0, 2.0)], vec![[0, 1, 2]]);
+    let wall = mesh(
+        vec![vec3(-1.0, -1.0, 2.0), vec3(3.0, -1.0, 2.0), vec3(-1.0, 3.0, 2.0)],
+        vec![[0, 1, 2]],
+    );
     for accel in structures(&Arc::new(world(vec![primitive(wall, None)]))) {
         // Embree finds t with an error of an ulp or two on some CPUs.
         let e = if accel.name() == "embree" { 1e-6 } else { 0.0 };
-        for (tmin, tmax, met) in [(0.0, 2.0 - e, false), (0.0, 2.01, true), (2.0 - e, 3.0, true), (2.01, 3.0, false)] {
+        for (tmin, tmax, met) in
+            [(0.0, 2.0 - e, false), (0.0, 2.01, true), (2.0 - e, 3.0, true), (2.01, 3.0, false)]
+        {
             let ray = Ray { tmin, tmax, ..Ray::new(Vec3::ZERO, Vec3::Z) };
-            assert_eq!((!accel.intersect(&ray).is_miss(), accel.occluded(&ray)), (met, met), "{}: {ray:?}", accel.name());
+            assert_eq!(
+                (!accel.intersect(&ray).is_miss(), accel.occluded(&ray)),
+                (met, met),
+                "{}: {ray:?}",
+                accel.name()
+            );
         }
     }
 }
@@ -402,6 +481,10 @@ fn threads_change_nothing() {
 fn subnormal_numbers_stay_what_they_are() {
     for accel in structures(&Arc::new(instanced(None))) {
         accel.intersect_batch(&Random::new(17).rays(100, 1.0), &mut Vec::new());
-        assert!(std::hint::black_box(1e-40f32) * std::hint::black_box(0.5) > 0.0, "{} flushes to zero", accel.name());
+        assert!(
+            std::hint::black_box(1e-40f32) * std::hint::black_box(0.5) > 0.0,
+            "{} flushes to zero",
+            accel.name()
+        );
     }
 }

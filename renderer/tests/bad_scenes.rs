@@ -1,5 +1,5 @@
-//! Scenes that are wrong: each gives one error that names the thing, the place and the remedy, or a picture of finite numbers;
-//! never a panic.
+//! Scenes that are wrong: each gives one error that names the thing, the place and the remedy, or a
+//! picture of finite numbers; never a panic.
 
 mod common;
 
@@ -245,8 +245,10 @@ impl Place {
         place.cut("good.pfm", "cut.pfm");
         write_pfm(&file("wide.pfm"), 4, 2, &[[1.0; 3]; 8]).unwrap();
         write_pfm(&file("black.pfm"), 2, 2, &[[0.0; 3]; 4]).unwrap();
-        write_pfm(&file("nan.pfm"), 2, 2, &[[1.0; 3], [1.0; 3], [1.0; 3], [1.0, f32::NAN, 1.0]]).unwrap();
-        exr::prelude::write_rgb_file(file("good.exr"), 4, 4, |x, y| (x as f32, y as f32, 1.0)).unwrap();
+        write_pfm(&file("nan.pfm"), 2, 2, &[[1.0; 3], [1.0; 3], [1.0; 3], [1.0, f32::NAN, 1.0]])
+            .unwrap();
+        exr::prelude::write_rgb_file(file("good.exr"), 4, 4, |x, y| (x as f32, y as f32, 1.0))
+            .unwrap();
         place.cut("good.exr", "cut.exr");
         place.write("junk.bin", b"neither this nor that");
         place.write("empty", b"");
@@ -307,12 +309,18 @@ impl Place {
         } else {
             format!("{head} Sampler \"zsobol\" \"integer pixelsamples\" 2")
         };
-        let scene = self.load(&head, world).unwrap_or_else(|e| panic!("{head} | {world}\n{e}: {:?}", e.remedy())).scene;
+        let scene = self
+            .load(&head, world)
+            .unwrap_or_else(|e| panic!("{head} | {world}\n{e}: {:?}", e.remedy()))
+            .scene;
         let picture = draw(&scene, 1);
         assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{head} | {world}");
         assert_eq!(picture.invalid_samples, 0, "{head} | {world}");
         let features = picture.features.unwrap();
-        let all = [&features.albedo, &features.normal, &features.position].into_iter().flatten().flatten();
+        let all = [&features.albedo, &features.normal, &features.position]
+            .into_iter()
+            .flatten()
+            .flatten();
         assert!(all.chain(&features.depth).all(|x| x.is_finite()), "{head} | {world}");
     }
 }
@@ -322,9 +330,16 @@ fn settings() {
     let place = Place::new();
     place.fail(cases(SETTINGS), false);
     // Two sides that are allowed alone; the command line's size stands over the file's.
-    place.write("huge.pbrt", b"Film \"rgb\" \"integer xresolution\" 65536 \"integer yresolution\" 65536 WorldBegin");
-    let error = load(&place.path("huge.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
-    assert!(error.message().contains("65536 × 65536") && error.remedy().unwrap().contains("lower"), "{error}");
+    place.write(
+        "huge.pbrt",
+        b"Film \"rgb\" \"integer xresolution\" 65536 \"integer yresolution\" 65536 WorldBegin",
+    );
+    let error =
+        load(&place.path("huge.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+    assert!(
+        error.message().contains("65536 × 65536") && error.remedy().unwrap().contains("lower"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -337,7 +352,9 @@ fn the_world() {
 fn files() {
     let place = Place::new();
     let shape = |file: &str| format!("Shape \"plymesh\" \"string filename\" \"{file}\"");
-    let texture = |file: &str| format!("Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"{file}\"");
+    let texture = |file: &str| {
+        format!("Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"{file}\"")
+    };
     let sky = |file: &str| format!("LightSource \"infinite\" \"string filename\" \"{file}\"");
     let glass = |file: &str| format!("Material \"dielectric\" \"spectrum eta\" \"{file}\"");
     for file in ["good.ply", "good.ply.gz"] {
@@ -350,7 +367,12 @@ fn files() {
     place.fail(cases(FILES), true);
     // In files of their own, errors have their own place.
     for (world, file, line, words) in [
-        ("Include \"loop-a.pbrt\"", "loop-b.pbrt", 1, ["loop-a.pbrt includes itself", "break the circle"]),
+        (
+            "Include \"loop-a.pbrt\"",
+            "loop-b.pbrt",
+            1,
+            ["loop-a.pbrt includes itself", "break the circle"],
+        ),
         ("Import \"bad.pbrt\"", "bad.pbrt", 3, ["\"radius\" is -1", "above 0"]),
     ] {
         let error = place.load("", world).err().unwrap();
@@ -359,13 +381,13 @@ fn files() {
         let location = error.location().unwrap();
         assert_eq!((location.path(), location.line), (place.path(file).as_path(), line));
     }
-    let error = load(Path::new("/no/such.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+    let error =
+        load(Path::new("/no/such.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
     assert!(error.message().contains("cannot read /no/such.pbrt") && error.remedy().is_some());
 }
 
 /// A floor to look at, and light.
-const FLOOR: &str =
-    r#"LightSource "infinite" Shape "trianglemesh" "point3 P" [-9 -1 0 9 -1 0 9 -1 9 -9 -1 9] "integer indices" [0 1 2 0 2 3]"#;
+const FLOOR: &str = r#"LightSource "infinite" Shape "trianglemesh" "point3 P" [-9 -1 0 9 -1 0 9 -1 9 -9 -1 9] "integer indices" [0 1 2 0 2 3]"#;
 
 /// Settings that are odd, but mean a picture.
 const ODD_SETTINGS: &str = r#"

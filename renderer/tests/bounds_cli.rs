@@ -63,25 +63,43 @@ fn records_have_what_is_promised() {
         for which in ["point", "naive", "optimized", "related"] {
             // There are no branches.
             assert_eq!(figure(which, "instructions"), figure(which, "executed"), "{record}");
-            assert!(figure(which, "cycles") > 0.0 && figure(which, "model_cycles") > 0.0, "{record}");
+            assert!(
+                figure(which, "cycles") > 0.0 && figure(which, "model_cycles") > 0.0,
+                "{record}"
+            );
             // Two rounds are too few.
             assert!(record[which]["cycles_interval"].is_null(), "{record}");
         }
-        assert_eq!((&record["version"], &record["seed"]), (&env!("CARGO_PKG_VERSION").into(), &1.into()));
+        assert_eq!(
+            (&record["version"], &record["seed"]),
+            (&env!("CARGO_PKG_VERSION").into(), &1.into())
+        );
         assert_eq!(record["rounds"], 2);
-        assert!(record["cpu"].is_null() || record["cpu"].as_str().is_some_and(|name| !name.is_empty()), "{record}");
+        assert!(
+            record["cpu"].is_null() || record["cpu"].as_str().is_some_and(|name| !name.is_empty()),
+            "{record}"
+        );
         let clock = record["clock"].as_str().unwrap();
-        assert!(clock.starts_with("core cycles") || clock.starts_with("time-stamp counter ticks"), "{clock}");
+        assert!(
+            clock.starts_with("core cycles") || clock.starts_with("time-stamp counter ticks"),
+            "{clock}"
+        );
         assert!(figure("optimized", "instructions") <= figure("naive", "instructions"), "{record}");
         let world_upper = record["frame"] == "world" && record["sides"] == "upper";
-        assert!(!world_upper || figure("optimized", "instructions") < figure("naive", "instructions"), "{record}");
+        assert!(
+            !world_upper || figure("optimized", "instructions") < figure("naive", "instructions"),
+            "{record}"
+        );
     }
 }
 
 #[test]
 fn intervals_enclose_the_cycles() {
     let folder = TempDir::new().unwrap();
-    let chosen = ["--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "local", "--rounds", "40"];
+    let chosen = [
+        "--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "local", "--rounds",
+        "40",
+    ];
     let records = records(folder.path(), &[&["--shader", "phong"], &chosen[..]].concat());
     for which in ["point", "naive", "optimized", "related"] {
         let figures = &records[0][which];
@@ -97,16 +115,21 @@ fn options_choose_what_is_measured() {
     let chosen = ["--inputs", "all", "--sides", "both", "--nan", "suppress", "--frame", "local"];
     let records = records(folder.path(), &[&["--shader", "diffuse"], &chosen[..]].concat());
     let [record] = &records[..] else { panic!("{records:?}") };
-    let keys = ["inputs", "sides", "nan", "frame", "ranges"].map(|key| record[key].as_str().unwrap());
+    let keys =
+        ["inputs", "sides", "nan", "frame", "ranges"].map(|key| record[key].as_str().unwrap());
     assert_eq!(keys, ["all", "both", "suppress", "local", "paper"]);
 }
 
 #[test]
 fn relations_are_chosen_and_their_costs_are_told() {
     let folder = TempDir::new().unwrap();
-    let chosen = ["--shader", "phong", "--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame", "world"];
+    let chosen = [
+        "--shader", "phong", "--inputs", "light", "--sides", "upper", "--nan", "ignore", "--frame",
+        "world",
+    ];
     let run = |args: &[&str]| records(folder.path(), &[&chosen[..], args].concat());
-    let instructions = |record: &Value, which: &str| record[which]["instructions"].as_u64().unwrap();
+    let instructions =
+        |record: &Value, which: &str| record[which]["instructions"].as_u64().unwrap();
     let [all, unit] = [&[][..], &["--relations", "unit"]].map(|args| run(args).remove(0));
     assert_eq!(instructions(&all, "optimized"), instructions(&unit, "optimized"));
     assert_ne!(instructions(&all, "related"), instructions(&unit, "related"));
@@ -120,8 +143,12 @@ fn relations_are_chosen_and_their_costs_are_told() {
     assert_eq!(part("unit")["alone"], unit["related"]["instructions"]);
     let without_dot = run(&["--relations=all,-dot"]).remove(0);
     assert_eq!(part("dot")["without"], without_dot["related"]["instructions"]);
-    let text = stdout(bounds(folder.path(), &[&chosen[..], &["--by-relation", "--relations", "dot,unit"]].concat()));
-    let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
+    let text = stdout(bounds(
+        folder.path(),
+        &[&chosen[..], &["--by-relation", "--relations", "dot,unit"]].concat(),
+    ));
+    let lines =
+        |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
     assert_eq!([lines("unit "), lines("dot "), lines("squares ")], [2, 2, 0], "{text}");
 }
 
@@ -152,14 +179,20 @@ fn tables_hold_ours_beside_the_papers() {
     // The second table is under other conditions than the paper's.
     let (first, second) = text.split_once("shading frame").unwrap();
     assert!(first.contains("paper") && !second.contains("paper"), "{text}");
-    let markdown = stdout(bounds(folder.path(), &["--shader", "diffuse", "--format", "markdown", "--frame", "local"]));
+    let markdown = stdout(bounds(
+        folder.path(),
+        &["--shader", "diffuse", "--format", "markdown", "--frame", "local"],
+    ));
     assert!(
-        markdown.contains("\n| diffuse | ") && markdown.contains("\n|---|--:|") && markdown.contains("```text\n"),
+        markdown.contains("\n| diffuse | ")
+            && markdown.contains("\n|---|--:|")
+            && markdown.contains("```text\n"),
         "{markdown}"
     );
 }
 
-/// Costs of point shaders have the digits that it takes to compute those of bounding shaders from ratios.
+/// Costs of point shaders have the digits that it takes to compute those of bounding shaders from
+/// ratios.
 #[test]
 fn steps_say_what_they_save_or_cost() {
     let folder = TempDir::new().unwrap();
@@ -170,14 +203,21 @@ fn steps_say_what_they_save_or_cost() {
         let (_, table) = text.split_once(&format!("upper bounds, NaN ignored, {title}\n")).unwrap();
         let (head, rows) = table.split_once('\n').unwrap();
         let row = rows.lines().find(|line| line.trim_start().starts_with(shader)).unwrap();
-        (head.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), row.split_whitespace().collect::<Vec<_>>())
+        (
+            head.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+            row.split_whitespace().collect::<Vec<_>>(),
+        )
     };
     for record in &records {
         let shader = record["shader"].as_str().unwrap();
         let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
-        let [optimized, related] = ["optimized", "related"].map(|which| figure(which, "instructions"));
+        let [optimized, related] =
+            ["optimized", "related"].map(|which| figure(which, "instructions"));
         let (head, cells) = row("instructions: optimized → related", shader);
-        assert!(head.contains(&"cost".to_owned()) && !head.contains(&"saved".to_owned()), "{head:?}");
+        assert!(
+            head.contains(&"cost".to_owned()) && !head.contains(&"saved".to_owned()),
+            "{head:?}"
+        );
         let change = format!("{:+.1}", 100.0 * (related / optimized - 1.0));
         assert!(cells.contains(&change.as_str()), "{change} is not in {cells:?}");
         let (head, _) = row("instructions: naive → optimized", shader);
@@ -194,16 +234,30 @@ fn steps_say_what_they_save_or_cost() {
 fn any_shader_can_be_measured() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("mine.wgsl"), SHADER).unwrap();
-    let args = ["--shader", "mine.wgsl", "--shader", "diffuse", "--inputs", "light", "--frame", "local", "--svg", "a.svg"];
+    let args = [
+        "--shader",
+        "mine.wgsl",
+        "--shader",
+        "diffuse",
+        "--inputs",
+        "light",
+        "--frame",
+        "local",
+        "--svg",
+        "a.svg",
+    ];
     let text = stdout(bounds(folder.path(), &args));
     assert!(text.contains("\n  mine ") && text.contains("\n  diffuse "), "{text}");
     let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
-    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x, ω̂)<"));
+    assert!(
+        svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">mine: s(x, ω̂)<")
+    );
 }
 
 /// The figure of a text: what it is of, and the names of its panels.
 fn figure(text: &str) -> (String, Vec<&str>) {
-    let (_, figure) = text.split_once("instructions with one optimization after another: ").unwrap();
+    let (_, figure) =
+        text.split_once("instructions with one optimization after another: ").unwrap();
     let (subject, rest) = figure.split_once('\n').unwrap();
     (subject.to_owned(), rest.lines().filter(|line| line.starts_with("diffuse ")).collect())
 }
@@ -217,26 +271,48 @@ fn the_figure_shows_what_is_asked_for() {
         (&["--nan", "suppress"], "upper bounds, NaN suppressed", &[light, all]),
         (&["--sides", "both"], "both bounds, NaN propagated", &[light, all]),
         (&["--inputs", "all", "--nan", "ignore"], "upper bounds, NaN ignored", &[all]),
-        (&["--inputs", "light", "--frame", "local", "--target", "avx2"], "upper bounds, NaN propagated", &[light]),
+        (
+            &["--inputs", "light", "--frame", "local", "--target", "avx2"],
+            "upper bounds, NaN propagated",
+            &[light],
+        ),
     ];
     let mut bars = vec![];
     for (args, subject, panels) in cases {
-        let text = stdout(bounds(folder.path(), &[&["--shader", "diffuse", "--svg", "a.SVG"], args].concat()));
+        let text = stdout(bounds(
+            folder.path(),
+            &[&["--shader", "diffuse", "--svg", "a.SVG"], args].concat(),
+        ));
         assert_eq!(figure(&text), (subject.to_owned(), panels.to_vec()), "{args:?}");
         let svg = std::fs::read_to_string(folder.path().join("a.SVG")).unwrap();
         assert!(svg.contains(&format!(">Instructions of {subject}<")), "{args:?}");
         let handling = !args.contains(&"ignore");
-        assert_eq!((text.contains("░ NaN handling"), svg.contains(">NaN handling<")), (handling, handling), "{args:?}");
+        assert_eq!(
+            (text.contains("░ NaN handling"), svg.contains(">NaN handling<")),
+            (handling, handling),
+            "{args:?}"
+        );
         for name in [light, all] {
-            assert_eq!(svg.contains(&format!(">{}<", name.replace(' ', ": ").replace(",: ", ", "))), panels.contains(&name));
+            assert_eq!(
+                svg.contains(&format!(">{}<", name.replace(' ', ": ").replace(",: ", ", "))),
+                panels.contains(&name)
+            );
         }
-        let naive = |line: &str| line.split_whitespace().nth(1).and_then(|total| total.parse::<u32>().ok());
+        let naive =
+            |line: &str| line.split_whitespace().nth(1).and_then(|total| total.parse::<u32>().ok());
         bars.push(
-            text.lines().filter(|line| line.starts_with("  naive ")).map(|line| naive(line).unwrap()).collect::<Vec<_>>(),
+            text.lines()
+                .filter(|line| line.starts_with("  naive "))
+                .map(|line| naive(line).unwrap())
+                .collect::<Vec<_>>(),
         );
     }
-    // Suppressing takes more instructions than propagating, both sides more than one, and all inputs more than light.
-    assert!(bars[1][1] != bars[0][1] && bars[2][0] > bars[0][0] && bars[0][1] > bars[0][0], "{bars:?}");
+    // Suppressing takes more instructions than propagating, both sides more than one, and all
+    // inputs more than light.
+    assert!(
+        bars[1][1] != bars[0][1] && bars[2][0] > bars[0][0] && bars[0][1] > bars[0][0],
+        "{bars:?}"
+    );
     assert!(bars[3][0] < bars[0][1], "{bars:?}");
 }
 
@@ -244,16 +320,27 @@ fn the_figure_shows_what_is_asked_for() {
 #[test]
 fn slow_shaders_are_waited_for_with_news() {
     let folder = TempDir::new().unwrap();
-    let text =
-        "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = min(wi.x, -0.5); while x < 1.0 { x *= 1.5; } return vec3f(x); }";
+    let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = min(wi.x, -0.5); while x < 1.0 { x *= 1.5; } return vec3f(x); }";
     std::fs::write(folder.path().join("endless.wgsl"), text).unwrap();
-    let args = ["--shader", "endless.wgsl", "--frame", "local", "--inputs", "light", "--sides", "upper", "--nan", "ignore"];
+    let args = [
+        "--shader",
+        "endless.wgsl",
+        "--frame",
+        "local",
+        "--inputs",
+        "light",
+        "--sides",
+        "upper",
+        "--nan",
+        "ignore",
+    ];
     let news = contains("measuring ").and(contains(" left\n"));
     bounds(folder.path(), &args).args(["--rounds", "100000"]).assert().success().stderr(news);
     bounds(folder.path(), &args).arg("--quiet").assert().success().stderr("");
 }
 
-/// Neither file shows the other's figures, and NaN outside of the domain of acos, where it is ignored, is no fault.
+/// Neither file shows the other's figures, and NaN outside of the domain of acos, where it is
+/// ignored, is no fault.
 #[test]
 fn files_of_one_name_are_told_apart() {
     let folder = TempDir::new().unwrap();
@@ -262,7 +349,10 @@ fn files_of_one_name_are_told_apart() {
         let text = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ return vec3f({body}); }}");
         std::fs::write(folder.path().join(name).join("mine.wgsl"), text).unwrap();
     }
-    let records = records(folder.path(), &["--shader", "a/mine.wgsl", "--shader", "b/mine.wgsl", "--shader", "a/mine.wgsl"]);
+    let records = records(
+        folder.path(),
+        &["--shader", "a/mine.wgsl", "--shader", "b/mine.wgsl", "--shader", "a/mine.wgsl"],
+    );
     let count = |name: &str| records.iter().filter(|record| record["shader"] == name).count();
     assert_eq!((count("a/mine.wgsl"), count("b/mine.wgsl"), records.len()), (16, 16, 32));
     let instructions = |record: &Value| record["point"]["instructions"].as_u64().unwrap();
@@ -292,21 +382,30 @@ fn tables_fit_a_screen() {
 fn what_cannot_be_measured_is_said() {
     let folder = TempDir::new().unwrap();
     let fails = |args: &[&str]| bounds(folder.path(), args).assert().code(2).stdout("");
-    fails(&["--shader", "wrad.wgsl"]).stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
-    fails(&["--target", "interpreter"]).stderr(contains("interpreter").and(contains("[possible values: sse, avx, avx2]")));
+    fails(&["--shader", "wrad.wgsl"])
+        .stderr(contains("wrad").and(contains("did you mean \"ward.wgsl\"?")));
+    fails(&["--target", "interpreter"])
+        .stderr(contains("interpreter").and(contains("[possible values: sse, avx, avx2]")));
     assert!(!stdout(bounds(folder.path(), &["--help"])).contains("interpreter"));
-    fails(&["--shader", "diffuse", "--svg", "z.png"]).stderr(contains("`z.png`").and(contains("--svg z.svg")));
+    fails(&["--shader", "diffuse", "--svg", "z.png"])
+        .stderr(contains("`z.png`").and(contains("--svg z.svg")));
     assert!(!folder.path().join("z.png").exists());
-    fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"]).stderr(contains("no/such/folder"));
+    fails(&["--shader", "diffuse", "--svg", "no/such/folder/a.svg"])
+        .stderr(contains("no/such/folder"));
     for rounds in ["0", "-1"] {
         let failed = fails(&["--rounds", rounds]);
-        failed.stderr(contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")));
+        failed.stderr(
+            contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")),
+        );
     }
     fails(&["--by-relation", "--tightness"]).stderr(contains("cannot be used with"));
     fails(&["--by-relation", "--rounds", "3"]).stderr(contains("cannot be used with"));
-    fails(&["--relations", "unit,dots"]).stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
-    fails(&["--relations", "angles"]).stderr(contains("`angles`").and(contains("expected all, unit, dot,")));
+    fails(&["--relations", "unit,dots"])
+        .stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
+    fails(&["--relations", "angles"])
+        .stderr(contains("`angles`").and(contains("expected all, unit, dot,")));
     std::fs::write(folder.path().join("broken.wgsl"), "fn brdf(").unwrap();
     fails(&["--shader", "broken.wgsl"]).stderr(contains("broken.wgsl:1:"));
-    fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"]).stderr(contains("--svg would overwrite `broken.wgsl`"));
+    fails(&["--shader", "broken.wgsl", "--svg", "broken.wgsl"])
+        .stderr(contains("--svg would overwrite `broken.wgsl`"));
 }

@@ -29,10 +29,20 @@ fn no_kind_of_bound_is_below_the_maximum() {
     assert_eq!(bounds.map(count), [114, 114, 114, 114, 84]);
     let mut found = 0;
     for record in &records {
-        let cases: u64 = ["cases", "zero", "faint"].map(|key| record[key].as_u64().unwrap()).iter().sum();
-        assert_eq!((cases, &record["nan"], &record["seed"]), (4, &"suppress".into(), &1.into()), "{record}");
-        assert!(record["parameters"].is_object() && record["half_angle"].is_number() && record["shader"].is_string());
-        let ratios = ["least", "quartile_1", "median", "quartile_3"].map(|key| record[key].as_f64());
+        let cases: u64 =
+            ["cases", "zero", "faint"].map(|key| record[key].as_u64().unwrap()).iter().sum();
+        assert_eq!(
+            (cases, &record["nan"], &record["seed"]),
+            (4, &"suppress".into(), &1.into()),
+            "{record}"
+        );
+        assert!(
+            record["parameters"].is_object()
+                && record["half_angle"].is_number()
+                && record["shader"].is_string()
+        );
+        let ratios =
+            ["least", "quartile_1", "median", "quartile_3"].map(|key| record[key].as_f64());
         found += ratios.iter().flatten().count();
         for pair in ratios.windows(2) {
             assert!(pair[0].is_none_or(|ratio| ratio >= 1.0 - 1e-6), "{record}");
@@ -41,7 +51,11 @@ fn no_kind_of_bound_is_below_the_maximum() {
     }
     assert!(found > 1000, "{found}");
     let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
-    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">ward, alpha_x 0.2, alpha_y 0.1<"));
+    assert!(
+        svg.starts_with("<svg ")
+            && svg.ends_with("</svg>\n")
+            && svg.contains(">ward, alpha_x 0.2, alpha_y 0.1<")
+    );
 }
 
 #[test]
@@ -51,15 +65,26 @@ fn tables_have_what_was_chosen() {
     std::fs::write(folder.path().join("diffuse"), "fn brdf(").unwrap();
     let args = ["--shader", "diffuse", "--shader", "ashikhmin.wgsl"];
     let text = stdout(tightness(folder.path(), &args));
-    assert!(text.contains("\ndiffuse\n  half-angle ") && text.contains("\nashikhmin, n_u 1000, n_v 50\n"), "{text}");
-    assert!(!text.contains("ward") && text.contains("\n  45° ") && text.contains("left out of 4 cases"), "{text}");
+    assert!(
+        text.contains("\ndiffuse\n  half-angle ")
+            && text.contains("\nashikhmin, n_u 1000, n_v 50\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("ward") && text.contains("\n  45° ") && text.contains("left out of 4 cases"),
+        "{text}"
+    );
     assert_eq!(text, stdout(tightness(folder.path(), &args)));
     assert_ne!(text, stdout(tightness(folder.path(), &[&args[..], &["--seed", "2"]].concat())));
     let unit = stdout(tightness(folder.path(), &[&args[..], &["--relations", "unit"]].concat()));
     assert!(unit.contains("\nrelated: with unit alone\n") && !text.contains("alone"), "{unit}");
     assert_ne!(unit.replace("related: with unit alone\n", ""), text);
-    let markdown = stdout(tightness(folder.path(), &[&args[..], &["--format", "markdown"]].concat()));
-    assert!(markdown.contains("**diffuse**\n\n| half-angle | zero | faint | naive | "), "{markdown}");
+    let markdown =
+        stdout(tightness(folder.path(), &[&args[..], &["--format", "markdown"]].concat()));
+    assert!(
+        markdown.contains("**diffuse**\n\n| half-angle | zero | faint | naive | "),
+        "{markdown}"
+    );
 }
 
 #[test]
@@ -69,10 +94,12 @@ fn options_that_mean_nothing_here_are_refused() {
     fails(&["--frame", "world"]).stderr(contains("--frame").and(contains("--tightness")));
     fails(&["--target", "avx"]).stderr(contains("--target"));
     for seed in ["-1", "99999999999999999999999"] {
-        fails(&["--seed", seed]).stderr(contains("expected a whole number from 0 to 18446744073709551615"));
+        fails(&["--seed", seed])
+            .stderr(contains("expected a whole number from 0 to 18446744073709551615"));
     }
     fails(&["--cases", "0"]).stderr(contains("expected a whole number from 1 to"));
-    fails(&["--shader", "oren_nayar"]).stderr(contains("`oren_nayar`").and(contains("diffuse, phong, isoward, ward")));
+    fails(&["--shader", "oren_nayar"])
+        .stderr(contains("`oren_nayar`").and(contains("diffuse, phong, isoward, ward")));
     let mut alone = Command::cargo_bin("lightbound").unwrap();
     alone.args(["bounds", "--seed", "2"]).assert().code(2).stderr(contains("--tightness"));
 }

@@ -1,4 +1,5 @@
-//! How directions are drawn changes noise, and never the picture: by the shader's sampler, by bounds and by the cosine.
+//! How directions are drawn changes noise, and never the picture: by the shader's sampler, by
+//! bounds and by the cosine.
 
 mod common;
 
@@ -14,7 +15,8 @@ fn by(bsdf_sampling: BsdfSampling) -> Overrides {
     Overrides { path, ..overrides() }
 }
 
-/// A surface under a map with a bright patch, a lamp beside it and a wall, which send light to each other.
+/// A surface under a map with a bright patch, a lamp beside it and a wall, which send light to each
+/// other.
 fn scene(material: &str, from: [f32; 3]) -> String {
     let world = format!(
         "LightSource \"infinite\" \"string filename\" \"sky.pfm\"
@@ -30,7 +32,8 @@ fn scene(material: &str, from: [f32; 3]) -> String {
     one_ray(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, 16, &world)
 }
 
-/// Whether two estimates of one value agree to 4 standard errors, which are at most such a part of it.
+/// Whether two estimates of one value agree to 4 standard errors, which are at most such a part of
+/// it.
 fn agree(a: &Estimate, b: &Estimate, most: f64) -> Result<(), String> {
     let channel = |c: usize| {
         let (difference, error) = ((a.mean[c] - b.mean[c]).abs(), a.error[c].hypot(b.error[c]));
@@ -41,7 +44,13 @@ fn agree(a: &Estimate, b: &Estimate, most: f64) -> Result<(), String> {
 
 #[test]
 fn modes_show_the_same() {
-    let sky = pfm(16, |x, y| if (x, y) == (5, 9) { [40.0, 60.0, 80.0] } else { [0.5, 0.1 * (x as f32), 0.05 * (y as f32)] });
+    let sky = pfm(16, |x, y| {
+        if (x, y) == (5, 9) {
+            [40.0, 60.0, 80.0]
+        } else {
+            [0.5, 0.1 * (x as f32), 0.05 * (y as f32)]
+        }
+    });
     let grain = pfm(8, |x, y| [0.5 + 0.5 * ((x + y) % 2) as f32; 3]);
     let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
     let (above, low, below) = ([-1.0, -2.0, 2.0], [-2.0, 0.4, 0.3], [-1.0, -1.0, -1.5]);
@@ -57,7 +66,8 @@ fn modes_show_the_same() {
     let mut results = Vec::new();
     for (material, from) in &cases {
         let text = scene(material, *from);
-        let [shader, bounds, cosine] = MODES.map(|mode| Estimate::of_picture(&draw(&scene_of(&text, &files, &by(mode)), 2)));
+        let [shader, bounds, cosine] =
+            MODES.map(|mode| Estimate::of_picture(&draw(&scene_of(&text, &files, &by(mode)), 2)));
         results.push((format!("{material}, bounds"), agree(&bounds, &shader, 0.05)));
         results.push((format!("{material}, cosine"), agree(&cosine, &shader, 0.2)));
     }

@@ -1,4 +1,5 @@
-//! The command line as a user calls it: the program is started, and judged by exit code, messages and files.
+//! The command line as a user calls it: the program is started, and judged by exit code, messages
+//! and files.
 
 mod common;
 
@@ -17,8 +18,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The room at the size of these tests.
-static SCENE: LazyLock<String> =
-    LazyLock::new(|| room(r#""integer xresolution" 24 "integer yresolution" 16 "string filename" "from-film.exr""#, 4));
+static SCENE: LazyLock<String> = LazyLock::new(|| {
+    room(
+        r#""integer xresolution" 24 "integer yresolution" 16 "string filename" "from-film.exr""#,
+        4,
+    )
+});
 
 /// A folder with a scene in it.
 struct Place {
@@ -88,7 +93,10 @@ fn stats(path: &Path) -> Value {
 #[test]
 fn help_and_version() {
     lightbound(&["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
-    lightbound(&["--help"]).assert().success().stdout(contains("render").and(contains("Exit codes")));
+    lightbound(&["--help"])
+        .assert()
+        .success()
+        .stdout(contains("render").and(contains("Exit codes")));
     let options = [
         "--output",
         "--integrator",
@@ -172,9 +180,12 @@ fn an_accelerator_that_is_not_there_is_an_error() {
 #[test]
 fn every_format() {
     let place = Place::new();
-    for (name, magic) in
-        [("a.exr", &b"\x76\x2f\x31\x01"[..]), ("a.png", b"\x89PNG"), ("a.pfm", b"PF\n"), ("B.EXR", b"\x76\x2f")]
-    {
+    for (name, magic) in [
+        ("a.exr", &b"\x76\x2f\x31\x01"[..]),
+        ("a.png", b"\x89PNG"),
+        ("a.pfm", b"PF\n"),
+        ("B.EXR", b"\x76\x2f"),
+    ] {
         let done = place.render(&["-o", name]).assert().success();
         done.stderr(contains(name).and(contains("24 × 16")).and(contains("4 samples per pixel")));
         assert!(std::fs::read(place.path(name)).unwrap().starts_with(magic), "{name}");
@@ -190,12 +201,23 @@ fn variance_is_a_layer_where_it_is_asked_for() {
     let is_variance = |channel: &(String, Vec<u32>)| channel.0.starts_with("variance.");
     let layers: Vec<_> = with.extract_if(.., |channel| is_variance(channel)).collect();
     assert_eq!(with, without);
-    assert_eq!(layers.iter().map(|c| c.0.as_str()).collect::<Vec<_>>(), ["variance.B", "variance.G", "variance.R"]);
-    let values = |c: &(String, Vec<u32>)| c.1.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>();
-    assert!(layers.iter().all(|c| values(c).iter().all(|&x| (0.0..100.0).contains(&x)) && values(c).iter().any(|&x| x > 0.0)));
+    assert_eq!(
+        layers.iter().map(|c| c.0.as_str()).collect::<Vec<_>>(),
+        ["variance.B", "variance.G", "variance.R"]
+    );
+    let values =
+        |c: &(String, Vec<u32>)| c.1.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>();
+    assert!(layers.iter().all(|c| values(c).iter().all(|&x| (0.0..100.0).contains(&x))
+        && values(c).iter().any(|&x| x > 0.0)));
     let single = place.channels(&["--variance", "--spp", "1"]);
-    assert!(single.iter().filter(|c| is_variance(c)).all(|c| values(c).iter().all(|x| x.is_infinite())));
-    place.render(&["--variance", "-o", "a.png"]).assert().code(2).stderr(contains("a.png").and(contains(".exr")));
+    assert!(
+        single.iter().filter(|c| is_variance(c)).all(|c| values(c).iter().all(|x| x.is_infinite()))
+    );
+    place
+        .render(&["--variance", "-o", "a.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("a.png").and(contains(".exr")));
 }
 
 #[test]
@@ -235,7 +257,10 @@ fn the_film_names_the_output() {
     let place = Place::new();
     place.render(&["--quiet"]).assert().success();
     assert_eq!(place.files(), ["from-film.exr"]);
-    let place = Place::with(&SCENE.replace(r#""string filename" "from-film.exr""#, r#""string filename" "/nowhere/film.png""#));
+    let place = Place::with(&SCENE.replace(
+        r#""string filename" "from-film.exr""#,
+        r#""string filename" "/nowhere/film.png""#,
+    ));
     place.render(&["--quiet"]).assert().success();
     assert_eq!(place.files(), ["film.png"]);
 }
@@ -245,7 +270,13 @@ fn exposure_brightens_png() {
     let place = Place::new();
     let sum = |stops: &str| -> u64 {
         place.render(&["-o", "a.png", "--exposure", stops]).assert().success();
-        image::open(place.path("a.png")).unwrap().to_rgb8().into_raw().into_iter().map(u64::from).sum()
+        image::open(place.path("a.png"))
+            .unwrap()
+            .to_rgb8()
+            .into_raw()
+            .into_iter()
+            .map(u64::from)
+            .sum()
     };
     let (dark, bright) = (sum("-2"), sum("1"));
     assert!(dark * 3 / 2 < bright, "{dark} {bright}");
@@ -255,11 +286,23 @@ fn exposure_brightens_png() {
 fn bad_outputs_are_found_before_rendering() {
     let place = Place::new();
     // A scene file that does not exist is not even looked for.
-    for (output, said) in [("a.jpg", ".exr"), ("a", ".exr"), ("no/such/folder/a.exr", "no folder"), (".", "is a folder")] {
-        let command = lightbound(&["render", "missing.pbrt", "-o", output]).current_dir(place.folder.path()).assert().code(2);
+    for (output, said) in [
+        ("a.jpg", ".exr"),
+        ("a", ".exr"),
+        ("no/such/folder/a.exr", "no folder"),
+        (".", "is a folder"),
+    ] {
+        let command = lightbound(&["render", "missing.pbrt", "-o", output])
+            .current_dir(place.folder.path())
+            .assert()
+            .code(2);
         command.stderr(contains(said).and(contains(output)));
     }
-    place.render(&["--stats", "no/such/folder/s.json"]).assert().code(2).stderr(contains("no folder"));
+    place
+        .render(&["--stats", "no/such/folder/s.json"])
+        .assert()
+        .code(2)
+        .stderr(contains("no folder"));
     std::fs::create_dir(place.path("folder.exr")).unwrap();
     place.render(&["-o", "folder.exr"]).assert().code(2).stderr(contains("is a folder"));
     assert_eq!(place.files(), ["folder.exr"]);
@@ -307,7 +350,10 @@ fn nothing_overwrites_what_the_scene_is_read_from() {
     refused(there.current_dir(place.path("maps")), "a.png");
     assert_eq!(std::fs::read(&texture).unwrap(), before);
     assert_eq!(place.files(), ["maps", "more.pbrt"]);
-    let checkpoint = place.render(&["-o", "b.png", "--checkpoint", "9", "--stats", "b.png.checkpoint"]).assert().code(2);
+    let checkpoint = place
+        .render(&["-o", "b.png", "--checkpoint", "9", "--stats", "b.png.checkpoint"])
+        .assert()
+        .code(2);
     checkpoint.stderr(contains("would overwrite `b.png.checkpoint`"));
 }
 
@@ -315,7 +361,12 @@ fn nothing_overwrites_what_the_scene_is_read_from() {
 fn what_options_ask_too_much_is_no_fault_of_the_file() {
     let place = Place::new();
     let large = place.render(&["--resolution", "65536x65536"]).assert().code(2);
-    large.stderr(contains("--resolution").and(contains("--crop")).and(contains("65536x65536")).and(contains("Film").not()));
+    large.stderr(
+        contains("--resolution")
+            .and(contains("--crop"))
+            .and(contains("65536x65536"))
+            .and(contains("Film").not()),
+    );
     place.render(&["-o", "."]).assert().code(2).stderr(contains("`.` is a folder"));
 }
 
@@ -323,7 +374,11 @@ fn what_options_ask_too_much_is_no_fault_of_the_file() {
 fn stats_overwrite_neither_picture_nor_scene() {
     let place = Place::new();
     for file in ["a.png", "scene.pbrt", "./a.png"] {
-        place.render(&["-o", "a.png", "--stats", file]).assert().code(2).stderr(contains("overwrite").and(contains(file)));
+        place
+            .render(&["-o", "a.png", "--stats", file])
+            .assert()
+            .code(2)
+            .stderr(contains("overwrite").and(contains(file)));
     }
     assert!(place.files().is_empty());
     assert_eq!(std::fs::read_to_string(place.path("scene.pbrt")).unwrap(), *SCENE);
@@ -339,7 +394,11 @@ fn stats_go_to_stdout_whatever_that_is() {
     std::fs::write(place.path("log"), "first\n").unwrap();
     let log = std::fs::OpenOptions::new().append(true).open(place.path("log")).unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
-    command.args(["render", "scene.pbrt"]).args(render).current_dir(place.folder.path()).stdout(log);
+    command
+        .args(["render", "scene.pbrt"])
+        .args(render)
+        .current_dir(place.folder.path())
+        .stdout(log);
     assert!(command.status().unwrap().success());
     let log = std::fs::read_to_string(place.path("log")).unwrap();
     assert!(log.starts_with("first\n{") && log.contains("render_seconds"), "{log}");
@@ -363,7 +422,10 @@ fn a_scene_without_light_is_worth_a_warning() {
 
 #[test]
 fn a_missing_scene_is_named() {
-    lightbound(&["render", "no-such-scene.pbrt", "--quiet"]).assert().code(2).stderr(contains("no-such-scene.pbrt"));
+    lightbound(&["render", "no-such-scene.pbrt", "--quiet"])
+        .assert()
+        .code(2)
+        .stderr(contains("no-such-scene.pbrt"));
 }
 
 #[test]
@@ -371,7 +433,8 @@ fn a_broken_scene_names_file_and_line() {
     let place = Place::with(&SCENE.replace("Translate 0 0.6 0", "Translate 0 0.6"));
     let line = 1 + SCENE.lines().position(|l| l.contains("Translate")).unwrap();
     // The number that is missing is noticed at the next word, one line further on.
-    let named = contains(format!("scene.pbrt:{line}:")).or(contains(format!("scene.pbrt:{}:", line + 1)));
+    let named =
+        contains(format!("scene.pbrt:{line}:")).or(contains(format!("scene.pbrt:{}:", line + 1)));
     place.render(&[]).assert().code(2).stderr(named);
     assert!(place.files().is_empty());
 }
@@ -379,7 +442,11 @@ fn a_broken_scene_names_file_and_line() {
 #[test]
 fn strict_turns_warnings_into_errors() {
     let place = Place::with(&SCENE.replace(r#"Integrator "path""#, r#"Integrator "bdpt""#));
-    place.render(&["-q", "-o", "a.exr"]).assert().success().stderr(contains("warning").and(contains("bdpt")));
+    place
+        .render(&["-q", "-o", "a.exr"])
+        .assert()
+        .success()
+        .stderr(contains("warning").and(contains("bdpt")));
     place.render(&["-o", "b.exr", "--strict"]).assert().code(2).stderr(contains("bdpt"));
     assert_eq!(place.files(), ["a.exr"]);
 }
@@ -392,12 +459,24 @@ fn quiet_prints_nothing() {
 #[test]
 fn stats_hold_what_benchmarks_need() {
     let place = Place::new();
-    place.render(&["-o", "a.exr", "--stats", "s.json", "--threads", "2", "--seed", "9"]).assert().success();
+    place
+        .render(&["-o", "a.exr", "--stats", "s.json", "--threads", "2", "--seed", "9"])
+        .assert()
+        .success();
     let stats = stats(&place.path("s.json"));
-    for name in ["render_seconds", "render_cpu_seconds", "load_seconds", "build_seconds", "accel_memory_bytes"] {
+    for name in [
+        "render_seconds",
+        "render_cpu_seconds",
+        "load_seconds",
+        "build_seconds",
+        "accel_memory_bytes",
+    ] {
         assert!(stats[name].as_f64().unwrap() > 0.0, "{name} in {stats}");
     }
-    assert!(stats["rays"].as_u64() > Some(24 * 16 * 4) && stats["shadow_rays"].as_u64() > Some(0), "{stats}");
+    assert!(
+        stats["rays"].as_u64() > Some(24 * 16 * 4) && stats["shadow_rays"].as_u64() > Some(0),
+        "{stats}"
+    );
     let exact = [
         ("spp", 4),
         ("min_samples", 4),
@@ -416,13 +495,22 @@ fn stats_hold_what_benchmarks_need() {
         assert_eq!(stats[name], value, "{name}");
     }
     // Each shadow ray was worth an evaluation, and most lanes had one.
-    let (evaluations, occupancy) = (stats["shader_evaluations"].as_u64(), stats["shader_occupancy"].as_f64());
-    assert!(evaluations >= stats["shadow_rays"].as_u64() && occupancy > Some(0.5) && occupancy <= Some(1.0), "{stats}");
+    let (evaluations, occupancy) =
+        (stats["shader_evaluations"].as_u64(), stats["shader_occupancy"].as_f64());
+    assert!(
+        evaluations >= stats["shadow_rays"].as_u64()
+            && occupancy > Some(0.5)
+            && occupancy <= Some(1.0),
+        "{stats}"
+    );
     assert_eq!(stats["shader_target"], Target::best().name());
     assert_eq!(stats["integrator"], "path");
     // A lamp, and pieces of a sky.
     let tree = &stats["light_tree"];
-    assert!(tree["leaves"].as_u64() > Some(500) && tree["memory_bytes"].as_u64() > Some(50_000), "{tree}");
+    assert!(
+        tree["leaves"].as_u64() > Some(500) && tree["memory_bytes"].as_u64() > Some(50_000),
+        "{tree}"
+    );
     assert!(tree["build_seconds"].as_f64() > Some(0.0), "{tree}");
     assert!(["builtin", "embree"].contains(&stats["accel"].as_str().unwrap()));
     assert_eq!(stats["warnings"], Value::Array(Vec::new()));
@@ -451,10 +539,18 @@ fn targets_show_the_same() {
 
 #[test]
 fn without_evaluations_shaders_have_no_occupancy() {
-    let place = Place::with("WorldBegin LightSource \"infinite\" Material \"dielectric\" Shape \"sphere\"");
-    place.render(&["-q", "-o", "a.exr", "--spp", "1", "--resolution", "8x8", "--stats", "s.json"]).assert().success();
+    let place =
+        Place::with("WorldBegin LightSource \"infinite\" Material \"dielectric\" Shape \"sphere\"");
+    place
+        .render(&["-q", "-o", "a.exr", "--spp", "1", "--resolution", "8x8", "--stats", "s.json"])
+        .assert()
+        .success();
     let stats = stats(&place.path("s.json"));
-    assert_eq!((&stats["shader_evaluations"], &stats["shader_occupancy"]), (&Value::from(0), &Value::Null), "{stats}");
+    assert_eq!(
+        (&stats["shader_evaluations"], &stats["shader_occupancy"]),
+        (&Value::from(0), &Value::Null),
+        "{stats}"
+    );
     assert_eq!(stats["light_tree"], Value::Null, "{stats}");
 }
 
@@ -465,7 +561,10 @@ fn sizes() {
         place.render(args).args(["-o", "a.png", "--stats", "s.json"]).assert().success();
         let stats = stats(&place.path("s.json"));
         let png = image::image_dimensions(place.path("a.png")).unwrap();
-        assert_eq!((stats["width"].as_u64(), stats["height"].as_u64()), (Some(png.0.into()), Some(png.1.into())));
+        assert_eq!(
+            (stats["width"].as_u64(), stats["height"].as_u64()),
+            (Some(png.0.into()), Some(png.1.into()))
+        );
         png
     };
     assert_eq!(size(&["--resolution", "40x10"]), (40, 10));
@@ -522,8 +621,15 @@ fn our_own_scenes_need_no_warning() {
     for entry in std::fs::read_dir(scenes).unwrap() {
         let scene = entry.unwrap().path().join("scene.pbrt");
         if scene.exists() {
-            let args = ["--strict", "--quiet", "--resolution", "32x18", "--spp", "1", "-o", "a.png"];
-            lightbound(&["render"]).arg(scene).args(args).current_dir(folder.path()).assert().success().stderr("");
+            let args =
+                ["--strict", "--quiet", "--resolution", "32x18", "--spp", "1", "-o", "a.png"];
+            lightbound(&["render"])
+                .arg(scene)
+                .args(args)
+                .current_dir(folder.path())
+                .assert()
+                .success()
+                .stderr("");
             rendered += 1;
         }
     }
@@ -545,11 +651,17 @@ fn ctrl_c_writes_the_picture_so_far() {
     let loaded = lines.find(|line| line.contains("triangles"));
     std::thread::sleep(Duration::from_millis(500));
     // The shell's own `kill`: not every machine has a program of the name.
-    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status()
+        .unwrap();
     assert!(loaded.is_some() && kill.success());
     let said = lines.collect::<Vec<_>>().join("\n");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.contains("interrupted") && said.contains("of 10000000 samples per pixel"), "{said}");
+    assert!(
+        said.contains("interrupted") && said.contains("of 10000000 samples per pixel"),
+        "{said}"
+    );
     assert_eq!(place.files(), ["a.exr"]);
     let radiance = channels(&place.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;
     assert!(radiance.iter().all(|&bits| f32::from_bits(bits) > 0.0));
@@ -561,7 +673,18 @@ fn ctrl_c_before_each_pixel_has_a_sample_replaces_no_picture() {
     let place = Place::new();
     std::fs::write(place.path("a.png"), "earlier").unwrap();
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
-        .args(["render", "scene.pbrt", "-o", "a.png", "--resolution", "3000x3000", "--stats", "s.json", "--threads", "1"])
+        .args([
+            "render",
+            "scene.pbrt",
+            "-o",
+            "a.png",
+            "--resolution",
+            "3000x3000",
+            "--stats",
+            "s.json",
+            "--threads",
+            "1",
+        ])
         .current_dir(place.folder.path())
         .stderr(Stdio::piped())
         .spawn()
@@ -569,7 +692,10 @@ fn ctrl_c_before_each_pixel_has_a_sample_replaces_no_picture() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("triangles")));
     std::thread::sleep(Duration::from_millis(800));
-    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status()
+        .unwrap();
     assert!(kill.success());
     let said = lines.collect::<Vec<_>>().join("\n");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");

@@ -26,12 +26,15 @@ fn scene(head: &str, world: &str) -> String {
 
 /// Depth and samples.
 fn settings(max_depth: u32, spp: u32) -> String {
-    format!("Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {max_depth}\n")
+    format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {max_depth}\n"
+    )
 }
 
 /// Looking at the origin from above, onto a small patch.
 fn from_above(max_depth: u32, spp: u32) -> String {
-    settings(max_depth, spp) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n"
+    settings(max_depth, spp)
+        + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n"
 }
 
 const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
@@ -61,7 +64,8 @@ fn inside_an_emitting_sphere_radiance_is_emission_over_absorption() {
 
 #[test]
 fn convex_diffuse_body_in_a_white_furnace_shows_its_albedo() {
-    let head = settings(5, 256) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
+    let head =
+        settings(5, 256) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
     let world = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n\
                  Material \"diffuse\" \"rgb reflectance\" [0.8 0.5 0.2]\nShape \"sphere\" \"float radius\" 1";
     assert_mean(&scene(&head, world), [0.8, 0.5, 0.2], 0.003);
@@ -69,19 +73,24 @@ fn convex_diffuse_body_in_a_white_furnace_shows_its_albedo() {
 
 #[test]
 fn glass_in_a_white_furnace_cannot_be_seen() {
-    let head = settings(100, 64) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
-    for material in
-        ["\"dielectric\" \"float eta\" 1.5", "\"dielectric\" \"float eta\" 0.8", "\"thindielectric\" \"float eta\" 1.5"]
-    {
-        let world =
-            format!("LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial {material}\nShape \"sphere\" \"float radius\" 1");
+    let head =
+        settings(100, 64) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
+    for material in [
+        "\"dielectric\" \"float eta\" 1.5",
+        "\"dielectric\" \"float eta\" 0.8",
+        "\"thindielectric\" \"float eta\" 1.5",
+    ] {
+        let world = format!(
+            "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial {material}\nShape \"sphere\" \"float radius\" 1"
+        );
         assert_mean(&scene(&head, &world), [1.0; 3], 0.01);
     }
 }
 
 #[test]
 fn mirror_in_a_white_furnace_cannot_be_seen() {
-    let head = settings(5, 16) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
+    let head =
+        settings(5, 16) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
     let world = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n\
                  Material \"conductor\" \"rgb reflectance\" [0.9999 0.9999 0.9999]\nShape \"sphere\" \"float radius\" 1";
     assert_mean(&scene(&head, world), [1.0; 3], 0.001);
@@ -102,7 +111,11 @@ fn point_light_obeys_the_inverse_square_law() {
          Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
     );
     let intensity = 3.0 * 2.0 * 100.0 / (4.0 * std::f64::consts::PI);
-    assert_mean(&scene(&from_above(1, 1), &world), [0.5 * intensity / 4.0 / std::f64::consts::PI; 3], 1e-3);
+    assert_mean(
+        &scene(&from_above(1, 1), &world),
+        [0.5 * intensity / 4.0 / std::f64::consts::PI; 3],
+        1e-3,
+    );
 }
 
 #[test]
@@ -113,7 +126,11 @@ fn spot_light_shines_in_its_cone() {
              Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
         )
     };
-    assert_mean(&scene(&from_above(1, 1), &spot("0 0 0")), [0.5 * 2.5 / std::f64::consts::PI; 3], 1e-4);
+    assert_mean(
+        &scene(&from_above(1, 1), &spot("0 0 0")),
+        [0.5 * 2.5 / std::f64::consts::PI; 3],
+        1e-4,
+    );
     assert_mean(&scene(&from_above(1, 1), &spot("2 0 0")), [0.0; 3], 1e-6);
 }
 
@@ -129,14 +146,16 @@ fn distant_light_obeys_the_cosine_law() {
 
 #[test]
 fn sphere_and_disk_lights_have_their_form_factor() {
-    // Sphere of radius r at distance d on the axis: E = π L (r/d)². Disk of radius r at height h: E = π L r²/(r² + h²).
+    // Sphere of radius r at distance d on the axis: E = π L (r/d)². Disk of radius r at height h:
+    // E = π L r²/(r² + h²).
     let light = |shape: &str| {
         format!(
             "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [4 4 4]\nTranslate 1 0 0\n{shape}\nAttributeEnd\n\
              Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
         )
     };
-    let head = settings(1, 256) + "LookAt 1 9 5  1 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n";
+    let head = settings(1, 256)
+        + "LookAt 1 9 5  1 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n";
     let sphere = light("Translate 0 0 3\nShape \"sphere\" \"float radius\" 0.5");
     assert_mean(&scene(&head, &sphere), [0.5 * 4.0 * (0.5f64 / 3.0).powi(2); 3], 0.003);
     let disk = light("Translate 0 0 2\nReverseOrientation\nShape \"disk\" \"float radius\" 0.5");
@@ -149,11 +168,13 @@ fn sphere_and_disk_lights_have_their_form_factor() {
 
 #[test]
 fn square_light_as_mesh_and_as_bilinear_patch_agree_with_lambert() {
-    // Parallel square of half side a at height h over the point: E = 4 L · a/√(a²+h²) · atan(a/√(a²+h²)).
+    // Parallel square of half side a at height h over the point: E = 4 L · a/√(a²+h²) ·
+    // atan(a/√(a²+h²)).
     let (a, h) = (1f64, 2f64);
     let q = a / (a * a + h * h).sqrt();
     let expected = 0.5 / std::f64::consts::PI * 4.0 * 4.0 * q * q.atan();
-    let head = settings(1, 256) + "LookAt 0 9 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n";
+    let head = settings(1, 256)
+        + "LookAt 0 9 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n";
     for shape in [
         "\"trianglemesh\" \"integer indices\" [0 2 1 0 3 2] \"point3 P\" [-1 -1 2  1 -1 2  1 1 2  -1 1 2]",
         "\"bilinearmesh\" \"integer indices\" [0 1 2 3] \"point3 P\" [-1 -1 2  -1 1 2  1 -1 2  1 1 2]",
@@ -177,17 +198,22 @@ fn half_transparent_floor_shows_half_of_what_is_behind() {
 
 #[test]
 fn instances_equal_their_copies() {
-    let head = settings(3, 16) + "LookAt 0 -6 4  0 0 0  0 0 1\nCamera \"perspective\" \"float fov\" 40\n";
+    let head =
+        settings(3, 16) + "LookAt 0 -6 4  0 0 0  0 0 1\nCamera \"perspective\" \"float fov\" 40\n";
     let light = "LightSource \"infinite\" \"rgb L\" [1 1 1]\nLightSource \"point\" \"rgb I\" [5 5 5] \"point3 from\" [1 -2 4]\n\
                  Material \"diffuse\" \"rgb reflectance\" [0.5 0.6 0.7]\n";
-    let place = ["Translate 1 0 0.5 Scale 1 1 0.5", "Translate -1 0 0 Rotate 30 0 1 1 Scale -1 1 1"];
+    let place =
+        ["Translate 1 0 0.5 Scale 1 1 0.5", "Translate -1 0 0 Rotate 30 0 1 1 Scale -1 1 1"];
     let body = "Shape \"sphere\" \"float radius\" 0.7";
-    let copies: String = place.map(|p| format!("AttributeBegin {p} {body} AttributeEnd\n")).concat();
-    let instances: String = place.map(|p| format!("AttributeBegin {p} ObjectInstance \"o\" AttributeEnd\n")).concat();
+    let copies: String =
+        place.map(|p| format!("AttributeBegin {p} {body} AttributeEnd\n")).concat();
+    let instances: String =
+        place.map(|p| format!("AttributeBegin {p} ObjectInstance \"o\" AttributeEnd\n")).concat();
     let instances = format!("ObjectBegin \"o\" {body} ObjectEnd\n{instances}");
     let a = render_text(&scene(&head, &format!("{light}{FLOOR}{copies}")), &overrides(), 2);
     let b = render_text(&scene(&head, &format!("{light}{FLOOR}{instances}")), &overrides(), 2);
-    let worst = a.radiance.iter().zip(&b.radiance).map(|(p, q)| (p[0] - q[0]).abs()).fold(0.0, f32::max);
+    let worst =
+        a.radiance.iter().zip(&b.radiance).map(|(p, q)| (p[0] - q[0]).abs()).fold(0.0, f32::max);
     let (a, b) = (mean(&a)[0], mean(&b)[0]);
     assert!((a - b).abs() < 1e-3 * a && worst < 0.1, "{a} {b} {worst}");
 }

@@ -1,5 +1,5 @@
-//! Conventions of the scene format: which way cameras, textures, environments and normals face, and in which units lights and
-//! films count. Facts after pbrt-v4's documentation and sources.
+//! Conventions of the scene format: which way cameras, textures, environments and normals face, and
+//! in which units lights and films count. Facts after pbrt-v4's documentation and sources.
 
 mod common;
 
@@ -28,7 +28,9 @@ impl Place {
         write_png(&file("left.png"), 2, 1, &[[1.0; 3], [0.0; 3]], 0.0).unwrap();
         // The middle is 1, the right edge 2, the lower edge 3, the corners 4; all else 9.
         let mut sky = [[9.0; 3]; 81];
-        for (at, value) in [(40, 1.0), (44, 2.0), (76, 3.0), (0, 4.0), (8, 4.0), (72, 4.0), (80, 4.0)] {
+        for (at, value) in
+            [(40, 1.0), (44, 2.0), (76, 3.0), (0, 4.0), (8, 4.0), (72, 4.0), (80, 4.0)]
+        {
             sky[at] = [value; 3];
         }
         write_pfm(&file("sky.pfm"), 9, 9, &sky).unwrap();
@@ -42,20 +44,24 @@ impl Place {
             "{head}\nSampler \"zsobol\" \"integer pixelsamples\" 4 PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{world}\n"
         );
         std::fs::write(&file, text).unwrap();
-        load(&file, &overrides(), &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{head} | {world}\n{e}")).scene
+        load(&file, &overrides(), &mut Diagnostics::new(true))
+            .unwrap_or_else(|e| panic!("{head} | {world}\n{e}"))
+            .scene
     }
 
     fn world(&self, world: &str) -> Scene {
         self.scene("", world)
     }
 
-    /// A picture of 8 × 8 pixels of the square [−1, 1]² seen from +z, with +x to the right and +y up.
+    /// A picture of 8 × 8 pixels of the square [−1, 1]² seen from +z, with +x to the right and +y
+    /// up.
     fn picture(&self, world: &str) -> Picture {
         draw(&self.scene(&format!("{SQUARE} Integrator \"path\" \"integer maxdepth\" 1"), world), 1)
     }
 }
 
-/// A view from +z onto [−1, 1]². Camera space is left-handed, so what is seen from +z would have +x to the left: it is mirrored.
+/// A view from +z onto [−1, 1]². Camera space is left-handed, so what is seen from +z would have +x
+/// to the left: it is mirrored.
 const SQUARE: &str = r#"Film "rgb" "integer xresolution" 8 "integer yresolution" 8 Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0 Camera "orthographic""#;
 
 /// The square [−1, 1]² towards +z, texture coordinates from 0 at the lower left.
@@ -92,17 +98,26 @@ fn cameras_are_left_handed_with_y_up() {
     // Seen from the other side, +x is to the left.
     let s = place.scene(&format!("{film} LookAt 1 2 5  1 2 0  0 1 0 {camera}"), "");
     let (o, d) = ray(&s, 8.0, 4.0);
-    assert!(o.abs_diff_eq(vec3(1.0, 2.0, 5.0), 1e-6) && d.abs_diff_eq(vec3(-1.0, 0.0, -1.0).normalize(), 1e-6), "{o} {d}");
+    assert!(
+        o.abs_diff_eq(vec3(1.0, 2.0, 5.0), 1e-6)
+            && d.abs_diff_eq(vec3(-1.0, 0.0, -1.0).normalize(), 1e-6),
+        "{o} {d}"
+    );
     // Transforms before the camera take the world to the camera.
     let s = place.scene(&format!("{film} Translate 0 0 7 Rotate 90 0 0 1 {camera}"), "");
     let (o, d) = ray(&s, 8.0, 4.0);
-    assert!(o.abs_diff_eq(vec3(0.0, 0.0, -7.0), 1e-5) && d.abs_diff_eq(vec3(0.0, -1.0, 1.0).normalize(), 1e-6), "{o} {d}");
+    assert!(
+        o.abs_diff_eq(vec3(0.0, 0.0, -7.0), 1e-5)
+            && d.abs_diff_eq(vec3(0.0, -1.0, 1.0).normalize(), 1e-6),
+        "{o} {d}"
+    );
 }
 
 #[test]
 fn screen_windows_and_aspects() {
     let place = Place::new();
-    let view = |film: &str, camera: &str| place.scene(&format!("Film \"rgb\" {film} Camera {camera}"), "");
+    let view =
+        |film: &str, camera: &str| place.scene(&format!("Film \"rgb\" {film} Camera {camera}"), "");
     let square = "\"integer xresolution\" 8 \"integer yresolution\" 8";
     let tall = "\"integer xresolution\" 8 \"integer yresolution\" 16";
     let slope = |s: &Scene, x: f32, y: f32| {
@@ -115,7 +130,10 @@ fn screen_windows_and_aspects() {
     let s = view(square, r#""perspective" "float fov" 90 "float frameaspectratio" 2"#);
     assert!(slope(&s, 8.0, 0.0).abs_diff_eq(vec2(2.0, 1.0), 1e-5));
     let s = view(square, r#""perspective" "float fov" 90 "float screenwindow" [0 1 -0.5 0.25]"#);
-    assert!(slope(&s, 0.0, 0.0).abs_diff_eq(vec2(0.0, 0.25), 1e-5) && slope(&s, 8.0, 8.0).abs_diff_eq(vec2(1.0, -0.5), 1e-5));
+    assert!(
+        slope(&s, 0.0, 0.0).abs_diff_eq(vec2(0.0, 0.25), 1e-5)
+            && slope(&s, 8.0, 8.0).abs_diff_eq(vec2(1.0, -0.5), 1e-5)
+    );
     let s = view(square, r#""orthographic" "float screenwindow" [-3 1 0 2]"#);
     assert!(ray(&s, 0.0, 0.0).0.abs_diff_eq(vec3(-3.0, 2.0, 0.0), 1e-5));
 }
@@ -123,7 +141,8 @@ fn screen_windows_and_aspects() {
 #[test]
 fn crops_are_parts_of_the_same_picture() {
     let place = Place::new();
-    let world = r#"LightSource "infinite" "string filename" "sky.pfm" Shape "sphere" "float radius" 0.8"#;
+    let world =
+        r#"LightSource "infinite" "string filename" "sky.pfm" Shape "sphere" "float radius" 0.8"#;
     let whole = place.picture(world);
     for (crop, [x0, x1, y0, y1]) in [
         (r#""float cropwindow" [0.25 0.75 0.5 1]"#, [2, 6, 4, 8]),
@@ -132,8 +151,13 @@ fn crops_are_parts_of_the_same_picture() {
         (r#""float cropwindow" [0.3 0.7 0 0.126]"#, [3, 6, 0, 2]),
     ] {
         let head = SQUARE.replace("Film \"rgb\"", &format!("Film \"rgb\" {crop}"));
-        let part = draw(&place.scene(&format!("{head} Integrator \"path\" \"integer maxdepth\" 1"), world), 1);
-        let expected = (y0..y1).flat_map(|y| (x0..x1).map(move |x| (x, y))).map(|(x, y)| whole.radiance[y * 8 + x]);
+        let part = draw(
+            &place.scene(&format!("{head} Integrator \"path\" \"integer maxdepth\" 1"), world),
+            1,
+        );
+        let expected = (y0..y1)
+            .flat_map(|y| (x0..x1).map(move |x| (x, y)))
+            .map(|(x, y)| whole.radiance[y * 8 + x]);
         assert_eq!(part.radiance, expected.collect::<Vec<_>>(), "{crop}");
     }
 }
@@ -146,38 +170,53 @@ fn images_stand_upright() {
         let texture = format!(
             "Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"corners.png\" \"string filter\" \"point\" {params}"
         );
-        albedo(&place.picture(&format!("{texture} Material \"diffuse\" \"texture reflectance\" \"t\" {QUAD}")))
+        albedo(&place.picture(&format!(
+            "{texture} Material \"diffuse\" \"texture reflectance\" \"t\" {QUAD}"
+        )))
     };
     assert_eq!(image(""), [red, green, blue, white]);
     assert_eq!(image("\"float uscale\" -1"), [green, red, white, blue]);
     assert_eq!(image("\"float vdelta\" 0.5"), [blue, white, red, green]);
     // s along v1 · p, t along v2 · p, here half a unit per unit and shifted to the middle.
-    let planar = "\"string mapping\" \"planar\" \"float udelta\" 0.5 \"float vdelta\" 0.5 \"vector3 v1\"";
-    assert_eq!(image(&format!("{planar} [0.5 0 0] \"vector3 v2\" [0 0.5 0]")), [red, green, blue, white]);
-    assert_eq!(image(&format!("{planar} [0 0.5 0] \"vector3 v2\" [0.5 0 0]")), [white, green, blue, red]);
+    let planar =
+        "\"string mapping\" \"planar\" \"float udelta\" 0.5 \"float vdelta\" 0.5 \"vector3 v1\"";
+    assert_eq!(
+        image(&format!("{planar} [0.5 0 0] \"vector3 v2\" [0 0.5 0]")),
+        [red, green, blue, white]
+    );
+    assert_eq!(
+        image(&format!("{planar} [0 0.5 0] \"vector3 v2\" [0.5 0 0]")),
+        [white, green, blue, red]
+    );
     assert_eq!(image("\"bool invert\" true")[0], [0.0, 1.0, 1.0]);
     assert_eq!(image("\"float scale\" 0.25")[3], [0.25; 3]);
     // A mirrored shape takes its texture along.
     let texture = r#"Texture "t" "spectrum" "imagemap" "string filename" "corners.png" "string filter" "point""#;
-    let mirrored = format!("{texture} Material \"diffuse\" \"texture reflectance\" \"t\" Scale -1 1 1 {QUAD}");
+    let mirrored =
+        format!("{texture} Material \"diffuse\" \"texture reflectance\" \"t\" Scale -1 1 1 {QUAD}");
     assert_eq!(albedo(&place.picture(&mirrored)), [green, red, white, blue]);
 }
 
 #[test]
 fn textures_combine() {
     let place = Place::new();
-    let board =
-        r#"Texture "board" "spectrum" "checkerboard" "rgb tex1" [1 0 0] "rgb tex2" [0 0 1] "float uscale" 2 "float vscale" 2"#;
+    let board = r#"Texture "board" "spectrum" "checkerboard" "rgb tex1" [1 0 0] "rgb tex2" [0 0 1] "float uscale" 2 "float vscale" 2"#;
     let shown = |textures: &str, name: &str| {
-        albedo(&place.picture(&format!("{board} {textures} Material \"diffuse\" \"texture reflectance\" \"{name}\" {QUAD}")))
+        albedo(&place.picture(&format!(
+            "{board} {textures} Material \"diffuse\" \"texture reflectance\" \"{name}\" {QUAD}"
+        )))
     };
     let [a, b] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
     assert_eq!(shown("", "board"), [b, a, a, b], "the first texture is at the lower left");
-    let half = r#"Texture "left" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
-    let scaled = format!(r#"{half} Texture "s" "spectrum" "scale" "texture tex" "board" "texture scale" "left""#);
+    let half =
+        r#"Texture "left" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
+    let scaled = format!(
+        r#"{half} Texture "s" "spectrum" "scale" "texture tex" "board" "texture scale" "left""#
+    );
     assert_eq!(shown(&scaled, "s"), [b, [0.0; 3], a, [0.0; 3]]);
-    let mixed =
-        format!(r#"{half} Texture "m" "spectrum" "mix" "texture tex1" "board" "rgb tex2" [0 1 0] "texture amount" "left""#);
+    let mixed = format!(
+        r#"{half} Texture "m" "spectrum" "mix" "texture tex1" "board" "rgb tex2" [0 1 0] "texture amount" "left""#
+    );
     assert_eq!(shown(&mixed, "m"), [[0.0, 1.0, 0.0], a, [0.0, 1.0, 0.0], b]);
     // Solid cells are those of texture space: the texture's own transform moves them.
     let solid = |place: &str| {
@@ -199,7 +238,9 @@ fn environments_turn_with_their_transform() {
         ("Rotate 90 1 0 0", [Vec3::NEG_Y, Vec3::X, Vec3::Z, Vec3::Y]),
         ("Scale -1 1 1", [Vec3::Z, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Z]),
     ] {
-        let s = place.world(&format!("{turn} LightSource \"infinite\" \"string filename\" \"sky.pfm\" \"float scale\" 2"));
+        let s = place.world(&format!(
+            "{turn} LightSource \"infinite\" \"string filename\" \"sky.pfm\" \"float scale\" 2"
+        ));
         let (_, sky) = s.lights.environments().next().unwrap();
         assert_eq!(
             [z, x, y, back].map(|d| sky.radiance((d + vec3(1e-3, 2e-3, 3e-3)).normalize()).x),
@@ -230,16 +271,20 @@ fn lights_shine_to_the_front() {
             ("Rotate 180 0 1 0", -1.0),
             ("ReverseOrientation ReverseOrientation", 1.0),
         ] {
-            let world = format!("AreaLightSource \"diffuse\" \"rgb L\" [3 3 3] {state} Shape {shape}");
+            let world =
+                format!("AreaLightSource \"diffuse\" \"rgb L\" [3 3 3] {state} Shape {shape}");
             // The radiance that the camera sees, and that surfaces on either side receive.
             for side in [1.0, -1.0] {
                 let look = format!(
                     "Film \"rgb\" \"integer xresolution\" 1 \"integer yresolution\" 1 LookAt 0.01 0.02 {side}  0.01 0.02 0  0 1 0"
                 );
-                let s = place.scene(&format!("{look} Camera \"perspective\" \"float fov\" 1"), &world);
+                let s =
+                    place.scene(&format!("{look} Camera \"perspective\" \"float fov\" 1"), &world);
                 let expected = if side == front { 3.0 } else { 0.0 };
                 assert_eq!(draw(&s, 1).radiance[0][0], expected, "seen from {side}: {world}");
-                let received = s.lights.all()[0].sample_li(vec3(0.1, 0.1, side), vec2(0.3, 0.6)).map_or(0.0, |l| l.radiance.x);
+                let received = s.lights.all()[0]
+                    .sample_li(vec3(0.1, 0.1, side), vec2(0.3, 0.6))
+                    .map_or(0.0, |l| l.radiance.x);
                 assert_eq!(received, expected, "received at {side}: {world}");
             }
         }
@@ -249,15 +294,31 @@ fn lights_shine_to_the_front() {
 #[test]
 fn opacity_of_instances() {
     let place = Place::new();
-    let alpha = r#"Texture "a" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
-    let cut = QUAD.replace("Shape \"trianglemesh\"", "Shape \"trianglemesh\" \"texture alpha\" \"a\"");
+    let alpha =
+        r#"Texture "a" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
+    let cut =
+        QUAD.replace("Shape \"trianglemesh\"", "Shape \"trianglemesh\" \"texture alpha\" \"a\"");
     let depth = |world: String| {
-        quarters(&place.picture(&world).features.unwrap().depth.iter().map(|&d| [d; 3]).collect::<Vec<_>>())
-            .map(|d| d[0] < 10.0)
+        quarters(
+            &place
+                .picture(&world)
+                .features
+                .unwrap()
+                .depth
+                .iter()
+                .map(|&d| [d; 3])
+                .collect::<Vec<_>>(),
+        )
+        .map(|d| d[0] < 10.0)
     };
     assert_eq!(depth(format!("{alpha} {cut}")), [true, false, true, false]);
-    assert_eq!(depth(format!("{alpha} ObjectBegin \"o\" {cut} ObjectEnd ObjectInstance \"o\"")), [true, false, true, false]);
-    let turned = format!("{alpha} ObjectBegin \"o\" {cut} ObjectEnd Translate 0 0 1 Rotate 90 0 0 1 ObjectInstance \"o\"");
+    assert_eq!(
+        depth(format!("{alpha} ObjectBegin \"o\" {cut} ObjectEnd ObjectInstance \"o\"")),
+        [true, false, true, false]
+    );
+    let turned = format!(
+        "{alpha} ObjectBegin \"o\" {cut} ObjectEnd Translate 0 0 1 Rotate 90 0 0 1 ObjectInstance \"o\""
+    );
     assert_eq!(depth(turned), [false, false, true, true], "the left side turns to the bottom");
     // A light of no opacity is not seen, but shines.
     let ghost = r#"AttributeBegin AreaLightSource "diffuse" "rgb L" [9 9 9] Translate 0 0 2 ReverseOrientation Shape "disk" "float alpha" 0 AttributeEnd"#;
@@ -279,27 +340,55 @@ fn lights_count_in_their_units() {
     };
     let same = |world: &str, expected: [f32; 3]| {
         let found = emission(world);
-        assert!(found.iter().zip(expected).all(|(&a, b)| close(a, b)), "{world}: {found:?} for {expected:?}");
+        assert!(
+            found.iter().zip(expected).all(|(&a, b)| close(a, b)),
+            "{world}: {found:?} for {expected:?}"
+        );
     };
-    // A sky of radiance L lights the ground with π L; a sun with its own irradiance. Both multiply colour and scale.
+    // A sky of radiance L lights the ground with π L; a sun with its own irradiance. Both multiply
+    // colour and scale.
     same(r#"LightSource "infinite" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
-    same(r#"LightSource "infinite" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#, [6.0 / PI, 12.0 / PI, 6.0 / PI]);
+    same(
+        r#"LightSource "infinite" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#,
+        [6.0 / PI, 12.0 / PI, 6.0 / PI],
+    );
     same(r#"LightSource "distant" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
-    same(r#"LightSource "distant" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#, [6.0, 12.0, 6.0]);
+    same(
+        r#"LightSource "distant" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#,
+        [6.0, 12.0, 6.0],
+    );
     // At a distance of 2: I / 4, with I = power / 4π.
     same(r#"LightSource "point" "rgb I" [4 8 4] "point3 from" [0 0 2]"#, [1.0, 2.0, 1.0]);
-    same(r#"LightSource "point" "float power" 10 "rgb I" [1 1 1] "point3 from" [0 0 2]"#, [10.0 / (16.0 * PI); 3]);
-    // Φ = π A L, over both sides where there are two; for meshes the power is that of each triangle.
-    let light = |params: &str, shape: &str| format!("AreaLightSource \"diffuse\" {params} Shape {shape}");
-    same(&light(r#""float power" 10"#, r#""sphere" "float radius" 2"#), [10.0 / (PI * 16.0 * PI); 3]);
     same(
-        &light(r#""float power" 10 "float scale" 3 "bool twosided" true"#, r#""disk" "float radius" 2"#),
+        r#"LightSource "point" "float power" 10 "rgb I" [1 1 1] "point3 from" [0 0 2]"#,
+        [10.0 / (16.0 * PI); 3],
+    );
+    // Φ = π A L, over both sides where there are two; for meshes the power is that of each
+    // triangle.
+    let light =
+        |params: &str, shape: &str| format!("AreaLightSource \"diffuse\" {params} Shape {shape}");
+    same(
+        &light(r#""float power" 10"#, r#""sphere" "float radius" 2"#),
+        [10.0 / (PI * 16.0 * PI); 3],
+    );
+    same(
+        &light(
+            r#""float power" 10 "float scale" 3 "bool twosided" true"#,
+            r#""disk" "float radius" 2"#,
+        ),
         [30.0 / (2.0 * PI * 4.0 * PI); 3],
     );
-    same(&light(r#""rgb L" [1 2 1] "float power" 10"#, &QUAD[6..]), [5.0 / PI, 10.0 / PI, 5.0 / PI]);
+    same(
+        &light(r#""rgb L" [1 2 1] "float power" 10"#, &QUAD[6..]),
+        [5.0 / PI, 10.0 / PI, 5.0 / PI],
+    );
     // Spectra other than RGB have luminance 1.
-    for l in ["\"blackbody L\" 2000", "\"blackbody L\" 9000", "\"spectrum L\" \"stdillum-F5\"", "\"spectrum L\" [400 7 700 7]"]
-    {
+    for l in [
+        "\"blackbody L\" 2000",
+        "\"blackbody L\" 9000",
+        "\"spectrum L\" \"stdillum-F5\"",
+        "\"spectrum L\" [400 7 700 7]",
+    ] {
         let [r, g, b] = emission(&format!("LightSource \"infinite\" {l}"));
         assert!(close(0.2126 * r + 0.7152 * g + 0.0722 * b, 1.0), "{l}: {r} {g} {b}");
     }
@@ -312,25 +401,30 @@ fn lights_count_in_their_units() {
 #[test]
 fn films_count_exposure() {
     let place = Place::new();
-    let gain =
-        |film: &str, camera: &str| place.scene(&format!("Film \"rgb\" {film} Camera \"perspective\" {camera}"), "").film.gain;
+    let gain = |film: &str, camera: &str| {
+        place.scene(&format!("Film \"rgb\" {film} Camera \"perspective\" {camera}"), "").film.gain
+    };
     assert_eq!(gain("", ""), 1.0);
     assert_eq!(gain("\"float iso\" 400", ""), 4.0);
     assert_eq!(gain("\"float iso\" 50", "\"float shutteropen\" 1 \"float shutterclose\" 3"), 1.0);
     let bright = place.picture("LightSource \"infinite\" \"rgb L\" [2 2 2]").radiance[0][0];
     let head = SQUARE.replace("Film \"rgb\"", "Film \"rgb\" \"float iso\" 25");
-    let dark = draw(&place.scene(&head, "LightSource \"infinite\" \"rgb L\" [2 2 2]"), 1).radiance[0][0];
+    let dark =
+        draw(&place.scene(&head, "LightSource \"infinite\" \"rgb L\" [2 2 2]"), 1).radiance[0][0];
     assert!(close(bright, 2.0) && close(dark, 0.5), "{bright} {dark}");
 }
 
 /// The values of a parameter of the shader of the scene's last material.
 fn parameter(scene: &Scene, name: &str, at: &Lookup) -> Vec<f32> {
-    let Some(Material::Surface { specular: None, scattering: Some(instance) }) = scene.materials.last() else {
+    let Some(Material::Surface { specular: None, scattering: Some(instance) }) =
+        scene.materials.last()
+    else {
         panic!("{:?} is no shader alone", scene.materials)
     };
     let words = instance.words(at);
     let parameters = &scene.shaders[instance.shader as usize].program.settable;
-    let index = parameters.iter().position(|p| p.name == name).expect("the shader has the parameter");
+    let index =
+        parameters.iter().position(|p| p.name == name).expect("the shader has the parameter");
     let first = parameters[..index].iter().map(|p| p.size).sum::<usize>();
     words[first..][..parameters[index].size].iter().map(|&bits| f32::from_bits(bits)).collect()
 }
@@ -351,26 +445,44 @@ fn materials_take_spectra_and_textures() {
     assert_eq!(index(r#"Material "dielectric""#), 1.5);
     assert_eq!(index(r#"Material "thindielectric" "float eta" 1.3"#), 1.3);
     assert!((index(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) - 1.5168).abs() < 1e-4);
-    assert!((index(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs() < 1e-4);
+    assert!(
+        (index(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs()
+            < 1e-4
+    );
     let frosted = scene(r#"Material "dielectric" "float eta" 1.3 "float roughness" 0.25"#);
-    assert_eq!(["eta", "alpha_x", "alpha_y"].map(|name| parameter(&frosted, name, &at(0.0))), [[1.3], [0.5], [0.5]]);
+    assert_eq!(
+        ["eta", "alpha_x", "alpha_y"].map(|name| parameter(&frosted, name, &at(0.0))),
+        [[1.3], [0.5], [0.5]]
+    );
     // A polished metal, and one that is not, of the same index.
     let metal = |text: &str| match polished(text) {
         Specular::Metal(metal) => {
             let rough = scene(&format!("{text} \"float roughness\" 0.5"));
             let index = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
-            assert_eq!(["eta", "k"].map(|name| parameter(&rough, name, &at(0.0))), index.map(|x| x.to_array()), "{text}");
+            assert_eq!(
+                ["eta", "k"].map(|name| parameter(&rough, name, &at(0.0))),
+                index.map(|x| x.to_array()),
+                "{text}"
+            );
             index
         }
         other => panic!("{text}: {other:?}"),
     };
-    let copper = metal(r#"Material "conductor" "spectrum eta" "metal-Cu-eta" "spectrum k" "metal-Cu-k""#);
+    let copper =
+        metal(r#"Material "conductor" "spectrum eta" "metal-Cu-eta" "spectrum k" "metal-Cu-k""#);
     assert_eq!(metal(r#"Material "conductor""#), copper);
-    let [eta, k] = metal(r#"Material "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k""#);
+    let [eta, k] =
+        metal(r#"Material "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k""#);
     assert!(eta.x < 0.3 && eta.z > 1.0 && k.x > 2.5, "gold absorbs blue: {eta} {k}");
-    assert_eq!(metal(r#"Material "conductor" "rgb eta" [1 2 3] "rgb k" [4 5 6]"#), [vec3(1.0, 2.0, 3.0), vec3(4.0, 5.0, 6.0)]);
+    assert_eq!(
+        metal(r#"Material "conductor" "rgb eta" [1 2 3] "rgb k" [4 5 6]"#),
+        [vec3(1.0, 2.0, 3.0), vec3(4.0, 5.0, 6.0)]
+    );
     // η = 1 and k = 2 √(r / (1 − r)) reflect r.
-    assert_eq!(metal(r#"Material "conductor" "rgb reflectance" [0.5 0.2 0]"#), [Vec3::ONE, vec3(2.0, 1.0, 0.0)]);
+    assert_eq!(
+        metal(r#"Material "conductor" "rgb reflectance" [0.5 0.2 0]"#),
+        [Vec3::ONE, vec3(2.0, 1.0, 0.0)]
+    );
     // α is the square root of the roughness, or the roughness itself.
     let roughness = |text: &str| {
         let scene = scene(text);
@@ -378,7 +490,10 @@ fn materials_take_spectra_and_textures() {
     };
     let texture = r#"Texture "r" "float" "imagemap" "string filename" "left.png" "float scale" 0.25 "string filter" "point""#;
     // Where the texture is 0, the least α that the shader takes.
-    assert_eq!(roughness(&format!("{texture} Material \"conductor\" \"texture roughness\" \"r\"")), [[0.5; 2], [1e-4; 2]]);
+    assert_eq!(
+        roughness(&format!("{texture} Material \"conductor\" \"texture roughness\" \"r\"")),
+        [[0.5; 2], [1e-4; 2]]
+    );
     let two = format!(
         "{texture} Material \"conductor\" \"float uroughness\" 0.3 \"texture vroughness\" \"r\" \"bool remaproughness\" false"
     );

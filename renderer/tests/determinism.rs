@@ -1,5 +1,5 @@
-//! Same seed, same bits: whatever the number of threads, whatever part of the picture is rendered, and whatever code is made of
-//! shaders.
+//! Same seed, same bits: whatever the number of threads, whatever part of the picture is rendered,
+//! and whatever code is made of shaders.
 
 mod common;
 
@@ -43,7 +43,8 @@ fn bits(p: &Picture) -> Vec<u32> {
     all.extend(f.depth.iter().map(|x| x.to_bits()));
     all.extend(f.material.iter().chain(&f.object));
     if let Some(cuts) = &p.cuts {
-        let layers = [&cuts.cut_size, &cuts.bound_evaluations, &cuts.shadow_rays, &cuts.error_bound];
+        let layers =
+            [&cuts.cut_size, &cuts.bound_evaluations, &cuts.shadow_rays, &cuts.error_bound];
         all.extend(layers.into_iter().flatten().map(|x| x.to_bits()));
     }
     all
@@ -86,10 +87,23 @@ impl Worker for TellingWorker<'_> {
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
         let mut counts = self.0.render_tile(samples.clone(), tile);
         let mut sums = tile.lock();
-        for ((x, y), sample) in tile.window().pixels().flat_map(|pixel| samples.clone().map(move |sample| (pixel, sample))) {
+        for ((x, y), sample) in tile
+            .window()
+            .pixels()
+            .flat_map(|pixel| samples.clone().map(move |sample| (pixel, sample)))
+        {
             let cut_size = (x * 7919 + y * 104_729 + sample * 31) % 1013;
             let error_bound = if cut_size == 0 { f32::INFINITY } else { 1.0 / cut_size as f32 };
-            sums.add_cut(x, y, &CutSample { cut_size, bound_evaluations: 3 * cut_size, shadow_rays: sample, error_bound });
+            sums.add_cut(
+                x,
+                y,
+                &CutSample {
+                    cut_size,
+                    bound_evaluations: 3 * cut_size,
+                    shadow_rays: sample,
+                    error_bound,
+                },
+            );
             counts.cuts.sizes.add(cut_size);
         }
         counts
@@ -107,16 +121,25 @@ fn pauses_leave_no_trace() {
         let picture = work.film().picture();
         assert_eq!((work.taken(), picture.min_samples, picture.max_samples), (taken, taken, taken));
     }
-    // Each time, at most one job for each thread, if any; the film holds what it says, and goes over to work that knows nothing else.
-    while work.go_on(&Pause { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) }) != Halt::Done {
-        let samples: u64 =
-            work.coverage().blocks().iter().map(|b| (b.window().pixels().count() * b.samples().len()) as u64).sum();
+    // Each time, at most one job for each thread, if any; the film holds what it says, and goes
+    // over to work that knows nothing else.
+    while work
+        .go_on(&Pause { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) })
+        != Halt::Done
+    {
+        let samples: u64 = work
+            .coverage()
+            .blocks()
+            .iter()
+            .map(|b| (b.window().pixels().count() * b.samples().len()) as u64)
+            .sum();
         assert_eq!(samples, work.effort().camera_samples);
         let mut film = Film::new(scene.film.window, options.film);
         let columns = work.film().columns();
         let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
         film.add_columns(scene.film.window, &words, work.film().picture().invalid_samples);
-        work = Work::new(&scene, &integrator, 0..6, &options).resume(film, work.jobs(), work.effort());
+        work =
+            Work::new(&scene, &integrator, 0..6, &options).resume(film, work.jobs(), work.effort());
     }
     let paused = work.into_rendering();
     assert!(bits(&whole.picture) == bits(&paused.picture));
@@ -203,7 +226,11 @@ NamedMaterial "coats" AttributeBegin Translate 1.5 -0.5 0 Shape "sphere" "float 
 fn instruction_sets_leave_no_trace() {
     let image = pfm(5, |x, y| [0.2 * x as f32, 0.2 * y as f32, 0.5]);
     let render = |target| {
-        let scene = scene_of(MATERIALS, &[("image.pfm", image.clone())], &Overrides { target, ..overrides() });
+        let scene = scene_of(
+            MATERIALS,
+            &[("image.pfm", image.clone())],
+            &Overrides { target, ..overrides() },
+        );
         assert!(scene.shaders.iter().all(|bound| bound.program.target() == target));
         draw(&scene, 2)
     };

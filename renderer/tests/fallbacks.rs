@@ -1,5 +1,5 @@
-//! What pbrt-v4 has and the renderer lacks gives one warning that says where it stands and what is used instead; what the renderer
-//! has gives none.
+//! What pbrt-v4 has and the renderer lacks gives one warning that says where it stands and what is
+//! used instead; what the renderer has gives none.
 
 mod common;
 
@@ -247,24 +247,36 @@ impl Place {
             Ok(loaded) => loaded.scene,
             Err(e) => return Some(format!("refused: {} {:?}", e.message(), e.remedy())),
         };
-        let [warning] = &warnings[..] else { return Some(format!("{} warnings: {warnings:#?}", warnings.len())) };
+        let [warning] = &warnings[..] else {
+            return Some(format!("{} warnings: {warnings:#?}", warnings.len()));
+        };
         let (found, instead) = words.split_once("; ").unwrap();
-        let at = |l: &lightbound::scene::diagnostics::Location| (l.path() == self.path("scene.pbrt"), l.line);
+        let at = |l: &lightbound::scene::diagnostics::Location| {
+            (l.path() == self.path("scene.pbrt"), l.line)
+        };
         let place = warning.location.as_ref().map(at);
-        if !warning.message.contains(found) || !warning.instead.contains(instead) || place != Some((true, line)) {
+        if !warning.message.contains(found)
+            || !warning.instead.contains(instead)
+            || place != Some((true, line))
+        {
             return Some(format!("warning: {warning}"));
         }
         let picture = draw(&scene, 1);
-        if picture.invalid_samples != 0 || !picture.radiance.iter().flatten().all(|x| x.is_finite()) {
+        if picture.invalid_samples != 0 || !picture.radiance.iter().flatten().all(|x| x.is_finite())
+        {
             return Some("not finite".into());
         }
         match self.load(text, true).0 {
             Ok(_) => Some("passes where strict".into()),
-            Err(e) if e.message() != warning.message => Some(format!("when strict: {}", e.message())),
+            Err(e) if e.message() != warning.message => {
+                Some(format!("when strict: {}", e.message()))
+            }
             Err(e) if !e.remedy().is_some_and(|r| r.contains("strict") && r.contains(instead)) => {
                 Some(format!("{:?}", e.remedy()))
             }
-            Err(e) => (e.location().map(at) != Some((true, line))).then(|| "strict: wrong place".into()),
+            Err(e) => {
+                (e.location().map(at) != Some((true, line))).then(|| "strict: wrong place".into())
+            }
         }
     }
 }
@@ -283,10 +295,16 @@ fn none(faults: impl Iterator<Item = String>) {
 fn what_is_not_supported_is_replaced_with_one_warning() {
     let place = Place::new();
     none(cases(SETTINGS).filter_map(|(text, words)| {
-        Some(format!("{text}\n  {}", place.fault(&format!("\n{text}\nWorldBegin\n{COMMON}\n"), 2, words)?))
+        Some(format!(
+            "{text}\n  {}",
+            place.fault(&format!("\n{text}\nWorldBegin\n{COMMON}\n"), 2, words)?
+        ))
     }));
     none(cases(WORLD).filter_map(|(text, words)| {
-        Some(format!("{text}\n  {}", place.fault(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, words)?))
+        Some(format!(
+            "{text}\n  {}",
+            place.fault(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, words)?
+        ))
     }));
 }
 
@@ -296,9 +314,15 @@ fn old_words_name_the_new_ones() {
     none(cases(OLD).filter_map(|(text, word)| {
         let error = place.load(&format!("WorldBegin\n{COMMON}\n{text}\n"), false).0.err();
         let good = error.as_ref().is_some_and(|e| {
-            e.remedy().is_some_and(|r| r.contains(word)) && e.location().is_some_and(|l| l.line == 3 && l.path().is_absolute())
+            e.remedy().is_some_and(|r| r.contains(word))
+                && e.location().is_some_and(|l| l.line == 3 && l.path().is_absolute())
         });
-        (!good).then(|| format!("{text}: {:?}", error.map(|e| (e.message().to_string(), e.remedy().map(String::from)))))
+        (!good).then(|| {
+            format!(
+                "{text}: {:?}",
+                error.map(|e| (e.message().to_string(), e.remedy().map(String::from)))
+            )
+        })
     }));
 }
 
@@ -308,13 +332,22 @@ fn what_is_supported_gives_no_warning() {
     for (slot, variants) in VARIANTS {
         for variant in variants.lines() {
             let with = |text: String, (other, all): (&str, &str)| {
-                text.replace(other, if other == slot { variant } else { all.lines().next().unwrap() })
+                text.replace(
+                    other,
+                    if other == slot { variant } else { all.lines().next().unwrap() },
+                )
             };
             let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), with);
             let (loaded, _) = place.load(&text, true);
-            let scene = loaded.unwrap_or_else(|e| panic!("{variant}: {e} {:?} {:?}", e.remedy(), e.location())).scene;
+            let scene = loaded
+                .unwrap_or_else(|e| panic!("{variant}: {e} {:?} {:?}", e.remedy(), e.location()))
+                .scene;
             let picture = draw(&scene, 1);
-            assert!(picture.invalid_samples == 0 && picture.radiance.iter().flatten().all(|x| x.is_finite()), "{variant}");
+            assert!(
+                picture.invalid_samples == 0
+                    && picture.radiance.iter().flatten().all(|x| x.is_finite()),
+                "{variant}"
+            );
             assert_eq!(scene.sampling.spp, 2, "{variant}");
             assert_eq!(scene.film.filename, Path::new("out.exr"));
         }
@@ -338,17 +371,22 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
 #[test]
 fn any_number_may_be_odd() {
     let place = Place::new();
-    let all = |text: String, (slot, variants): (&str, &str)| text.replace(slot, variants.lines().next().unwrap());
+    let all = |text: String, (slot, variants): (&str, &str)| {
+        text.replace(slot, variants.lines().next().unwrap())
+    };
     let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), all);
     let mut rendered = 0;
     for (start, end) in numbers(&text) {
         for odd in ["0", "-1", "1000000", "1e30", "-1e-30"] {
             let changed = format!("{}{odd}{}", &text[..start], &text[end..]);
             // The time this takes should not hang on the number.
-            let changed = changed.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
+            let changed =
+                changed.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
             let shown = &changed[start.saturating_sub(60)..(start + 20).min(changed.len())];
             match place.load(&changed, false).0 {
-                Err(e) => assert!(!e.message().is_empty() && e.location().is_some(), "{shown}: {e}"),
+                Err(e) => {
+                    assert!(!e.message().is_empty() && e.location().is_some(), "{shown}: {e}")
+                }
                 Ok(loaded) => {
                     let picture = draw(&loaded.scene, 1);
                     assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{shown}");

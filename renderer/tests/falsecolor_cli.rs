@@ -14,7 +14,8 @@ const HEIGHT: u32 = 12;
 /// What is not finite.
 const GREEN: [u8; 3] = [0, 200, 80];
 
-/// A folder with `a.exr`, which has a colour, a depth, identities and a layer with pixels that are not finite.
+/// A folder with `a.exr`, which has a colour, a depth, identities and a layer with pixels that are
+/// not finite.
 struct Place {
     folder: TempDir,
 }
@@ -32,11 +33,15 @@ impl Place {
             1 | 2 => f32::INFINITY,
             _ => (i % 100) as f32,
         };
-        let mut channels = vec![floats("cut_size", &odd), floats("depth.Z", &|i| 5.0 + i as f32 / n as f32)];
+        let mut channels =
+            vec![floats("cut_size", &odd), floats("depth.Z", &|i| 5.0 + i as f32 / n as f32)];
         channels.extend(["R", "G", "B"].map(|c| floats(c, &|i| i as f32 - 90.0)));
         channels.extend(["normal.X", "normal.Y"].map(|c| floats(c, &|_| 0.5)));
         for name in ["object.id", "sums.R0"] {
-            channels.push(Channel { name: name.into(), samples: ChannelSamples::U32((0..n as u32).collect()) });
+            channels.push(Channel {
+                name: name.into(),
+                samples: ChannelSamples::U32((0..n as u32).collect()),
+            });
         }
         let size = [WIDTH, HEIGHT];
         let picture = ExrPicture { size, full_size: size, channels, ..ExrPicture::default() };
@@ -50,7 +55,12 @@ impl Place {
 
     fn run(&self, args: &[&str]) -> Assert {
         let mut command = Command::cargo_bin("lightbound").unwrap();
-        command.timeout(Duration::from_secs(60)).current_dir(self.folder.path()).arg("falsecolor").args(args).assert()
+        command
+            .timeout(Duration::from_secs(60))
+            .current_dir(self.folder.path())
+            .arg("falsecolor")
+            .args(args)
+            .assert()
     }
 
     /// The map of a layer, and the pixels of the picture in it.
@@ -60,7 +70,9 @@ impl Place {
         assert!(map.width() > 240 && map.height() > 180, "{:?}", map.dimensions());
         // Enlarged to 240 pixels along the longer side, with a margin of 10.
         let zoom = 15;
-        let pixel = |i: u32| map.get_pixel(10 + i % WIDTH * zoom + zoom / 2, 10 + i / WIDTH * zoom + zoom / 2).0;
+        let pixel = |i: u32| {
+            map.get_pixel(10 + i % WIDTH * zoom + zoom / 2, 10 + i / WIDTH * zoom + zoom / 2).0
+        };
         (0..WIDTH * HEIGHT).map(pixel).collect()
     }
 }
@@ -68,9 +80,12 @@ impl Place {
 #[test]
 fn layers_become_maps() {
     let place = Place::new();
-    let summary =
-        "map.png: cut_size, from 0 to 99, mean 48.3228; colours from 0 to 100; pixels in green: 1 not a number, 2 infinite";
-    place.run(&["a.exr", "--layer", "cut_size", "-o", "map.png"]).code(0).stdout("").stderr(contains(summary));
+    let summary = "map.png: cut_size, from 0 to 99, mean 48.3228; colours from 0 to 100; pixels in green: 1 not a number, 2 infinite";
+    place
+        .run(&["a.exr", "--layer", "cut_size", "-o", "map.png"])
+        .code(0)
+        .stdout("")
+        .stderr(contains(summary));
     let map = place.map(&["--layer", "cut_size"]);
     assert_eq!(map.iter().filter(|&&p| p == GREEN).count(), 3);
     assert_eq!(map[..3], [GREEN; 3]);
@@ -88,18 +103,26 @@ fn channels_have_names() {
     let there = "these are there: R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
     for wrong in ["cutsize", "normal", "colour", ""] {
         let message = format!("a.exr: there is no layer `{wrong}`");
-        place.run(&["a.exr", "--layer", wrong, "-o", "b.png"]).code(2).stderr(contains(message).and(contains(there)));
+        place
+            .run(&["a.exr", "--layer", wrong, "-o", "b.png"])
+            .code(2)
+            .stderr(contains(message).and(contains(there)));
     }
     assert!(!place.path("b.png").exists());
     write_pfm(&place.path("a.pfm"), 2, 1, &[[0.0, 1.0, 2.0]; 2]).unwrap();
-    place.run(&["a.pfm", "--layer", "G", "-o", "g.png"]).code(0).stderr(contains("from 1 to 1, mean 1"));
+    place
+        .run(&["a.pfm", "--layer", "G", "-o", "g.png"])
+        .code(0)
+        .stderr(contains("from 1 to 1, mean 1"));
 }
 
 #[test]
 fn ranges_and_logarithms_set_the_colours() {
     let place = Place::new();
     let part = place.map(&["--layer", "cut_size", "--range", "50..60"]);
-    assert!(part[3..50].iter().all(|&p| p == part[3]) && part[61..99].iter().all(|&p| p == part[99]));
+    assert!(
+        part[3..50].iter().all(|&p| p == part[3]) && part[61..99].iter().all(|&p| p == part[99])
+    );
     assert!(part[55] != part[3] && part[55] != part[99]);
     // Halfway between 1 and 100 is 10.
     let (linear, log) = (
@@ -125,8 +148,14 @@ fn what_does_not_fit_is_told() {
     run(&["-o", "map.exr"]).code(2).stderr(contains("falsecolor writes PNG"));
     run(&["-o", "none/map.png"]).code(2).stderr(contains("no folder"));
     run(&[]).code(2).stderr(contains("--output"));
-    place.run(&["none.exr", "--layer", "R", "-o", "map.png"]).code(2).stderr(contains("none.exr: cannot be read"));
+    place
+        .run(&["none.exr", "--layer", "R", "-o", "map.png"])
+        .code(2)
+        .stderr(contains("none.exr: cannot be read"));
     std::fs::copy(place.path("a.exr"), place.path("a.png")).unwrap();
-    place.run(&["a.png", "--layer", "R", "-o", "a.png"]).code(2).stderr(contains("would overwrite"));
+    place
+        .run(&["a.png", "--layer", "R", "-o", "a.png"])
+        .code(2)
+        .stderr(contains("would overwrite"));
     assert!(!place.path("map.png").exists());
 }

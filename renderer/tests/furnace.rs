@@ -18,7 +18,10 @@ const SKY: &str = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n";
 
 /// What is seen along a ray from `from` to `to`; all of the picture shows the same.
 fn seen(from: Vec3, to: Vec3, depth: u32, world: &str) -> Estimate {
-    Estimate::of_picture(&draw(&scene_of(&one_ray(from, to, depth, 16, 64, world), &[], &overrides()), 2))
+    Estimate::of_picture(&draw(
+        &scene_of(&one_ray(from, to, depth, 16, 64, world), &[], &overrides()),
+        2,
+    ))
 }
 
 fn same(value: f32) -> Estimate {
@@ -27,11 +30,15 @@ fn same(value: f32) -> Estimate {
 
 /// Whether all channels are in a range, but for 4.5 standard errors.
 fn within(e: &Estimate, low: f64, high: f64) -> Result<(), String> {
-    let fits = |c: usize| e.mean[c] >= low - SIGMAS * e.error[c] - 1e-4 && e.mean[c] <= high + SIGMAS * e.error[c] + 1e-4;
+    let fits = |c: usize| {
+        e.mean[c] >= low - SIGMAS * e.error[c] - 1e-4
+            && e.mean[c] <= high + SIGMAS * e.error[c] + 1e-4
+    };
     if (0..3).all(fits) { Ok(()) } else { Err(format!("{e:?} is not in [{low}, {high}]")) }
 }
 
-/// ∫ f |cos| over the directions above (`side` 1) or below (−1), by the midpoint rule in the square of the sine.
+/// ∫ f |cos| over the directions above (`side` 1) or below (−1), by the midpoint rule in the square
+/// of the sine.
 fn albedo(bsdf: &Bsdf, wo: Vec3, side: f32) -> f64 {
     const N: u32 = 1000;
     let mut sum = 0.0;
@@ -53,7 +60,11 @@ fn floor_at(degrees: f32, material: &str, by: BsdfSampling) -> Scene {
     let path = PathOverrides { bsdf_sampling: Some(by), ..PathOverrides::default() };
     let floor = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
     let world = format!("{SKY}Material {material}\n{floor}");
-    scene_of(&one_ray(5.0 * towards(degrees), Vec3::ZERO, 1, 16, 64, &world), &[], &Overrides { path, ..overrides() })
+    scene_of(
+        &one_ray(5.0 * towards(degrees), Vec3::ZERO, 1, 16, 64, &world),
+        &[],
+        &Overrides { path, ..overrides() },
+    )
 }
 
 /// The direction at `degrees` from +z.
@@ -82,18 +93,31 @@ fn rough_surfaces_reflect_what_their_lobes_add_up_to() {
     for alpha in [0.1, 0.4, 1.0] {
         for degrees in [5.0, 50.0, 80.0] {
             let rough = format!("\"float roughness\" {alpha} \"bool remaproughness\" false");
-            let (got, [up, down]) = floor_seen_at(degrees, &format!("\"conductor\" \"rgb reflectance\" [1 1 1] {rough}"));
+            let (got, [up, down]) = floor_seen_at(
+                degrees,
+                &format!("\"conductor\" \"rgb reflectance\" [1 1 1] {rough}"),
+            );
             let name = format!("conductor, α {alpha}, {degrees}°");
-            results.push((name.clone(), if down == 0.0 { Ok(()) } else { Err(format!("{down} goes through")) }));
+            results.push((
+                name.clone(),
+                if down == 0.0 { Ok(()) } else { Err(format!("{down} goes through")) },
+            ));
             for (by, got) in BY.iter().zip(got) {
                 results.push((format!("{name}, {by:?}"), within(&got, 0.3, 1.0)));
                 results.push((format!("{name}, {by:?}"), got.agrees(&same(up as f32), SIGMAS)));
             }
-            let (got, [up, down]) = floor_seen_at(degrees, &format!("\"dielectric\" \"float eta\" 1.5 {rough}"));
+            let (got, [up, down]) =
+                floor_seen_at(degrees, &format!("\"dielectric\" \"float eta\" 1.5 {rough}"));
             let name = format!("dielectric, α {alpha}, {degrees}°");
-            results.push((name.clone(), if up + 2.25 * down < 1.001 { Ok(()) } else { Err(format!("{up} {down}")) }));
+            results.push((
+                name.clone(),
+                if up + 2.25 * down < 1.001 { Ok(()) } else { Err(format!("{up} {down}")) },
+            ));
             for (by, got) in BY.iter().zip(got) {
-                results.push((format!("{name}, {by:?}"), got.agrees(&same((up + down) as f32), SIGMAS)));
+                results.push((
+                    format!("{name}, {by:?}"),
+                    got.agrees(&same((up + down) as f32), SIGMAS),
+                ));
             }
         }
     }
@@ -101,11 +125,15 @@ fn rough_surfaces_reflect_what_their_lobes_add_up_to() {
     let rough = "\"conductor\" \"rgb reflectance\" [1 1 1] \"float roughness\" 1";
     let straight = draw(&floor_at(0.0, rough, BsdfSampling::Shader), 2);
     let straight = Estimate::of_picture(&straight);
-    results.push(("conductor, α 1, from above".into(), straight.agrees(&same(0.9999 * (1.0 - 2f32.ln())), SIGMAS)));
+    results.push((
+        "conductor, α 1, from above".into(),
+        straight.agrees(&same(0.9999 * (1.0 - 2f32.ln())), SIGMAS),
+    ));
     assert_all(results);
 }
 
-/// All of the light is reflected, by a lobe about a direction that `wo` turns: area of the disk is the cosine's measure. No sampler.
+/// All of the light is reflected, by a lobe about a direction that `wo` turns: area of the disk is
+/// the cosine's measure. No sampler.
 const WHITE: &str = "struct Material {
     /// range: [0.001, 1], default: 0.05
     width: f32,
@@ -118,7 +146,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 
 #[test]
 fn what_is_white_cannot_be_seen_however_it_is_sampled() {
-    let white = |settings: &str| format!("\"shader\" \"string filename\" \"white.wgsl\" {settings}");
+    let white =
+        |settings: &str| format!("\"shader\" \"string filename\" \"white.wgsl\" {settings}");
     let floor = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
     let mut results = Vec::new();
     for (material, any) in [
@@ -167,13 +196,22 @@ fn rough_glass_loses_a_little_and_gains_nothing() {
 #[test]
 fn clear_glass_cannot_be_seen_however_it_is_nested() {
     let glass = |eta: f32, radius: f32| {
-        format!("Material \"dielectric\" \"float eta\" {eta}\nShape \"sphere\" \"float radius\" {radius}\n")
+        format!(
+            "Material \"dielectric\" \"float eta\" {eta}\nShape \"sphere\" \"float radius\" {radius}\n"
+        )
     };
-    let pane = |z: f32| format!("Material \"thindielectric\"\nShape \"disk\" \"float radius\" 3 \"float height\" {z}\n");
+    let pane = |z: f32| {
+        format!(
+            "Material \"thindielectric\"\nShape \"disk\" \"float radius\" 3 \"float height\" {z}\n"
+        )
+    };
     let mut results = Vec::new();
     for (name, things) in [
         ("bubble", glass(1.5, 1.0) + &glass(1.0 / 1.5, 0.9)),
-        ("drop in glass in water", glass(1.33, 1.0) + &glass(1.5 / 1.33, 0.8) + &glass(1.33 / 1.5, 0.5)),
+        (
+            "drop in glass in water",
+            glass(1.33, 1.0) + &glass(1.5 / 1.33, 0.8) + &glass(1.33 / 1.5, 0.5),
+        ),
         ("diamond", glass(2.4, 1.0)),
         ("panes", pane(-0.5) + &pane(0.0) + &pane(0.7)),
         ("panes around a ball", pane(-1.5) + &glass(1.5, 1.0) + &pane(1.2)),
@@ -187,7 +225,8 @@ fn clear_glass_cannot_be_seen_however_it_is_nested() {
 
 #[test]
 fn panes_let_through_what_their_series_adds_up_to() {
-    // N incoherent panes of interfaces with reflectance r let (1 − r) / (1 + (2N − 1) r) through, straight ahead.
+    // N incoherent panes of interfaces with reflectance r let (1 − r) / (1 + (2N − 1) r) through,
+    // straight ahead.
     let r = 0.04;
     for n in 1..=4 {
         let mut world = "Material \"thindielectric\" \"float eta\" 1.5\n".to_string();
@@ -261,7 +300,9 @@ fn ball(smooth: bool) -> String {
         }
     }
     let normals = if smooth { format!("\"normal N\" [{points}]") } else { String::new() };
-    format!("Shape \"trianglemesh\" \"point3 P\" [{points}] \"integer indices\" [{indices}] {normals}\n")
+    format!(
+        "Shape \"trianglemesh\" \"point3 P\" [{points}] \"integer indices\" [{indices}] {normals}\n"
+    )
 }
 
 #[test]
@@ -277,8 +318,10 @@ fn balls_of_triangles_are_as_balls_should_be() {
             for offset in [0.13f32, 0.61, 0.965] {
                 let got = seen(vec3(offset, -5.0, 0.23), vec3(offset, 0.0, 0.23), 200, &world);
                 // Metal reflects by its angle, and smooth normals lead some rays into the ball.
-                results
-                    .push((format!("smooth {smooth} {material} {offset}"), within(&got, 0.998 * expected, 1.002 * expected)));
+                results.push((
+                    format!("smooth {smooth} {material} {offset}"),
+                    within(&got, 0.998 * expected, 1.002 * expected),
+                ));
             }
         }
     }
@@ -288,8 +331,10 @@ fn balls_of_triangles_are_as_balls_should_be() {
 #[test]
 fn filters_keep_the_brightness() {
     for filter in ["box", "triangle", "gaussian", "mitchell", "sinc"] {
-        let world = one_ray(Vec3::ZERO, Vec3::Y, 1, 16, 64, SKY)
-            .replace("\"box\" \"float xradius\" 0.5 \"float yradius\" 0.5", &format!("\"{filter}\""));
+        let world = one_ray(Vec3::ZERO, Vec3::Y, 1, 16, 64, SKY).replace(
+            "\"box\" \"float xradius\" 0.5 \"float yradius\" 0.5",
+            &format!("\"{filter}\""),
+        );
         let got = Estimate::of_picture(&draw(&scene_of(&world, &[], &overrides()), 1));
         got.agrees(&same(1.0), SIGMAS).unwrap_or_else(|e| panic!("{filter}, {e}"));
     }

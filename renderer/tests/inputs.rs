@@ -32,7 +32,10 @@ fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, s
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * 0.3; }";
 
 fn hash(main: &Path) -> String {
-    load(main, &overrides(), &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{e:?}")).inputs.hash()
+    load(main, &overrides(), &mut Diagnostics::new(true))
+        .unwrap_or_else(|e| panic!("{e:?}"))
+        .inputs
+        .hash()
 }
 
 #[test]
@@ -52,7 +55,16 @@ fn every_file_counts_and_its_place_does_not() {
     std::fs::rename(there.path().join("scene.pbrt"), there.path().join("other.pbrt")).unwrap();
     assert_eq!(reference, hash(&there.path().join("other.pbrt")));
 
-    for name in ["scene.pbrt", "more.pbrt", "good.wgsl", "good.pfm", "good.png", "wood.png", "good.ply", "good.spd"] {
+    for name in [
+        "scene.pbrt",
+        "more.pbrt",
+        "good.wgsl",
+        "good.pfm",
+        "good.png",
+        "wood.png",
+        "good.ply",
+        "good.spd",
+    ] {
         let path = here.path().join(name);
         let old = std::fs::read(&path).unwrap();
         let mut new = old.clone();

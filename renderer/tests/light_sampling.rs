@@ -7,8 +7,12 @@ use lightbound::film::Picture;
 use lightbound::scene::LightSampling;
 use lightbound::scene::build::{Overrides, PathOverrides};
 
-const WAYS: [LightSampling; 4] =
-    [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
+const WAYS: [LightSampling; 4] = [
+    LightSampling::Uniform,
+    LightSampling::Power,
+    LightSampling::Tree,
+    LightSampling::MaterialTree,
+];
 
 /// A floor and balls, diffuse, coated, polished, rough glass and thin cloth, under lights.
 fn scene(lights: &str, depth: u32, resolution: u32) -> String {
@@ -44,7 +48,13 @@ AttributeEnd
 "#;
 
 fn sky() -> Vec<u8> {
-    pfm(16, |x, y| if (x, y) == (3, 9) { [60.0, 50.0, 30.0] } else { [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32] })
+    pfm(16, |x, y| {
+        if (x, y) == (3, 9) {
+            [60.0, 50.0, 30.0]
+        } else {
+            [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32]
+        }
+    })
 }
 
 /// Pictures by some ways, of so many samples.
@@ -57,7 +67,8 @@ fn pictures(ways: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
     ways.iter().map(of).collect()
 }
 
-/// `sharp` is the greatest deviation of the difference between pictures, in parts of their sum: by tables, which are noisy, and by trees.
+/// `sharp` is the greatest deviation of the difference between pictures, in parts of their sum: by
+/// tables, which are noisy, and by trees.
 fn assert_all_agree(ways: &[LightSampling], text: &str, spp: u32, sharp: [f64; 2]) {
     let pictures = pictures(ways, text, spp);
     for (way, picture) in ways.iter().zip(&pictures).skip(1) {
@@ -76,16 +87,31 @@ fn all_kinds_of_lights_and_bounces() {
 fn hundreds_of_points() {
     let light = |k: i32| {
         let [x, y, z] = [k % 17 - 8, k * 7 % 13 - 6, k * 5 % 11];
-        format!("LightSource \"point\" \"rgb I\" [0.2 0.3 0.4] \"point3 from\" [{x} {y} {}]\n", 0.2 + 0.3 * f64::from(z))
+        format!(
+            "LightSource \"point\" \"rgb I\" [0.2 0.3 0.4] \"point3 from\" [{x} {y} {}]\n",
+            0.2 + 0.3 * f64::from(z)
+        )
     };
-    assert_all_agree(&WAYS, &scene(&(0..300).map(light).collect::<String>(), 1, 16), 256, [0.08, 0.01]);
+    assert_all_agree(
+        &WAYS,
+        &scene(&(0..300).map(light).collect::<String>(), 1, 16),
+        256,
+        [0.08, 0.01],
+    );
 }
 
 #[test]
 fn light_that_is_seen_by_a_glint_alone() {
-    // One of many lamps is where the ball of polished metal shows it; the rest is below the floor, but for a few.
+    // One of many lamps is where the ball of polished metal shows it; the rest is below the floor,
+    // but for a few.
     let mut lights: String = (0..200)
-        .map(|k| format!("LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [{} {} -1]\n", k % 20 - 10, k / 20))
+        .map(|k| {
+            format!(
+                "LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [{} {} -1]\n",
+                k % 20 - 10,
+                k / 20
+            )
+        })
         .collect();
     lights += "LightSource \"point\" \"rgb I\" [2 2 2] \"point3 from\" [3 -3 2]\n";
     lights += "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [300 300 300] Translate 1.4 -4 3\n\
@@ -97,7 +123,9 @@ fn light_that_is_seen_by_a_glint_alone() {
 
 #[test]
 fn strange_lights_do_no_harm() {
-    let point = |rgb: &str, from: &str| format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n");
+    let point = |rgb: &str, from: &str| {
+        format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
+    };
     for (lights, is_lit) in [
         (point("0 0 0", "0 0 3"), false),
         // Within a ball, and below the floor.

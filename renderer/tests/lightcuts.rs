@@ -1,4 +1,5 @@
-//! Lightcuts against what they stand for: full sums over all lights, and the path tracer's direct light.
+//! Lightcuts against what they stand for: full sums over all lights, and the path tracer's direct
+//! light.
 
 mod common;
 
@@ -10,7 +11,9 @@ use lightbound::spectrum::luminance;
 
 /// A floor and three balls, glossy, coated and rough, before so many samples of so many pixels.
 fn scene(lights: &str, resolution: u32, spp: u32) -> String {
-    let settings = format!(r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#);
+    let settings = format!(
+        r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#
+    );
     let more = r#"
 Material "diffusetransmission"
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
@@ -34,11 +37,15 @@ fn delta_lights(count: usize) -> Vec<String> {
         let [x, y, z] = [8.0 * u() - 4.0, 8.0 * u() - 4.0, 0.3 + 3.0 * u()];
         let rgb = format!("[{:.3} {:.3} {:.3}]", u(), u(), 0.2 + u());
         match k % 40 {
-            0..20 => format!(r#"LightSource "point" "rgb I" {rgb} "point3 from" [{x:.3} {y:.3} {z:.3}]"#),
+            0..20 => {
+                format!(r#"LightSource "point" "rgb I" {rgb} "point3 from" [{x:.3} {y:.3} {z:.3}]"#)
+            }
             20..39 => format!(
                 r#"LightSource "spot" "rgb I" {rgb} "point3 from" [{x:.3} {y:.3} {z:.3}] "point3 to" [{y:.3} {x:.3} 0] "float coneangle" 50"#
             ),
-            _ => format!(r#"LightSource "distant" "rgb L" [0.01 0.02 0.03] "point3 from" [{x:.3} {y:.3} {z:.3}]"#),
+            _ => format!(
+                r#"LightSource "distant" "rgb L" [0.01 0.02 0.03] "point3 from" [{x:.3} {y:.3} {z:.3}]"#
+            ),
         }
     };
     (0..count).map(&mut light).collect()
@@ -64,7 +71,12 @@ fn lightcuts(settings: LightcutsOverrides) -> Overrides {
 }
 
 fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
-    LightcutsOverrides { error: Some(error), error_mode: Some(mode), max_cut: Some(1 << 20), ..LightcutsOverrides::default() }
+    LightcutsOverrides {
+        error: Some(error),
+        error_mode: Some(mode),
+        max_cut: Some(1 << 20),
+        ..LightcutsOverrides::default()
+    }
 }
 
 fn picture(text: &str, overrides: &Overrides) -> Picture {
@@ -98,14 +110,21 @@ fn without_error_a_cut_is_the_sum_over_all_lights() {
 fn errors_are_within_their_bounds() {
     let text = scene(&delta_lights(600).join("\n"), 24, 1);
     let full = luminances(&picture(&text, &lightcuts(with_error(0.0, ErrorMode::Cluster))));
-    for (mode, error) in [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)] {
+    for (mode, error) in
+        [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
+    {
         let rendering = work(&scene_of(&text, &[], &lightcuts(with_error(error, mode))), 2);
         let layers = rendering.picture.cuts.as_ref().expect("cuts are recorded");
         let mut worst = 0.0f64;
-        for (pixel, (found, full)) in luminances(&rendering.picture).into_iter().zip(&full).enumerate() {
+        for (pixel, (found, full)) in
+            luminances(&rendering.picture).into_iter().zip(&full).enumerate()
+        {
             let off = (found - full).abs();
             let bound = f64::from(layers.error_bound[pixel]);
-            assert!(off <= bound * (1.0 + 1e-5) + 1e-6 * full, "{mode:?} {error}, pixel {pixel}: {off} above {bound}");
+            assert!(
+                off <= bound * (1.0 + 1e-5) + 1e-6 * full,
+                "{mode:?} {error}, pixel {pixel}: {off} above {bound}"
+            );
             worst = worst.max(off / full.max(1e-9));
         }
         if mode == ErrorMode::Total {
@@ -122,39 +141,67 @@ fn how_bounds_are_had_changes_pictures_within_their_errors_alone() {
     let text = scene(&delta_lights(300).join("\n"), 24, 1);
     let of = |mode: BoundMode| {
         let bounds = LightcutsOverrides { bounds: mode, ..with_error(0.02, ErrorMode::Cluster) };
-        work(&scene_of(&text, &[], &lightcuts(LightcutsOverrides { check_bounds: true, ..bounds })), 2)
+        work(
+            &scene_of(&text, &[], &lightcuts(LightcutsOverrides { check_bounds: true, ..bounds })),
+            2,
+        )
     };
-    let [naive, optimized, related] = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(of);
-    assert!(naive.picture.radiance == optimized.picture.radiance, "naive and optimized bounds are the same");
+    let [naive, optimized, related] =
+        [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(of);
+    assert!(
+        naive.picture.radiance == optimized.picture.radiance,
+        "naive and optimized bounds are the same"
+    );
     assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);
-    let mean = |rendering: &lightbound::render::Rendering| rendering.counts.cuts.sizes.mean().unwrap();
-    // Each bound is at most the other, but what a cut is held against is its estimate, which the order of refinement changes a little.
-    assert!(mean(&related) <= 1.001 * mean(&optimized), "{} above {}", mean(&related), mean(&optimized));
+    let mean =
+        |rendering: &lightbound::render::Rendering| rendering.counts.cuts.sizes.mean().unwrap();
+    // Each bound is at most the other, but what a cut is held against is its estimate, which the
+    // order of refinement changes a little.
+    assert!(
+        mean(&related) <= 1.001 * mean(&optimized),
+        "{} above {}",
+        mean(&related),
+        mean(&optimized)
+    );
     for rendering in [naive, optimized, related] {
         let cuts = rendering.counts.cuts;
-        assert!(cuts.checks > 10_000 && cuts.violations == 0, "{} of {}", cuts.violations, cuts.checks);
+        assert!(
+            cuts.checks > 10_000 && cuts.violations == 0,
+            "{} of {}",
+            cuts.violations,
+            cuts.checks
+        );
     }
 }
 
 #[test]
 fn stochastic_cuts_converge_to_the_path_tracer() {
-    let stochastic =
-        LightcutsOverrides { mode: Some(CutMode::Stochastic), cut_size: Some(24), ..LightcutsOverrides::default() };
+    let stochastic = LightcutsOverrides {
+        mode: Some(CutMode::Stochastic),
+        cut_size: Some(24),
+        ..LightcutsOverrides::default()
+    };
     let found = picture(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
     let path = picture(&scene(LIGHTS, 16, 1024), &overrides());
-    let [found_variance, path_variance] = [&found, &path].map(|picture| picture.variance.as_ref().unwrap());
+    let [found_variance, path_variance] =
+        [&found, &path].map(|picture| picture.variance.as_ref().unwrap());
     for channel in 0..3 {
         let (mut off, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
         let mut far = 0;
         for pixel in 0..found.radiance.len() {
-            let difference = f64::from(found.radiance[pixel][channel] - path.radiance[pixel][channel]);
+            let difference =
+                f64::from(found.radiance[pixel][channel] - path.radiance[pixel][channel]);
             let of_it = f64::from(found_variance[pixel][channel] + path_variance[pixel][channel]);
             off += difference;
             variance += of_it;
             sum += f64::from(path.radiance[pixel][channel]);
             far += u32::from(difference * difference > 20.0 * of_it);
         }
-        assert!(off.abs() <= 4.0 * variance.sqrt(), "{off} of {sum}, deviation {}", variance.sqrt());
+        assert!(
+            off.abs() <= 4.0 * variance.sqrt(),
+            "{off} of {sum}, deviation {}",
+            variance.sqrt()
+        );
         assert!(variance.sqrt() < 0.01 * sum, "the test is sharp");
         assert!(far <= 2, "{far} pixels are off");
     }
@@ -166,13 +213,18 @@ fn threads_leave_no_trace() {
         let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
         let scene = scene_of(&scene(LIGHTS, 40, 2), &[], &lightcuts(settings));
         let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
-        assert!(one.radiance == many.radiance && one.cuts.unwrap().error_bound == many.cuts.unwrap().error_bound);
+        assert!(
+            one.radiance == many.radiance
+                && one.cuts.unwrap().error_bound == many.cuts.unwrap().error_bound
+        );
     }
 }
 
 #[test]
 fn strange_lights_do_no_harm() {
-    let point = |rgb: &str, from: &str| format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n");
+    let point = |rgb: &str, from: &str| {
+        format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
+    };
     let equal = point("1e-3 1e-3 1e-3", "1 1 3").repeat(20_000);
     let cases = [
         (String::new(), 0.0),
@@ -186,11 +238,15 @@ fn strange_lights_do_no_harm() {
             let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
             let found = picture(&scene(&lights, 16, 1), &lightcuts(settings));
             assert_eq!(found.invalid_samples, 0);
-            let one = scene(&point(&format!("{intensity} {intensity} {intensity}"), "1 1 3"), 16, 1);
+            let one =
+                scene(&point(&format!("{intensity} {intensity} {intensity}"), "1 1 3"), 16, 1);
             let expected = if intensity > 0.0 { Some(picture(&one, &overrides())) } else { None };
             for (pixel, rgb) in found.radiance.iter().enumerate() {
                 let expected = expected.as_ref().map_or(0.0, |picture| picture.radiance[pixel][0]);
-                assert!((rgb[0] - expected).abs() <= 2e-3 * expected, "{mode:?}: {rgb:?} for {expected}");
+                assert!(
+                    (rgb[0] - expected).abs() <= 2e-3 * expected,
+                    "{mode:?}: {rgb:?} for {expected}"
+                );
             }
         }
     }

@@ -20,7 +20,10 @@ impl Place {
     }
 
     fn room() -> Place {
-        Place::new(&room(r#""integer xresolution" 20 "integer yresolution" 16 "string filename" "a.exr""#, 2))
+        Place::new(&room(
+            r#""integer xresolution" 20 "integer yresolution" 16 "string filename" "a.exr""#,
+            2,
+        ))
     }
 
     fn run(&self, args: &[&str]) -> Assert {
@@ -44,8 +47,16 @@ fn pictures_and_figures_tell_what_cuts_took() {
     let all = place.statistics();
     let cuts = &all["lightcuts"];
     assert_eq!(cuts["bound_violations"], 0);
-    assert!(cuts["cut_size_mean"].as_f64().unwrap() > 1.0 && cuts["bound_checks"].as_u64().unwrap() > 1000, "{cuts}");
-    assert!(all["light_tree"]["leaves"].as_u64().unwrap() >= 1024 && cuts["shadow_rays"] == all["shadow_rays"], "{all}");
+    assert!(
+        cuts["cut_size_mean"].as_f64().unwrap() > 1.0
+            && cuts["bound_checks"].as_u64().unwrap() > 1000,
+        "{cuts}"
+    );
+    assert!(
+        all["light_tree"]["leaves"].as_u64().unwrap() >= 1024
+            && cuts["shadow_rays"] == all["shadow_rays"],
+        "{all}"
+    );
     for layer in ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"] {
         place.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
     }
@@ -65,13 +76,28 @@ fn scene_files_say_the_same_as_options() {
 #[test]
 fn parts_of_other_settings_do_not_belong_together() {
     let place = Place::room();
-    for (range, error, name) in [("0..1", "0.02", "a.exr"), ("1..2", "0.02", "b.exr"), ("1..2", "0.1", "c.exr")] {
+    for (range, error, name) in
+        [("0..1", "0.02", "a.exr"), ("1..2", "0.02", "b.exr"), ("1..2", "0.1", "c.exr")]
+    {
         place.cuts(&["--sample-range", range, "--error", error, "-o", name]).code(0);
     }
     place.cuts(&["-o", "whole.exr"]).code(0);
     place.run(&["merge", "a.exr", "b.exr", "-q", "-o", "merged.exr"]).code(0);
-    place.run(&["compare", "merged.exr", "whole.exr", "--layers", "all", "--fail-above", "differing=0"]).code(0);
-    place.run(&["merge", "a.exr", "c.exr", "-o", "no.exr"]).code(2).stderr(contains("c.exr").and(contains("error")));
+    place
+        .run(&[
+            "compare",
+            "merged.exr",
+            "whole.exr",
+            "--layers",
+            "all",
+            "--fail-above",
+            "differing=0",
+        ])
+        .code(0);
+    place
+        .run(&["merge", "a.exr", "c.exr", "-o", "no.exr"])
+        .code(2)
+        .stderr(contains("c.exr").and(contains("error")));
 }
 
 #[test]
@@ -82,7 +108,10 @@ fn materials_without_bounds_by_hand_are_named() {
     let rough = r#"Material "conductor" "float roughness" 0.3"#;
     let text = text.replace(r#"Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]"#, rough);
     let place = Place::new(&text);
-    place.cuts(&["--bounds", "hand"]).code(2).stderr(contains("conductor.wgsl").and(contains("--bounds related")));
+    place
+        .cuts(&["--bounds", "hand"])
+        .code(2)
+        .stderr(contains("conductor.wgsl").and(contains("--bounds related")));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Materials as pictures show them: what transmits, coats and mixes, held against closed forms; and what denoisers are told.
+//! Materials as pictures show them: what transmits, coats and mixes, held against closed forms; and
+//! what denoisers are told.
 
 mod common;
 
@@ -20,7 +21,14 @@ const FLOOR: &str = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 
 /// A floor of a material, seen at `degrees` from +z; all of the picture shows the same.
 fn floor_seen_at(degrees: f32, lights: &str, materials: &str) -> Estimate {
     let (sin, cos) = degrees.to_radians().sin_cos();
-    let text = one_ray(5.0 * vec3(sin, 0.0, cos), Vec3::ZERO, 1, 16, 256, &format!("{lights}{materials}\n{FLOOR}"));
+    let text = one_ray(
+        5.0 * vec3(sin, 0.0, cos),
+        Vec3::ZERO,
+        1,
+        16,
+        256,
+        &format!("{lights}{materials}\n{FLOOR}"),
+    );
     Estimate::of_picture(&draw(&scene_of(&text, &[], &overrides()), 2))
 }
 
@@ -39,14 +47,19 @@ fn transmission_lights_the_far_side() {
     let mut results = Vec::new();
     for (side, z) in [("above", 1.0), ("below", -1.0)] {
         // E = 3 cos 45°.
-        let light = format!("LightSource \"distant\" \"rgb L\" [3 3 3] \"point3 from\" [1 0 {z}] \"point3 to\" [0 0 0]\n");
+        let light = format!(
+            "LightSource \"distant\" \"rgb L\" [3 3 3] \"point3 from\" [1 0 {z}] \"point3 to\" [0 0 0]\n"
+        );
         for degrees in [30.0, 150.0] {
             let reflects = (degrees < 90.0) == (z > 0.0);
             for scale in [1.0, 0.5] {
                 let kd = if reflects { [0.5, 0.3, 0.1] } else { [0.1, 0.4, 0.2] };
                 let expected = colour(kd.map(|kd| scale * kd / PI * 3.0 * 0.5f64.sqrt()));
                 let got = floor_seen_at(degrees, &light, &leaf(scale));
-                results.push((format!("lit from {side}, seen at {degrees}°, scale {scale}"), got.agrees(&expected, SIGMAS)));
+                results.push((
+                    format!("lit from {side}, seen at {degrees}°, scale {scale}"),
+                    got.agrees(&expected, SIGMAS),
+                ));
             }
             if !reflects {
                 let opaque = floor_seen_at(degrees, &light, "Material \"diffuse\"");
@@ -59,15 +72,19 @@ fn transmission_lights_the_far_side() {
 
 #[test]
 fn a_mix_is_the_mean_of_its_materials() {
-    let sun = "LightSource \"distant\" \"rgb L\" [3 3 3] \"point3 from\" [0 0 1] \"point3 to\" [0 0 0]\n";
+    let sun =
+        "LightSource \"distant\" \"rgb L\" [3 3 3] \"point3 from\" [0 0 1] \"point3 to\" [0 0 0]\n";
     let named = "MakeNamedMaterial \"red\" \"string type\" \"diffuse\" \"rgb reflectance\" [0.9 0.1 0.2]\n\
                  MakeNamedMaterial \"green\" \"string type\" \"diffuse\" \"rgb reflectance\" [0.1 0.6 0.4]\n\
                  MakeNamedMaterial \"pink\" \"string type\" \"mix\" \"string materials\" [\"red\" \"white\"] \"float amount\" 0.5\n\
                  MakeNamedMaterial \"white\" \"string type\" \"diffuse\" \"rgb reflectance\" [0.9 0.9 0.9]\n";
-    let mix =
-        |a: &str, b: &str, amount: &str| format!("{named}Material \"mix\" \"string materials\" [\"{a}\" \"{b}\"] {amount}");
+    let mix = |a: &str, b: &str, amount: &str| {
+        format!("{named}Material \"mix\" \"string materials\" [\"{a}\" \"{b}\"] {amount}")
+    };
     let [red, green, white] = [[0.9, 0.1, 0.2], [0.1, 0.6, 0.4], [0.9; 3]];
-    let blend = |a: [f64; 3], b: [f64; 3], amount: f64| [0, 1, 2].map(|c| (1.0 - amount) * a[c] + amount * b[c]);
+    let blend = |a: [f64; 3], b: [f64; 3], amount: f64| {
+        [0, 1, 2].map(|c| (1.0 - amount) * a[c] + amount * b[c])
+    };
     let mut results = Vec::new();
     for (name, materials, kd) in [
         ("half", mix("red", "green", ""), blend(red, green, 0.5)),
@@ -76,11 +93,18 @@ fn a_mix_is_the_mean_of_its_materials() {
         ("less than none", mix("red", "green", "\"float amount\" -3"), red),
         ("all", mix("red", "green", "\"float amount\" 1"), green),
         ("more than all", mix("red", "green", "\"float amount\" 3"), green),
-        ("of a mix", mix("green", "pink", "\"float amount\" 0.4"), blend(green, blend(red, white, 0.5), 0.4)),
+        (
+            "of a mix",
+            mix("green", "pink", "\"float amount\" 0.4"),
+            blend(green, blend(red, white, 0.5), 0.4),
+        ),
     ] {
         for (light, text, irradiance) in [("sun", sun, 3.0), ("sky", SKY, PI)] {
             let expected = colour(kd.map(|kd| kd * irradiance / PI));
-            results.push((format!("{name}, {light}"), floor_seen_at(40.0, text, &materials).agrees(&expected, SIGMAS)));
+            results.push((
+                format!("{name}, {light}"),
+                floor_seen_at(40.0, text, &materials).agrees(&expected, SIGMAS),
+            ));
         }
     }
     assert_all(results);
@@ -91,10 +115,14 @@ fn a_mix_with_an_interface_lets_light_through() {
     let named = "MakeNamedMaterial \"black\" \"string type\" \"diffuse\" \"rgb reflectance\" [0 0 0]\n\
                  MakeNamedMaterial \"void\" \"string type\" \"interface\"\n";
     let mut results = Vec::new();
-    for (materials, amount, expected) in
-        [("\"black\" \"void\"", 0.25, 0.25), ("\"void\" \"black\"", 0.25, 0.75), ("\"void\" \"void\"", 0.25, 1.0)]
-    {
-        let mix = format!("{named}Material \"mix\" \"string materials\" [{materials}] \"float amount\" {amount}");
+    for (materials, amount, expected) in [
+        ("\"black\" \"void\"", 0.25, 0.25),
+        ("\"void\" \"black\"", 0.25, 0.75),
+        ("\"void\" \"void\"", 0.25, 1.0),
+    ] {
+        let mix = format!(
+            "{named}Material \"mix\" \"string materials\" [{materials}] \"float amount\" {amount}"
+        );
         let got = floor_seen_at(50.0, SKY, &mix);
         results.push((format!("{materials} {amount}"), got.agrees(&colour([expected; 3]), SIGMAS)));
     }
@@ -110,7 +138,10 @@ fn a_polished_coat_reflects_by_fresnel() {
         let coat = |base: &str| floor_seen_at(degrees, SKY, &format!("Material {base}"));
         // On what is black only the coat is left.
         let black = coat("\"coateddiffuse\" \"rgb reflectance\" [0 0 0]");
-        results.push((format!("on black at {degrees}°"), black.agrees(&Estimate::exact(Vec3::splat(r)), SIGMAS)));
+        results.push((
+            format!("on black at {degrees}°"),
+            black.agrees(&Estimate::exact(Vec3::splat(r)), SIGMAS),
+        ));
         // On metal, what goes in and comes out again comes to it: a series.
         let (eta, k) = (vec3(0.2, 0.9, 1.3), vec3(3.5, 2.5, 2.0));
         let inside = fresnel::refracted_cos(cos, 1.5).unwrap();
@@ -120,7 +151,10 @@ fn a_polished_coat_reflects_by_fresnel() {
             "\"coatedconductor\" \"rgb conductor.eta\" [0.2 0.9 1.3] \"rgb conductor.k\" [3.5 2.5 2] \"float thickness\" 0 \
              \"float interface.eta\" 1.5",
         );
-        results.push((format!("on metal at {degrees}°"), metal.agrees(&Estimate::exact(series), SIGMAS)));
+        results.push((
+            format!("on metal at {degrees}°"),
+            metal.agrees(&Estimate::exact(series), SIGMAS),
+        ));
     }
     assert_all(results);
 }
@@ -131,17 +165,26 @@ fn coats_brighten_grazing_angles_and_gain_nothing() {
     for roughness in [0.0, 0.01] {
         let seen = |degrees: f32, kd: f32, more: &str| {
             let kd = format!("\"rgb reflectance\" [{kd} {kd} {kd}]");
-            floor_seen_at(degrees, SKY, &format!("Material \"coateddiffuse\" {kd} \"float roughness\" {roughness} {more}")).mean
-                [0]
+            floor_seen_at(
+                degrees,
+                SKY,
+                &format!("Material \"coateddiffuse\" {kd} \"float roughness\" {roughness} {more}"),
+            )
+            .mean[0]
         };
         let mut check = |what: &str, holds: bool, x: f64, y: f64| {
-            results.push((format!("roughness {roughness}: {what}"), if holds { Ok(()) } else { Err(format!("{x} {y}")) }));
+            results.push((
+                format!("roughness {roughness}: {what}"),
+                if holds { Ok(()) } else { Err(format!("{x} {y}")) },
+            ));
         };
         let (straight, grazing) = (seen(0.0, 0.3, ""), seen(85.0, 0.3, ""));
         check("brighter at grazing angles", grazing > straight + 0.15, straight, grazing);
-        // Light that is reflected back into the coat meets the base again, so the base looks darker than it is.
+        // Light that is reflected back into the coat meets the base again, so the base looks darker
+        // than it is.
         check("darker from above", straight < 0.3 && straight > 0.1, straight, 0.3);
-        let (clear, tinted) = (seen(40.0, 0.8, "\"float thickness\" 0"), seen(40.0, 0.8, "\"float thickness\" 0.5"));
+        let (clear, tinted) =
+            (seen(40.0, 0.8, "\"float thickness\" 0"), seen(40.0, 0.8, "\"float thickness\" 0.5"));
         check("absorbing coats are darker", tinted < 0.7 * clear, clear, tinted);
         for degrees in [0.0, 60.0, 85.0] {
             // Rough coats lose what would bounce from facet to facet.
@@ -150,7 +193,11 @@ fn coats_brighten_grazing_angles_and_gain_nothing() {
         }
     }
     // A coat like the air is none.
-    let none = floor_seen_at(40.0, SKY, "Material \"coateddiffuse\" \"float eta\" 1 \"float thickness\" 0");
+    let none = floor_seen_at(
+        40.0,
+        SKY,
+        "Material \"coateddiffuse\" \"float eta\" 1 \"float thickness\" 0",
+    );
     results.push(("like the air".into(), none.agrees(&colour([0.5; 3]), SIGMAS)));
     assert_all(results);
 }
@@ -170,27 +217,35 @@ fn features(picture: &Picture) -> &FeatureImages {
 }
 
 fn assert_close(got: [f32; 3], expected: Vec3, what: &str) {
-    assert!((Vec3::from(got) - expected).abs().max_element() < 2e-6, "{what}: {got:?} for {expected}");
+    assert!(
+        (Vec3::from(got) - expected).abs().max_element() < 2e-6,
+        "{what}: {got:?} for {expected}"
+    );
 }
 
 /// Ten strips from left to right, each with its own material.
 fn strips(materials: [String; 10]) -> String {
     let strip = |(i, material): (usize, String)| {
         let (x0, x1) = (-1.0 + 0.2 * i as f32, -0.8 + 0.2 * i as f32);
-        format!("Material {material}\nShape \"bilinearmesh\" \"point3 P\" [{x0} -1 0  {x1} -1 0  {x0} 1 0  {x1} 1 0]\n")
+        format!(
+            "Material {material}\nShape \"bilinearmesh\" \"point3 P\" [{x0} -1 0  {x1} -1 0  {x0} 1 0  {x1} 1 0]\n"
+        )
     };
     materials.into_iter().enumerate().map(strip).collect()
 }
 
 #[test]
 fn denoisers_are_told_the_albedo() {
-    // Diffuse surfaces reflect their kd; polished metals reflect by Fresnel's equations; a leaf what it reflects and transmits.
+    // Diffuse surfaces reflect their kd; polished metals reflect by Fresnel's equations; a leaf
+    // what it reflects and transmits.
     let diffuse = |r: f32| vec3(r, 0.5, 1.0 - r);
     let metal = |r: f32| vec3(r, 0.5 * r, 0.0);
     let rgb = |c: Vec3| format!("[{} {} {}]", c.x, c.y, c.z);
     let shades: [f32; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
     let materials: [(String, Vec3); 10] = std::array::from_fn(|i| match shades[i / 2] {
-        r if i % 2 == 0 => (format!("\"diffuse\" \"rgb reflectance\" {}", rgb(diffuse(r))), diffuse(r)),
+        r if i % 2 == 0 => {
+            (format!("\"diffuse\" \"rgb reflectance\" {}", rgb(diffuse(r))), diffuse(r))
+        }
         r => (format!("\"conductor\" \"rgb reflectance\" {}", rgb(metal(r))), metal(r)),
     });
     let world = format!("{SKY}{}", strips(materials.clone().map(|(text, _)| text)));
@@ -211,12 +266,21 @@ fn denoisers_are_told_the_albedo() {
 fn the_albedo_of_metal_is_its_fresnel_reflectance_at_each_angle() {
     for degrees in [0.0f32, 45.0, 80.0] {
         let (sin, cos) = degrees.to_radians().sin_cos();
-        let world = format!("{SKY}Material \"conductor\" \"rgb eta\" [0.2 0.9 1.3] \"rgb k\" [3.5 2.5 2]\n{FLOOR}");
-        let scene = scene_of(&one_ray(5.0 * vec3(sin, 0.0, cos), Vec3::ZERO, 0, 4, 4, &world), &[], &overrides());
+        let world = format!(
+            "{SKY}Material \"conductor\" \"rgb eta\" [0.2 0.9 1.3] \"rgb k\" [3.5 2.5 2]\n{FLOOR}"
+        );
+        let scene = scene_of(
+            &one_ray(5.0 * vec3(sin, 0.0, cos), Vec3::ZERO, 0, 4, 4, &world),
+            &[],
+            &overrides(),
+        );
         let expected = fresnel::conductor(cos, vec3(0.2, 0.9, 1.3), vec3(3.5, 2.5, 2.0));
         for &albedo in &features(&draw(&scene, 1)).albedo {
             // The camera's rays are not all the same to the last digit.
-            assert!((Vec3::from(albedo) - expected).abs().max_element() < 3e-4, "{degrees}°: {albedo:?} for {expected}");
+            assert!(
+                (Vec3::from(albedo) - expected).abs().max_element() < 3e-4,
+                "{degrees}°: {albedo:?} for {expected}"
+            );
         }
     }
 }
@@ -239,27 +303,39 @@ fn the_albedo_of_a_mix_is_that_of_what_is_met() {
 
 #[test]
 fn scenes_without_shaders_are_rendered() {
-    let kinds = ["\"dielectric\"", "\"thindielectric\"", "\"conductor\"", "\"interface\"", "\"coatedconductor\""];
+    let kinds = [
+        "\"dielectric\"",
+        "\"thindielectric\"",
+        "\"conductor\"",
+        "\"interface\"",
+        "\"coatedconductor\"",
+    ];
     let materials = std::array::from_fn(|i| kinds[i % kinds.len()].to_string());
     let mut scene = from_above(4, &format!("{SKY}{}", strips(materials)));
     let picture = draw(&scene, 2);
     // What is left is the material of surfaces that name none; there is no such surface.
-    let unused = |material: &Material| matches!(material, Material::Surface { scattering: Some(_), .. });
+    let unused =
+        |material: &Material| matches!(material, Material::Surface { scattering: Some(_), .. });
     assert_eq!(scene.materials.iter().filter(|material| unused(material)).count(), 1);
     *scene.materials.iter_mut().find(|material| unused(material)).unwrap() =
         Material::Surface { specular: None, scattering: None };
     scene.shaders.clear();
     let without = draw(&scene, 2);
-    assert!(picture.radiance == without.radiance && features(&picture).albedo == features(&without).albedo);
+    assert!(
+        picture.radiance == without.radiance
+            && features(&picture).albedo == features(&without).albedo
+    );
     assert!(picture.radiance.iter().all(|rgb| rgb[0] > 0.1), "all of it reflects the sky");
 }
 
 #[test]
 fn a_material_without_parts_is_black() {
-    let lamp =
-        "AreaLightSource \"diffuse\" \"rgb L\" [2 3 4]\nShape \"bilinearmesh\" \"point3 P\" [0 -1 1  1 -1 1  0 1 1  1 1 1]";
+    let lamp = "AreaLightSource \"diffuse\" \"rgb L\" [2 3 4]\nShape \"bilinearmesh\" \"point3 P\" [0 -1 1  1 -1 1  0 1 1  1 1 1]";
     let floor = FLOOR.replace('9', "1");
-    let mut scene = from_above(3, &format!("{SKY}Material \"dielectric\"\n{floor}AttributeBegin\n{lamp}\nAttributeEnd"));
+    let mut scene = from_above(
+        3,
+        &format!("{SKY}Material \"dielectric\"\n{floor}AttributeBegin\n{lamp}\nAttributeEnd"),
+    );
     for material in &mut scene.materials {
         *material = Material::Surface { specular: None, scattering: None };
     }

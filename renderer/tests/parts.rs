@@ -1,5 +1,5 @@
-//! Parts of pictures, merged; pictures rendered in several runs, however these ended; and pictures that are done when the noise is
-//! low: the same bits as in one go.
+//! Parts of pictures, merged; pictures rendered in several runs, however these ended; and pictures
+//! that are done when the noise is low: the same bits as in one go.
 
 mod common;
 
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 /// The room at the size of these tests.
-static SCENE: LazyLock<String> = LazyLock::new(|| room(r#""integer xresolution" 80 "integer yresolution" 50"#, 10));
+static SCENE: LazyLock<String> =
+    LazyLock::new(|| room(r#""integer xresolution" 80 "integer yresolution" 50"#, 10));
 
 /// A folder with a scene in it.
 struct Place(TempDir);
@@ -39,7 +40,10 @@ impl Place {
 
     fn lightbound(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
-        command.args(args.split_whitespace()).current_dir(self.0.path()).timeout(Duration::from_secs(120));
+        command
+            .args(args.split_whitespace())
+            .current_dir(self.0.path())
+            .timeout(Duration::from_secs(120));
         command
     }
 
@@ -61,7 +65,8 @@ impl Place {
             // NaN and ∞ as bits.
             for channel in &mut picture.channels {
                 if let ChannelSamples::F32(samples) = &channel.samples {
-                    channel.samples = ChannelSamples::U32(samples.iter().map(|x| x.to_bits()).collect());
+                    channel.samples =
+                        ChannelSamples::U32(samples.iter().map(|x| x.to_bits()).collect());
                 }
             }
         }
@@ -72,12 +77,18 @@ impl Place {
     }
 
     fn attribute(&self, file: &str, name: &str) -> Attribute {
-        self.picture(file).attributes.into_iter().find(|a| a.0 == format!("lightbound/{name}")).unwrap().1
+        self.picture(file)
+            .attributes
+            .into_iter()
+            .find(|a| a.0 == format!("lightbound/{name}"))
+            .unwrap()
+            .1
     }
 
     fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -91,7 +102,11 @@ fn merging_gives_the_bits_of_the_whole() {
         &["--sample-range 0..10"],
         &["--sample-range 7..10", "--sample-range 0..1", "--sample-range 1..7"],
         &["--crop 0,0.33,0,1", "--crop 0.33,1,0,0.71", "--crop 0.33,1,0.71,1"],
-        &["--sample-range 3..10 --crop 0,1,0,0.5", "--sample-range 3..10 --crop 0,1,0.5,1", "--sample-range 0..3 --threads 1"],
+        &[
+            "--sample-range 3..10 --crop 0,1,0,0.5",
+            "--sample-range 3..10 --crop 0,1,0.5,1",
+            "--sample-range 0..3 --threads 1",
+        ],
     ];
     for split in splits {
         let mut merge = "merge -q -o merged.exr".to_string();
@@ -113,9 +128,14 @@ fn what_is_missing_is_named_and_can_be_added_later() {
     place.render("-o c.exr --sample-range 4..10 --crop 0.5,1,0,1");
     let merged = place.lightbound("merge b.exr a.exr -o ab.exr").assert().success();
     merged.stderr(contains("misses samples 4..10 of columns 40..80, rows 0..50"));
-    let is_picture = |name: &str| place.picture(name).channels.iter().any(|channel| channel.name == "R");
+    let is_picture =
+        |name: &str| place.picture(name).channels.iter().any(|channel| channel.name == "R");
     assert!(is_picture("a.exr") && is_picture("ab.exr"));
-    place.lightbound("merge c.exr ab.exr -o abc.exr").assert().success().stderr(contains("misses").not());
+    place
+        .lightbound("merge c.exr ab.exr -o abc.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses").not());
     place.assert_same("whole.exr", "abc.exr");
 }
 
@@ -126,7 +146,11 @@ fn a_crop_of_the_scene_itself_is_the_whole() {
     place.render("-o whole.exr");
     place.render("-o a.exr --sample-range 0..5");
     place.render("-o b.exr --sample-range 5..10");
-    place.lightbound("merge a.exr b.exr -o ab.exr").assert().success().stderr(contains("misses").not());
+    place
+        .lightbound("merge a.exr b.exr -o ab.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses").not());
     place.assert_same("whole.exr", "ab.exr");
 }
 
@@ -170,7 +194,11 @@ fn what_does_not_belong_together_is_refused() {
     *text = text.replace("[0,0,80,50,5,10]", "[0,0,80,50,5,9]");
     write_exr(&place.path("b.exr"), &lying).unwrap();
     refused("b.exr", "is damaged");
-    place.lightbound("merge a.exr whole.exr -o whole.exr").assert().code(2).stderr(contains("overwrite"));
+    place
+        .lightbound("merge a.exr whole.exr -o whole.exr")
+        .assert()
+        .code(2)
+        .stderr(contains("overwrite"));
     place.lightbound("merge a.exr -o a.png").assert().code(2).stderr(contains("a.png"));
     place.lightbound("merge -o a.exr").assert().code(2).stderr(contains("PART"));
     assert!(!place.path("out.exr").exists());
@@ -179,7 +207,11 @@ fn what_does_not_belong_together_is_refused() {
         ("--sample-range 4..4 -o b.exr", "0..64"),
         ("--sample-range 4..8 -o b.png", "b.png"),
     ] {
-        place.lightbound(&format!("render scene.pbrt {args}")).assert().code(2).stderr(contains(said));
+        place
+            .lightbound(&format!("render scene.pbrt {args}"))
+            .assert()
+            .code(2)
+            .stderr(contains(said));
     }
 }
 
@@ -192,17 +224,25 @@ fn the_noise_ends_it_at_the_same_sample_whatever_the_threads() {
     let Attribute::Float(noise) = place.attribute("one.exr", "noise") else { panic!() };
     let Attribute::Int(taken) = place.attribute("one.exr", "minSamples") else { panic!() };
     assert!(
-        (0.01..0.1).contains(&noise) && [16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128].contains(&taken),
+        (0.01..0.1).contains(&noise)
+            && [16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128].contains(&taken),
         "{noise} {taken}"
     );
     assert_eq!(place.attribute("one.exr", "maxSamples"), Attribute::Int(taken));
-    let stats: serde_json::Value = serde_json::from_slice(&std::fs::read(place.path("stats.json")).unwrap()).unwrap();
-    assert_eq!((stats["noise_threshold"].as_f64(), stats["noise"].as_f64().map(|x| x as f32)), (Some(0.1), Some(noise)));
+    let stats: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(place.path("stats.json")).unwrap()).unwrap();
+    assert_eq!(
+        (stats["noise_threshold"].as_f64(), stats["noise"].as_f64().map(|x| x as f32)),
+        (Some(0.1), Some(noise))
+    );
     // A quarter of the error takes more, and there is an end.
     place.render("-o less.exr --spp 4096 --noise-threshold 0.05");
     let Attribute::Int(more) = place.attribute("less.exr", "minSamples") else { panic!() };
     assert!(more > 2 * taken && more < 4096, "{taken} {more}");
-    let all = place.lightbound("render scene.pbrt -o all.exr --spp 12 --noise-threshold 1e-9").assert().success();
+    let all = place
+        .lightbound("render scene.pbrt -o all.exr --spp 12 --noise-threshold 1e-9")
+        .assert()
+        .success();
     all.stderr(contains("12 samples per pixel, estimated error 0."));
     // Without what it is for, the picture is the same as ever.
     place.render(&format!("-o plain.exr --spp {taken}"));
@@ -225,14 +265,15 @@ fn spawn(place: &Place, args: &str) -> Child {
         .unwrap()
 }
 
-/// Renders again and again, each time killed at a random moment or done before, until `kills` were killed; each picture that gets done
-/// is the one of a single run.
+/// Renders again and again, each time killed at a random moment or done before, until `kills` were
+/// killed; each picture that gets done is the one of a single run.
 fn kill_and_resume(kills: usize) {
     let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
     let mut state = seed;
     let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f64 / (1u64 << 24) as f64
     };
     let place = Place::new();
@@ -243,7 +284,8 @@ fn kill_and_resume(kills: usize) {
     while killed < kills || done == 0 {
         let had = place.path("a.exr.checkpoint").exists();
         let mut child = spawn(&place, LONG);
-        let moment = if killed < kills { usual.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
+        let moment =
+            if killed < kills { usual.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() && start.elapsed() < moment {
             std::thread::sleep(Duration::from_millis(2));
@@ -295,15 +337,27 @@ fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("triangles")));
     std::thread::sleep(Duration::from_millis(200));
-    assert!(std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("sh")
+            .args(["-c", &format!("kill -INT {}", child.id())])
+            .status()
+            .unwrap()
+            .success()
+    );
     let said = lines.collect::<Vec<_>>().join("\n");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(place.path("a.exr").exists() && place.path("a.exr.checkpoint").exists());
 
-    place.lightbound(args).assert().code(2).stderr(contains("a.exr.checkpoint").and(contains("--resume")));
+    place
+        .lightbound(args)
+        .assert()
+        .code(2)
+        .stderr(contains("a.exr.checkpoint").and(contains("--resume")));
     let other = |more: &str, said: &str| {
         let refused = place.lightbound(&format!("{args} --resume {more}")).assert().code(2);
-        refused.stderr(contains("a.exr.checkpoint: is a checkpoint of another rendering").and(contains(said)));
+        refused.stderr(
+            contains("a.exr.checkpoint: is a checkpoint of another rendering").and(contains(said)),
+        );
     };
     other("--seed 5", "its seed is 0, that of this rendering 5");
     other("--resolution 70x50", "80 × 50 pixels");
@@ -312,25 +366,43 @@ fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
     std::fs::write(place.path("scene.pbrt"), [&text[..], b"\n"].concat()).unwrap();
     other("", "its scene is not that of this rendering");
     std::fs::write(place.path("scene.pbrt"), text).unwrap();
-    place.lightbound("merge a.exr.checkpoint -o b.exr").assert().success().stderr(contains("misses"));
+    place
+        .lightbound("merge a.exr.checkpoint -o b.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses"));
 
-    place.lightbound(&format!("{args} --resume")).assert().success().stderr(contains("going on from"));
+    place
+        .lightbound(&format!("{args} --resume"))
+        .assert()
+        .success()
+        .stderr(contains("going on from"));
     place.assert_same("whole.exr", "a.exr");
     assert!(!place.path("a.exr.checkpoint").exists());
-    place.lightbound("render scene.pbrt -o a.exr --resume").assert().success().stderr(contains("from the beginning"));
+    place
+        .lightbound("render scene.pbrt -o a.exr --resume")
+        .assert()
+        .success()
+        .stderr(contains("from the beginning"));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_checkpoint_that_cannot_be_written_does_not_end_the_rendering() {
     let place = Place::new();
-    // Files are limited to 16 KiB or 32, as the shell counts blocks: the picture fits, the checkpoint does not.
+    // Files are limited to 16 KiB or 32, as the shell counts blocks: the picture fits, the
+    // checkpoint does not.
     let program = env!("CARGO_BIN_EXE_lightbound");
     let command = format!(
         "trap '' XFSZ; ulimit -f 32; exec '{program}' render scene.pbrt --spp 400 --threads 1 -o a.png --checkpoint 0.1"
     );
-    let limited = Command::new("sh").args(["-c", &command]).current_dir(place.0.path()).assert().success();
+    let limited =
+        Command::new("sh").args(["-c", &command]).current_dir(place.0.path()).assert().success();
     let said = String::from_utf8(limited.get_output().stderr.clone()).unwrap();
-    assert_eq!(said.matches("warning: no checkpoint: a.png.checkpoint: cannot be written").count(), 1, "{said}");
+    assert_eq!(
+        said.matches("warning: no checkpoint: a.png.checkpoint: cannot be written").count(),
+        1,
+        "{said}"
+    );
     assert_eq!(place.files(), ["a.png", "scene.pbrt"]);
 }

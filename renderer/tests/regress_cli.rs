@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// The room at the size of these tests.
-static SCENE: LazyLock<String> = LazyLock::new(|| room(r#""integer xresolution" 20 "integer yresolution" 16"#, 64));
+static SCENE: LazyLock<String> =
+    LazyLock::new(|| room(r#""integer xresolution" 20 "integer yresolution" 16"#, 64));
 
 const SUITE: &str = r#"
 [defaults]
@@ -65,7 +66,10 @@ impl Place {
     /// `lightbound regress suite.toml ARGS`, in the folder.
     fn regress(&self, args: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lightbound"));
-        command.current_dir(self.folder.path()).args(["regress", "suite.toml", "--threads", "2"]).args(args);
+        command
+            .current_dir(self.folder.path())
+            .args(["regress", "suite.toml", "--threads", "2"])
+            .args(args);
         command
     }
 }
@@ -73,9 +77,14 @@ impl Place {
 #[test]
 fn what_has_not_changed_passes_whatever_the_seed() {
     let place = Place::with_references();
-    let passed = contains("passed  noise").and(contains("passed  bits")).and(contains("2 cases: 2 passed"));
+    let passed =
+        contains("passed  noise").and(contains("passed  bits")).and(contains("2 cases: 2 passed"));
     place.regress(&["--jobs", "2"]).assert().code(0).stderr(passed).stdout("");
-    place.regress(&["--seed", "77"]).assert().code(0).stderr(contains("2 passed").and(contains("(last ")));
+    place
+        .regress(&["--seed", "77"])
+        .assert()
+        .code(0)
+        .stderr(contains("2 passed").and(contains("(last ")));
     place.regress(&["--quiet"]).assert().code(0).stderr("");
     let one = contains("1 case: 1 passed").and(contains("noise").not());
     place.regress(&["--filter", "bit"]).assert().code(0).stderr(one);
@@ -87,37 +96,57 @@ fn what_has_changed_fails_and_says_where() {
     place.darken();
     let report = place.path("a/report");
     let assert = place.regress(&["--report", report.to_str().unwrap(), "--quiet"]).assert().code(1);
-    let said = contains("FAILED  noise").and(contains("% too low in the")).and(contains("FAILED  bits"));
+    let said =
+        contains("FAILED  noise").and(contains("% too low in the")).and(contains("FAILED  bits"));
     assert.stderr(said.and(contains("pixels have other bits")));
     assert!(report.join("index.html").is_file());
-    // New references: what changed is told, and it passes from then on; only what is named is written.
+    // New references: what changed is told, and it passes from then on; only what is named is
+    // written.
     let bits = std::fs::read(place.path("references/bits.exr")).unwrap();
     let changed = contains("another picture").and(contains("mean-error -"));
     place.regress(&["--update", "noise"]).assert().code(0).stderr(changed);
     assert_eq!(std::fs::read(place.path("references/bits.exr")).unwrap(), bits);
     place.regress(&["--filter", "noise"]).assert().code(0);
     // The same once more changes nothing but noise, here not even that.
-    place.regress(&["--update", "noise"]).assert().code(0).stderr(contains("the same but for noise"));
+    place
+        .regress(&["--update", "noise"])
+        .assert()
+        .code(0)
+        .stderr(contains("the same but for noise"));
 }
 
 #[test]
 fn what_cannot_run_names_the_remedy() {
     let place = Place::new();
-    let remedy = contains("noise.exr: cannot be read").and(contains("render it: the same again with --update noise"));
+    let remedy = contains("noise.exr: cannot be read")
+        .and(contains("render it: the same again with --update noise"));
     place.regress(&[]).assert().code(2).stderr(remedy.and(contains("2 cannot be run")));
-    place.regress(&["--filter", "none"]).assert().code(2).stderr(contains("the cases are noise, bits"));
-    place.regress(&["--update", "nose"]).assert().code(2).stderr(contains("did you mean \"noise\"?"));
+    place
+        .regress(&["--filter", "none"])
+        .assert()
+        .code(2)
+        .stderr(contains("the cases are noise, bits"));
+    place
+        .regress(&["--update", "nose"])
+        .assert()
+        .code(2)
+        .stderr(contains("did you mean \"noise\"?"));
     let place = Place::with_references();
     place.write("scene.pbrt", &SCENE.replace("\"sphere\"", "\"sfere\""));
     let line = 1 + SCENE.lines().position(|l| l.contains("\"sphere\"")).unwrap();
     let place_of_error = format!("scene.pbrt:{line}:");
+    place.regress(&[]).assert().code(2).stderr(
+        contains("BROKEN  noise").and(contains(place_of_error.as_str())).and(contains("sphere")),
+    );
     place
-        .regress(&[])
+        .regress(&["--update", "noise"])
         .assert()
         .code(2)
-        .stderr(contains("BROKEN  noise").and(contains(place_of_error.as_str())).and(contains("sphere")));
-    place.regress(&["--update", "noise"]).assert().code(2).stderr(contains(place_of_error.as_str()));
-    place.write("scene.pbrt", &SCENE.replace("\"integer xresolution\" 20", "\"integer xresolution\" 21"));
+        .stderr(contains(place_of_error.as_str()));
+    place.write(
+        "scene.pbrt",
+        &SCENE.replace("\"integer xresolution\" 20", "\"integer xresolution\" 21"),
+    );
     place.regress(&[]).assert().code(2).stderr(contains("21 × 16 pixels, the reference 20 × 16"));
     place.write("suite.toml", &SUITE.replace("spp = 2", "ssp = 2"));
     place.regress(&[]).assert().code(2).stderr(contains("suite.toml:12:1: unknown field `ssp`"));
@@ -138,12 +167,16 @@ fn an_interrupted_run_goes_on() {
     let endless = SUITE.replace("kind = \"exact\"\nspp = 2", "spp = 10000000");
     place.write("suite.toml", &endless);
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("lightbound"));
-    let command = command.current_dir(place.folder.path()).args(["regress", "suite.toml", "--jobs", "1"]);
+    let command =
+        command.current_dir(place.folder.path()).args(["regress", "suite.toml", "--jobs", "1"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.by_ref().map(Result::unwrap).any(|line| line.starts_with("passed  noise")));
     // The shell's own `kill`: not every machine has a program of the name.
-    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status()
+        .unwrap();
     assert!(kill.success());
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -151,7 +184,12 @@ fn an_interrupted_run_goes_on() {
     place.write("suite.toml", SUITE);
     let kept = |kept: bool| {
         let output = place.regress(&[]).assert().code(0).get_output().stderr.clone();
-        let line = String::from_utf8(output).unwrap().lines().find(|line| line.contains("noise")).unwrap().to_string();
+        let line = String::from_utf8(output)
+            .unwrap()
+            .lines()
+            .find(|line| line.contains("noise"))
+            .unwrap()
+            .to_string();
         assert_eq!(line.contains("(kept)"), kept, "{line}");
     };
     kept(true);

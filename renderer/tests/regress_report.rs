@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A folder with a suite of one case, exact, whose reference was rendered with a light of strength 1.
+/// A folder with a suite of one case, exact, whose reference was rendered with a light of
+/// strength 1.
 fn suite() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let text = "[[case]]\nname = \"ball\"\nabout = \"a <b>ball</b>\"\nscene = \"ball.pbrt\"\nkind = \"exact\"\n";
@@ -34,7 +35,10 @@ fn regress(folder: &Path) -> Command {
 
 /// The script with the list of cases.
 fn list(report: &Path) -> String {
-    let mut folders = fs::read_dir(report).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let mut folders = fs::read_dir(report)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
     let folder = folders.next().unwrap();
     assert_eq!(folders.next(), None, "of earlier reports");
     fs::read_to_string(folder.join("cases.js")).unwrap()
@@ -48,14 +52,25 @@ fn a_report_tells_what_became_of_the_cases() {
     test().code(0).stderr(contains("report: made/report/index.html"));
     assert!(report.join("index.html").is_file());
     let passed = list(&report);
-    for part in ["\"suite\":\"suite.toml\"", "\"name\":\"ball\"", "\"status\":\"passed\"", "a <b>ball</b>", "\"size\":[8,6]"] {
+    for part in [
+        "\"suite\":\"suite.toml\"",
+        "\"name\":\"ball\"",
+        "\"status\":\"passed\"",
+        "a <b>ball</b>",
+        "\"size\":[8,6]",
+    ] {
         assert!(passed.contains(part), "{part} in {passed}");
     }
     // The report of a failure takes the place of the one before.
     write_scene(dir.path(), 1.01);
     test().code(1).stderr(contains("report: made/report/index.html"));
     let failed = list(&report);
-    for part in ["\"status\":\"failed\"", "\"lastSeconds\":0.", "\"holds\":false", "\"thumbnail\":\"data:image/png;base64,"] {
+    for part in [
+        "\"status\":\"failed\"",
+        "\"lastSeconds\":0.",
+        "\"holds\":false",
+        "\"thumbnail\":\"data:image/png;base64,",
+    ] {
         assert!(failed.contains(part), "{part} in {failed}");
     }
 }
@@ -66,7 +81,11 @@ fn a_folder_that_takes_no_report_is_told_of_before_anything_is_rendered() {
     let mine = dir.path().join("index.html");
     fs::write(&mine, "<h1>Mine</h1>").unwrap();
     let refused = regress(dir.path()).args(["--report", "."]).assert().code(2);
-    refused.stderr(contains("index.html: is not a report").and(contains("name another folder")).and(contains("passed").not()));
+    refused.stderr(
+        contains("index.html: is not a report")
+            .and(contains("name another folder"))
+            .and(contains("passed").not()),
+    );
     assert_eq!(fs::read_to_string(&mine).unwrap(), "<h1>Mine</h1>");
     let refused = regress(dir.path()).args(["--report", "suite.toml/report"]).assert().code(3);
     refused.stderr(contains("suite.toml/report: cannot be written").and(contains("passed").not()));

@@ -1,17 +1,25 @@
-//! Ways to choose lights and ways to draw directions, each with each: all of them render the same picture.
+//! Ways to choose lights and ways to draw directions, each with each: all of them render the same
+//! picture.
 
 mod common;
 
-use common::{Estimate, Sums, WEAVE, assert_all, draw, floor_and_balls, one_ray, overrides, pfm, scene_of};
+use common::{
+    Estimate, Sums, WEAVE, assert_all, draw, floor_and_balls, one_ray, overrides, pfm, scene_of,
+};
 use lightbound::math::{Vec3, vec3};
 use lightbound::scene::build::{Overrides, PathOverrides};
 use lightbound::scene::{BsdfSampling, LightSampling, Scene};
 use std::f64::consts::{PI, TAU};
 
-const LIGHTS: [LightSampling; 4] =
-    [LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
+const LIGHTS: [LightSampling; 4] = [
+    LightSampling::Uniform,
+    LightSampling::Power,
+    LightSampling::Tree,
+    LightSampling::MaterialTree,
+];
 
-const DIRECTIONS: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
+const DIRECTIONS: [BsdfSampling; 3] =
+    [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
 /// All of them.
 fn modes() -> impl Iterator<Item = (LightSampling, BsdfSampling)> {
@@ -20,14 +28,23 @@ fn modes() -> impl Iterator<Item = (LightSampling, BsdfSampling)> {
 
 /// A seed of its own for each, so that pictures are independent.
 fn by((lights, directions): (LightSampling, BsdfSampling)) -> Overrides {
-    let path = PathOverrides { light_sampling: Some(lights), bsdf_sampling: Some(directions), ..PathOverrides::default() };
+    let path = PathOverrides {
+        light_sampling: Some(lights),
+        bsdf_sampling: Some(directions),
+        ..PathOverrides::default()
+    };
     Overrides { path, seed: Some(10 * lights as u32 + directions as u32), ..overrides() }
 }
 
 #[test]
 fn each_with_each() {
-    let sky =
-        pfm(16, |x, y| if (x, y) == (3, 9) { [60.0, 50.0, 30.0] } else { [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32] });
+    let sky = pfm(16, |x, y| {
+        if (x, y) == (3, 9) {
+            [60.0, 50.0, 30.0]
+        } else {
+            [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32]
+        }
+    });
     let grain = pfm(8, |x, y| [0.4 + 0.6 * ((x + y) % 2) as f32, 0.7, 0.5]);
     let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
     let lights = r#"
@@ -46,9 +63,17 @@ AttributeBegin Translate 0 -1.5 0.4 Shape "sphere" "float radius" 0.4 AttributeE
 Material "shader" "string filename" "weave.wgsl" "string grain" "grain.pfm"
 AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0.8 AttributeEnd
 "#;
-    let text = floor_and_balls(r#"Sampler "independent" Integrator "path" "integer maxdepth" 3"#, 16, lights, more);
-    let all: Vec<_> =
-        modes().map(|mode| Sums::of(&draw(&scene_of(&text, &files, &Overrides { spp: Some(64), ..by(mode) }), 2))).collect();
+    let text = floor_and_balls(
+        r#"Sampler "independent" Integrator "path" "integer maxdepth" 3"#,
+        16,
+        lights,
+        more,
+    );
+    let all: Vec<_> = modes()
+        .map(|mode| {
+            Sums::of(&draw(&scene_of(&text, &files, &Overrides { spp: Some(64), ..by(mode) }), 2))
+        })
+        .collect();
     for (k, mode) in modes().enumerate() {
         let others = all.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, sums)| sums);
         all[k].assert_same(&Sums::mean(others), 0.06, &format!("{mode:?} and the others"));
@@ -56,8 +81,7 @@ AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0
 }
 
 /// A lobe of exponent 10⁴.
-const GLOSS: &str =
-    "Material \"shader\" \"string filename\" \"phong.wgsl\" \"rgb kd\" [0 0 0] \"rgb ks\" [1 1 1] \"float exponent\" 1e4\n";
+const GLOSS: &str = "Material \"shader\" \"string filename\" \"phong.wgsl\" \"rgb kd\" [0 0 0] \"rgb ks\" [1 1 1] \"float exponent\" 1e4\n";
 
 /// A floor that is seen at 45° along +x.
 fn floor(world: &str, depth: u32, size: u32) -> String {
@@ -67,7 +91,8 @@ fn floor(world: &str, depth: u32, size: u32) -> String {
 
 #[test]
 fn a_small_lamp_in_a_narrow_lobe() {
-    // 0.8° off the mirror direction, where the lobe has lost more than half of its height; all other lamps are out of it, or below the floor.
+    // 0.8° off the mirror direction, where the lobe has lost more than half of its height; all
+    // other lamps are out of it, or below the floor.
     let (radius, distance, off) = (0.02f64, 5.0, 0.8f64.to_radians());
     let angle = PI / 4.0 + off;
     let at = [distance * angle.sin(), 0.0, distance * angle.cos()];
@@ -103,7 +128,10 @@ fn a_small_lamp_in_a_narrow_lobe() {
     // Uniform choices find it too seldom for their variance to be known.
     for mode in modes().filter(|(lights, _)| *lights != LightSampling::Uniform) {
         let seen = Estimate::of_picture(&draw(&scene_of(&floor(&world, 1, 16), &[], &by(mode)), 2));
-        results.push((format!("{mode:?}"), seen.agrees(&Estimate::exact(Vec3::splat(radiance as f32)), 4.5)));
+        results.push((
+            format!("{mode:?}"),
+            seen.agrees(&Estimate::exact(Vec3::splat(radiance as f32)), 4.5),
+        ));
     }
     assert_all(results);
 }
@@ -136,27 +164,43 @@ fn in_a_mirror(material: &str, mode: (LightSampling, BsdfSampling)) -> Scene {
 
 #[test]
 fn light_that_lobes_alone_find() {
-    let spike = |settings: &str| format!("Material \"shader\" \"string filename\" \"spike.wgsl\" {settings}");
-    // Lobes that move against `wo`, and such that stay.
-    // Of a symmetric lobe of any exponent about 45°, ks cos 45°; a spike reflects all. Textures make trees for each point.
+    let spike = |settings: &str| {
+        format!("Material \"shader\" \"string filename\" \"spike.wgsl\" {settings}")
+    };
+    // Lobes that move against `wo`, and such that stay. Of a symmetric lobe of any exponent about
+    // 45°, ks cos 45°; a spike reflects all. Textures make trees for each point.
     let scaled = |name: &str, scale: &str| {
-        format!("Texture \"{name}\" \"float\" \"scale\" \"texture tex\" \"nearly\" \"float scale\" {scale}\n")
+        format!(
+            "Texture \"{name}\" \"float\" \"scale\" \"texture tex\" \"nearly\" \"float scale\" {scale}\n"
+        )
     };
     let cases = [
         (GLOSS.to_owned(), 0.5f32.sqrt()),
-        (scaled("e", "1e4") + &GLOSS.replace("\"float exponent\" 1e4", "\"texture exponent\" \"e\""), 0.5f32.sqrt()),
+        (
+            scaled("e", "1e4")
+                + &GLOSS.replace("\"float exponent\" 1e4", "\"texture exponent\" \"e\""),
+            0.5f32.sqrt(),
+        ),
         (spike("\"float x\" 0.5 \"float y\" 0.3"), 1.0),
         (spike("\"float x\" 0.613 \"float y\" -0.177 \"float width\" 0.001"), 1.0),
-        (scaled("w", "2e-3") + &spike("\"float x\" 0.613 \"float y\" -0.177 \"texture width\" \"w\""), 1.0),
+        (
+            scaled("w", "2e-3")
+                + &spike("\"float x\" 0.613 \"float y\" -0.177 \"texture width\" \"w\""),
+            1.0,
+        ),
     ];
     let mut results = Vec::new();
     for (material, expected) in cases {
         for lights in [LightSampling::Power, LightSampling::MaterialTree] {
             for directions in [BsdfSampling::Shader, BsdfSampling::Bounds] {
-                let seen = Estimate::of_picture(&draw(&in_a_mirror(&material, (lights, directions)), 2));
+                let seen =
+                    Estimate::of_picture(&draw(&in_a_mirror(&material, (lights, directions)), 2));
                 // The mirror takes 10⁻⁴.
                 let expected = Estimate::exact(Vec3::splat(0.9999 * expected));
-                results.push((format!("{material}, {lights:?}, {directions:?}"), seen.agrees(&expected, 4.5)));
+                results.push((
+                    format!("{material}, {lights:?}, {directions:?}"),
+                    seen.agrees(&expected, 4.5),
+                ));
             }
         }
     }

@@ -62,11 +62,13 @@ const INPUTS: [(&str, [f32; 2]); 10] = [
     ("ks", [0.0, 10.0]),
 ];
 
-/// Boxes, and the tables that `bound` and `eval` take of them: of each box some members follow each other.
+/// Boxes, and the tables that `bound` and `eval` take of them: of each box some members follow each
+/// other.
 fn boxes(count: usize, members: usize) -> (String, String) {
     let mut random = Random { state: 1 };
     let names = INPUTS.map(|(name, _)| name);
-    let mut boxes = names.map(|name| format!("{name}.lo,{name}.hi")).join(",") + ",rounds.lo,rounds.hi,lobe.lo,lobe.hi\n";
+    let mut boxes = names.map(|name| format!("{name}.lo,{name}.hi")).join(",")
+        + ",rounds.lo,rounds.hi,lobe.lo,lobe.hi\n";
     let mut points = names.join(",") + ",rounds,lobe\n";
     for _ in 0..count {
         let spans = INPUTS.map(|(_, [low, high])| random.interval(low, high));
@@ -99,7 +101,11 @@ fn values_lie_between_bounds() {
             for (ends, k) in bound.chunks(2).zip(3..) {
                 useful += usize::from(ends[1] < 20.0);
                 for value in values {
-                    assert!(ends[0] <= value[k] && value[k] <= ends[1], "{nan}: {} in {ends:?}", value[k]);
+                    assert!(
+                        ends[0] <= value[k] && value[k] <= ends[1],
+                        "{nan}: {} in {ends:?}",
+                        value[k]
+                    );
                 }
             }
         }
@@ -109,7 +115,9 @@ fn values_lie_between_bounds() {
 
 /// The first columns of a table.
 fn first_columns(csv: &str, count: usize) -> String {
-    csv.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
+    csv.lines()
+        .map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n")
+        .collect()
 }
 
 #[test]
@@ -118,12 +126,14 @@ fn materials_of_the_library_lie_between_their_bounds() {
     let (boxes, points) = boxes(60, MEMBERS);
     let (boxes, points) = (first_columns(&boxes, 12), first_columns(&points, 6));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
-    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.len() >= 6, "only {} shaders", files.len());
     for file in files {
         let name = file.display();
         let place = Place::new(&std::fs::read_to_string(&file).unwrap());
-        let (values, bounds) = (place.table("eval", &points, &[]), place.table("bound", &boxes, &[]));
+        let (values, bounds) =
+            (place.table("eval", &points, &[]), place.table("bound", &boxes, &[]));
         assert_eq!(place.table("bound", &boxes, &["--mode", "naive"]), bounds, "{name}");
         for (bound, values) in bounds.rows.iter().zip(values.rows.chunks(MEMBERS)) {
             for (ends, k) in bound.chunks(2).zip(3..) {
@@ -140,7 +150,8 @@ fn modes_targets_and_sides_give_the_same_bounds() {
     let place = Place::new(&lobe());
     let (boxes, _) = boxes(150, 1);
     for nan in ["suppress", "propagate", "ignore"] {
-        let bounds = |args: &[&str]| place.table("bound", &boxes, &[args, &["--nan", nan]].concat());
+        let bounds =
+            |args: &[&str]| place.table("bound", &boxes, &[args, &["--nan", nan]].concat());
         let expected = bounds(&[]);
         assert_eq!(bounds(&["--mode", "naive"]), expected);
         assert_eq!(bounds(&["--ranges", "paper"]), expected);
@@ -162,24 +173,32 @@ fn mirror() -> String {
     lobe().replace("dot(wi, vec3f(-wo.xy, wo.z))", "wi.z * wo.z - wi.x * wo.x - wi.y * wo.y")
 }
 
-/// Boxes around unit vectors, seen from near the mirror direction, and members that are unit vectors; as the tables of `bound` and `eval`.
+/// Boxes around unit vectors, seen from near the mirror direction, and members that are unit
+/// vectors; as the tables of `bound` and `eval`.
 fn boxes_of_directions(count: usize, members: usize) -> (String, String) {
     let mut random = Random { state: 7 };
     let unit = |v: [f32; 3]| v.map(|x| x / v.iter().map(|x| x * x).sum::<f32>().sqrt());
     let mut boxes = "wi.x.lo,wi.x.hi,wi.y.lo,wi.y.hi,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z\n".to_owned();
     let mut points = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n".to_owned();
     for _ in 0..count {
-        let wi = unit([random.between(-1.0, 1.0), random.between(-1.0, 1.0), random.between(0.1, 1.0)]);
+        let wi =
+            unit([random.between(-1.0, 1.0), random.between(-1.0, 1.0), random.between(0.1, 1.0)]);
         let off = [0.0; 3].map(|x: f32| x + random.between(-0.1, 0.1));
         let wo = unit([off[0] - wi[0], off[1] - wi[1], (off[2] + wi[2]).max(0.05)]);
         let width = random.between(0.02, 0.3);
-        let ends = wi.map(|x| [(x - random.between(0.0, width)).max(-1.0), (x + random.between(0.0, width)).min(1.0)]);
+        let ends = wi.map(|x| {
+            [(x - random.between(0.0, width)).max(-1.0), (x + random.between(0.0, width)).min(1.0)]
+        });
         let seen = wo.map(|x| format!("{x:?}")).join(",");
-        boxes += &format!("{},{seen}\n", ends.map(|[low, high]| format!("{low:?},{high:?}")).join(","));
+        boxes +=
+            &format!("{},{seen}\n", ends.map(|[low, high]| format!("{low:?},{high:?}")).join(","));
         for _ in 0..members {
             let near = unit([0, 1, 2].map(|k| random.between(ends[k][0], ends[k][1])));
             let inside = ends.iter().zip(near).all(|([low, high], x)| *low <= x && x <= *high);
-            points += &format!("{},{seen}\n", if inside { near } else { wi }.map(|x| format!("{x:?}")).join(","));
+            points += &format!(
+                "{},{seen}\n",
+                if inside { near } else { wi }.map(|x| format!("{x:?}")).join(",")
+            );
         }
     }
     (boxes, points)
@@ -194,21 +213,39 @@ fn related_bounds_and_those_by_parts_are_tighter_and_hold() {
     let bounds = |args: &[&str]| place.table("bound", &boxes, &[&set[..], args].concat()).rows;
     let values = place.table("eval", &points, &set).rows;
     let related = ["--mode", "related"];
-    let kinds: [&[&str]; 5] =
-        [&[], &["--split", "4"], &related, &["--mode", "related", "--split", "2"], &["--mode", "related", "--split", "4"]];
+    let kinds: [&[&str]; 5] = [
+        &[],
+        &["--split", "4"],
+        &related,
+        &["--mode", "related", "--split", "2"],
+        &["--mode", "related", "--split", "4"],
+    ];
     let all = kinds.map(bounds);
     // Which one is within which other one.
     for (inner, outer) in [(1, 0), (2, 0), (3, 2), (4, 2)] {
         let mut narrower = 0;
         for (row, (a, b)) in all[inner].iter().zip(&all[outer]).enumerate() {
-            assert!(b[0] <= a[0] && a[1] <= b[1], "row {row}: {a:?} of {:?}, {b:?} of {:?}", kinds[inner], kinds[outer]);
+            assert!(
+                b[0] <= a[0] && a[1] <= b[1],
+                "row {row}: {a:?} of {:?}, {b:?} of {:?}",
+                kinds[inner],
+                kinds[outer]
+            );
             narrower += usize::from(a[1] - a[0] < 0.9 * (b[1] - b[0]));
         }
-        assert!(narrower > 40, "{:?} is narrower than {:?} for {narrower} of 120", kinds[inner], kinds[outer]);
+        assert!(
+            narrower > 40,
+            "{:?} is narrower than {:?} for {narrower} of 120",
+            kinds[inner],
+            kinds[outer]
+        );
     }
     for (bounds, kind) in all.iter().zip(kinds) {
         for (bound, values) in bounds.iter().zip(values.chunks(MEMBERS)) {
-            assert!(values.iter().all(|value| bound[0] <= value[3] && value[3] <= bound[1]), "{kind:?}: {bound:?}, {values:?}");
+            assert!(
+                values.iter().all(|value| bound[0] <= value[3] && value[3] <= bound[1]),
+                "{kind:?}: {bound:?}, {values:?}"
+            );
         }
     }
     assert_ne!(bounds(&[&related[..], &["--relations", "unit"]].concat()), all[2]);
@@ -218,7 +255,13 @@ fn related_bounds_and_those_by_parts_are_tighter_and_hold() {
 fn related_bounds_are_of_unit_vectors() {
     let place = Place::new(&lobe());
     let bound = |wi: &str, wo: &str, args: &[&str]| {
-        place.shader("bound", &[&["--mode", "related", "--wi", wi, "--wo", wo, "--set", "shift=1"], args].concat()).assert()
+        place
+            .shader(
+                "bound",
+                &[&["--mode", "related", "--wi", wi, "--wo", wo, "--set", "shift=1"], args]
+                    .concat(),
+            )
+            .assert()
     };
     let wrong = |wi: &str, wo: &str, args: &[&str], said: &[&str]| {
         let failed = bound(wi, wo, args).code(2).stdout("");
@@ -228,10 +271,20 @@ fn related_bounds_are_of_unit_vectors() {
         "0,0,1",
         "0.1,0.2,0.97",
         &[],
-        &["wo is not a unit vector", "0.9909", "0.10045813,0.20091626,0.97444385", "--mode optimized"],
+        &[
+            "wo is not a unit vector",
+            "0.9909",
+            "0.10045813,0.20091626,0.97444385",
+            "--mode optimized",
+        ],
     );
     bound("0,0,1", "0.10045813,0.20091626,0.97444385", &[]).success();
-    wrong("0..0.5,0..0.5,0..0.5", "0,0,1", &[], &["wi contains no unit vector", "0..0.75", "--mode optimized"]);
+    wrong(
+        "0..0.5,0..0.5,0..0.5",
+        "0,0,1",
+        &[],
+        &["wi contains no unit vector", "0..0.75", "--mode optimized"],
+    );
     wrong("0,0,0.5..1.5", "0,0,1", &["--ranges", "paper"], &["wi.z is 0.5..1.5", "from -1 to 1"]);
     // What is behind is black, and is not asked for, even where no direction is in front.
     for wo in ["0,0,-1", "0,0,-1..-0.5", "0.8..0.9,0,-0.6..0.1"] {
@@ -245,11 +298,17 @@ fn related_bounds_are_of_unit_vectors() {
     failed.stderr(contains("in.csv:3:").and(contains("wi is not a unit vector")));
     assert!(!place.path("out.csv").exists());
     // Relations are those of this mode.
-    let unknown = |args: &[&str]| place.shader("bound", &[&["--wi", "0,0,1", "--wo", "0,0,1"], args].concat()).assert().code(2);
+    let unknown = |args: &[&str]| {
+        place
+            .shader("bound", &[&["--wi", "0,0,1", "--wo", "0,0,1"], args].concat())
+            .assert()
+            .code(2)
+    };
     unknown(&["--mode", "related", "--relations", "unit,dots"])
         .stderr(contains("`dots`").and(contains("did you mean \"dot\"?")));
     let none: Vec<_> = Relation::ALL.iter().map(|relation| format!("-{relation}")).collect();
-    unknown(&["--mode", "related", "--relations", &none.join(",")]).stderr(contains("no relation is left"));
+    unknown(&["--mode", "related", "--relations", &none.join(",")])
+        .stderr(contains("no relation is left"));
     unknown(&["--relations", "unit"]).stderr(contains("--mode related"));
     unknown(&["--split", "3"]).stderr(contains("[possible values: 2, 4]"));
 }
@@ -265,7 +324,17 @@ fn a_box_without_width_is_a_point() {
     let expected: Vec<_> = names.into_iter().zip(s.iter().map(|&x| [x, x])).collect();
     assert_eq!(place.bound(&at), expected);
     // As intervals as well, whose forms are exact for single members here.
-    assert_eq!(place.bound(&["--wi", "0..0,0.6..0.6,0.8..0.8", "--wo", "0,-0.6,0.8", "--set", "kd=0.1,0.2,0.3"]), expected);
+    assert_eq!(
+        place.bound(&[
+            "--wi",
+            "0..0,0.6..0.6,0.8..0.8",
+            "--wo",
+            "0,-0.6,0.8",
+            "--set",
+            "kd=0.1,0.2,0.3"
+        ]),
+        expected
+    );
 }
 
 #[test]
@@ -273,12 +342,26 @@ fn intervals_are_given_in_many_ways() {
     let place = Place::new(&lobe());
     let bound = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
-        place.bound(&["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
+        place.bound(
+            &["--wi", "-0.1..0.1,0.5..0.7,0.7..0.9", "--wo", "0,0,1"]
+                .into_iter()
+                .chain(sets)
+                .collect::<Vec<_>>(),
+        )
     };
     let expected = bound(&["kd=0.25..0.75"]);
     assert_eq!(bound(&["kd=0.25..0.75,0.25..0.75,0.25..0.75"]), expected);
     assert_eq!(bound(&["kd = 0.25 .. 0.75"]), expected);
-    assert_eq!(bound(&["kd=0.5", "kd.r=0.25..0.75", "kd.y=.25.. .75", "kd.b=2.5e-1..7.5e-1", "squarings=2"]), expected);
+    assert_eq!(
+        bound(&[
+            "kd=0.5",
+            "kd.r=0.25..0.75",
+            "kd.y=.25.. .75",
+            "kd.b=2.5e-1..7.5e-1",
+            "squarings=2"
+        ]),
+        expected
+    );
     assert_ne!(bound(&["kd=0.25..0.75", "squarings=3"]), expected);
     let (mixed, point) = (bound(&["kd=0.25..0.75,0.5,0.25..0.75"]), bound(&["kd=0.5"]));
     assert_eq!([&mixed[0], &mixed[1], &mixed[2]], [&expected[0], &point[1], &expected[2]]);
@@ -334,9 +417,11 @@ fn loops_without_end_are_reported() {
         place.shader("bound", &[&at[..], args].concat()).assert().success()
     };
     for nan in ["suppress", "propagate", "ignore"] {
-        for args in
-            [&["--nan", nan][..], &["--nan", nan, "--mode", "naive"], &["--nan", nan, "--sides", "lower", "--luminance"]]
-        {
+        for args in [
+            &["--nan", nan][..],
+            &["--nan", nan, "--mode", "naive"],
+            &["--nan", nan, "--sides", "lower", "--luminance"],
+        ] {
             bound("a=0", args).stderr(contains("cut off here"));
             bound("a=0..0.5", args).stderr(contains("cut off here"));
             bound("a=0.25..0.5", args).stderr("");
@@ -344,10 +429,19 @@ fn loops_without_end_are_reported() {
     }
     // What is black is not run.
     let behind = ["--wi", "0,0,1", "--wo", "0,0,-1", "--set", "a=0"];
-    place.shader("bound", &behind).assert().success().stderr(contains("one-sided").and(contains("cut off").not()));
+    place
+        .shader("bound", &behind)
+        .assert()
+        .success()
+        .stderr(contains("one-sided").and(contains("cut off").not()));
     let header = "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi";
-    place.write("in.csv", &format!("{header}\n0,0,1,0,0,1,0,1\n0,0,1,0,0,1,1,2\n0,0,1,0,0,1,0,0\n"));
-    place.shader("bound", &["--csv", "in.csv"]).assert().success().stderr(contains("cut off in 2 of 3 rows"));
+    place
+        .write("in.csv", &format!("{header}\n0,0,1,0,0,1,0,1\n0,0,1,0,0,1,1,2\n0,0,1,0,0,1,0,0\n"));
+    place
+        .shader("bound", &["--csv", "in.csv"])
+        .assert()
+        .success()
+        .stderr(contains("cut off in 2 of 3 rows"));
 }
 
 /// A shader whose value is not a number where `a` is negative, and has a pole at 0.
@@ -363,35 +457,57 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(sqrt(m.a), 1.
 fn what_is_not_known_is_told() {
     let place = Place::new(ROOT);
     let at = |a: &'static str| ["--wi", "0,0,1", "--wo", "0,0,1", "--set", a];
-    let bound = |a: &'static str, args: &[&str]| place.shader("bound", &[&at(a)[..], args].concat()).assert().success();
+    let bound = |a: &'static str, args: &[&str]| {
+        place.shader("bound", &[&at(a)[..], args].concat()).assert().success()
+    };
     let hint = "hint: nothing is known of s.g here; a smaller box may tell more\n";
-    bound("a=1..4", &["--nan", "propagate"]).stderr("").stdout("s.r  1.0  .. 2.0\ns.g  0.25 .. 1.0\ns.b  1.0  .. 1.0\n");
+    bound("a=1..4", &["--nan", "propagate"])
+        .stderr("")
+        .stdout("s.r  1.0  .. 2.0\ns.g  0.25 .. 1.0\ns.b  1.0  .. 1.0\n");
     bound("a=1..4", &["--nan", "propagate", "--sides", "upper"])
         .stdout("s.r  at most 2.0\ns.g  at most 1.0\ns.b  at most 1.0\n");
     // The root of what is not negative, whatever else is in the box.
     let some = bound("a=-1..4", &[]).stderr(contains(hint));
     some.stdout(contains("s.r  0.0  .. 2.0\ns.g  -inf .. inf\n"));
-    let hint =
-        "hint: nothing is known of s.r, s.g, s.b here; a smaller box may tell more; NaN is a reason here: --nan suppress";
-    let output = bound("a=-1..4", &["--nan", "propagate"]).stderr(contains(hint)).get_output().stdout.clone();
-    bound("a=-1..4", &["--sides", "upper"]).stderr(contains("hint: there is no upper bound of s.g here;"));
+    let hint = "hint: nothing is known of s.r, s.g, s.b here; a smaller box may tell more; NaN is a reason here: --nan suppress";
+    let output = bound("a=-1..4", &["--nan", "propagate"])
+        .stderr(contains(hint))
+        .get_output()
+        .stdout
+        .clone();
+    bound("a=-1..4", &["--sides", "upper"])
+        .stderr(contains("hint: there is no upper bound of s.g here;"));
     let text = String::from_utf8(output).unwrap();
-    let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap().to_owned();
+    let of = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap().to_owned()
+    };
     assert!(["no bound", "-inf .. inf"].contains(&of("s.r").as_str()), "{text}");
-    let table = place.table("bound", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi\n0,0,1,0,0,1,-4,-1\n", &["--nan", "propagate"]);
+    let table = place.table(
+        "bound",
+        "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,a.lo,a.hi\n0,0,1,0,0,1,-4,-1\n",
+        &["--nan", "propagate"],
+    );
     assert!(!table.rows[0][0].is_finite() && !table.rows[0][1].is_finite(), "{table:?}");
 }
 
 #[test]
 fn only_what_is_not_known_is_told() {
-    let root = ROOT.replace("sqrt(m.a), 1.0 / m.a, 1.0", "sqrt(m.a)").replace("range: [-4, 4]", "a number");
+    let root = ROOT
+        .replace("sqrt(m.a), 1.0 / m.a, 1.0", "sqrt(m.a)")
+        .replace("range: [-4, 4]", "a number");
     let place = Place::new(&root);
     let said = |a: &str, nan: &str| {
         let args = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", nan, "--set", a];
-        String::from_utf8(place.shader("bound", &args).assert().success().get_output().stderr.clone()).unwrap()
+        String::from_utf8(
+            place.shader("bound", &args).assert().success().get_output().stderr.clone(),
+        )
+        .unwrap()
     };
     let propagated = said("a=-2..-1", "propagate");
-    assert!(propagated.contains("hint: nothing is known") && propagated.contains("--nan suppress"), "{propagated}");
+    assert!(
+        propagated.contains("hint: nothing is known") && propagated.contains("--nan suppress"),
+        "{propagated}"
+    );
     // All results are NaN, or one end alone is infinite.
     for (a, nan) in [("a=-2..-1", "suppress"), ("a=0..inf", "suppress"), ("a=0..inf", "ignore")] {
         let said = said(a, nan);
@@ -402,7 +518,8 @@ fn only_what_is_not_known_is_told() {
 /// Where `a` is 0, there is a pole, and no NaN.
 #[test]
 fn nan_is_named_as_the_reason_only_where_it_is() {
-    let place = Place::new(&ROOT.replace("sqrt(m.a), 1.0 / m.a, 1.0", "1.0 / m.a, sqrt(m.a + 4.0), 1.0"));
+    let place =
+        Place::new(&ROOT.replace("sqrt(m.a), 1.0 / m.a, 1.0", "1.0 / m.a, sqrt(m.a + 4.0), 1.0"));
     let at = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", "propagate", "--set", "a=-1..1"];
     let told = place
         .shader("bound", &at)
@@ -420,7 +537,9 @@ fn nan_is_named_as_the_reason_only_where_it_is() {
     let place = Place::new(ROOT);
     place.write("in.csv", &format!("{header}\n{rows}"));
     let told = place.shader("bound", &["--csv", "in.csv", "--nan", "propagate"]).assert().success();
-    told.stderr(contains("2 of 3 rows").and(contains("NaN is a reason in 2 of 3 rows: --nan suppress")));
+    told.stderr(
+        contains("2 of 3 rows").and(contains("NaN is a reason in 2 of 3 rows: --nan suppress")),
+    );
 }
 
 #[test]
@@ -428,7 +547,10 @@ fn bounds_that_ignore_nan_say_where_they_may_be_wrong() {
     let place = Place::new(ROOT);
     let said = |a: &str, nan: &str| {
         let args = ["--wi", "0,0,1", "--wo", "0,0,1", "--nan", nan, "--set", a];
-        String::from_utf8(place.shader("bound", &args).assert().success().get_output().stderr.clone()).unwrap()
+        String::from_utf8(
+            place.shader("bound", &args).assert().success().get_output().stderr.clone(),
+        )
+        .unwrap()
     };
     const WARNING: &str = "the bound may be wrong here";
     assert!(said("a=-1..4", "ignore").contains(WARNING));
@@ -447,10 +569,16 @@ fn columns_and_options_do_not_set_the_same() {
     place.write("in.csv", "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.r\n0,0,1,0,0,1,0.5\n");
     for command in ["bound", "eval"] {
         for set in ["kd.r=1", "kd.x=0.25"] {
-            let refused = place.shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", set]).assert().code(2);
+            let refused = place
+                .shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", set])
+                .assert()
+                .code(2);
             refused.stderr(contains("column `kd.r`").and(contains(format!("--set {set}"))));
         }
-        place.shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", "kd=1"]).assert().success();
+        place
+            .shader(command, &["--csv", "in.csv", "--set", "ks=0", "--set", "kd=1"])
+            .assert()
+            .success();
     }
 }
 
@@ -462,18 +590,30 @@ fn tables_give_what_single_boxes_give() {
     let table = place.table("bound", csv, &["--set", "ks=1..2"]);
     let single = |wi: &str, wo: &str, kd: &str, shift: &str| {
         let sets = ["--set", "ks=1..2", "--set", kd, "--set", shift];
-        place.bound(&[&["--wi", wi, "--wo", wo], &sets[..]].concat()).into_iter().flat_map(|(_, ends)| ends).collect::<Vec<_>>()
+        place
+            .bound(&[&["--wi", wi, "--wo", wo], &sets[..]].concat())
+            .into_iter()
+            .flat_map(|(_, ends)| ends)
+            .collect::<Vec<_>>()
     };
     assert_eq!(table.rows[0], single("0,0.5..0.7,0.8", "0,0,0.5..1", "kd=0..0.5", "shift=-1..1"));
-    assert_eq!(table.rows[1], single("-0.1,-0.7..0.7,0.8", "0,0,1..1", "kd=0.25..0.25", "shift=0..0"));
+    assert_eq!(
+        table.rows[1],
+        single("-0.1,-0.7..0.7,0.8", "0,0,1..1", "kd=0.25..0.25", "shift=0..0")
+    );
     assert!(place.table("bound", csv.split_once("\n0,0.5").unwrap().0, &[]).rows.is_empty());
     // Many rows, through pipes.
     let (header, row) = ("wi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.lo,kd.hi\n", "0,0,1,0,0,1,0.25,0.5\n");
-    let mut command = place.shader("bound", &["--csv", "-", "--set", "ks=0", "--set", "rounds=0", "--sides", "upper"]);
+    let mut command = place
+        .shader("bound", &["--csv", "-", "--set", "ks=0", "--set", "rounds=0", "--sides", "upper"]);
     let done = command.write_stdin(header.to_owned() + &row.repeat(5000)).assert().success();
     let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
     assert!(text.starts_with("s.r.hi,s.g.hi,s.b.hi\n") && text.lines().count() == 5001);
-    assert!(text.lines().skip(1).all(|line| line == "0.15915494,0.15915494,0.15915494"), "{:?}", text.lines().nth(1));
+    assert!(
+        text.lines().skip(1).all(|line| line == "0.15915494,0.15915494,0.15915494"),
+        "{:?}",
+        text.lines().nth(1)
+    );
 }
 
 #[test]
@@ -495,7 +635,11 @@ fn wrong_boxes_name_the_remedy() {
         ("0,0,nan", &[], &["`wi.z`: NaN is out of range"]),
         ("0,0,nan..1", &["--ranges", "paper"], &["`wi.z`: NaN..1.0", "finite"]),
         ("0,0,1", &["--set", "kd=0.5..2"], &["`kd`: 2 is out of range", "[0, 1]"]),
-        ("0,0,1", &["--set", "kd=0.5..0.25"], &["`kd`: the lower end 0.5 is above the upper end 0.25"]),
+        (
+            "0,0,1",
+            &["--set", "kd=0.5..0.25"],
+            &["`kd`: the lower end 0.5 is above the upper end 0.25"],
+        ),
         ("0,0,1", &["--set", "lobe=true..false"], &["`lobe`: the lower end true is above"]),
         ("0,0,1", &["--set", "rounds=0..1.5"], &["rounds", "whole number"]),
         ("0,0,1", &["--set", "kt=0..1"], &["kt", "did you mean \"kd\""]),
@@ -503,11 +647,19 @@ fn wrong_boxes_name_the_remedy() {
         ("0,0,1", &["--set", "squarings=1..2"], &["squarings", "not a whole number"]),
     ];
     for (wi, args, said) in cases {
-        let failed = place.shader("bound", &["--wi", wi, "--wo", "0,0,1"]).args(args).assert().code(2).stdout("");
+        let failed = place
+            .shader("bound", &["--wi", wi, "--wo", "0,0,1"])
+            .args(args)
+            .assert()
+            .code(2)
+            .stdout("");
         said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
     }
     place.shader("bound", &["--wi", "0,0,1"]).assert().code(2).stderr(contains("--wo"));
-    place.shader("bound", &["--wi", "0,0,0.5..3", "--wo", "0,0,1", "--ranges", "paper"]).assert().success();
+    place
+        .shader("bound", &["--wi", "0,0,0.5..3", "--wo", "0,0,1", "--ranges", "paper"])
+        .assert()
+        .success();
 }
 
 #[test]
@@ -515,16 +667,37 @@ fn wrong_tables_name_line_column_and_remedy() {
     let place = Place::new(&lobe());
     let header = "wi.x,wi.y,wi.z.lo,wi.z.hi,wo.x,wo.y,wo.z";
     let cases: [(String, &[&str]); 10] = [
-        ("wi.x,wi.y,wi.z.lo,wo.x,wo.y,wo.z\n".into(), &["in.csv:1:", "`wi.z.lo`", "no column `wi.z.hi`", "`wi.z` alone"]),
-        (format!("{header},kd.lo,kd.r.hi,kd.g.hi\n"), &["in.csv:1:", "`kd.lo`", "no column `kd.hi`"]),
+        (
+            "wi.x,wi.y,wi.z.lo,wo.x,wo.y,wo.z\n".into(),
+            &["in.csv:1:", "`wi.z.lo`", "no column `wi.z.hi`", "`wi.z` alone"],
+        ),
+        (
+            format!("{header},kd.lo,kd.r.hi,kd.g.hi\n"),
+            &["in.csv:1:", "`kd.lo`", "no column `kd.hi`"],
+        ),
         (format!("{header},wi.z\n"), &["in.csv:1:", "`wi.z`", "earlier column"]),
         (format!("{header},kd.r.lo,kd.lo,kd.hi\n"), &["in.csv:1:", "`kd.lo`", "earlier column"]),
-        (format!("{header},kt.lo,kt.hi\n"), &["in.csv:1:", "unknown column `kt.lo`", "did you mean \"kd\""]),
-        (format!("{header}\n0,0,0.5,1,0,0,1\n0,0,1,0.5,0,0,1\n"), &["in.csv:3:", "column 4", "`wi.z`", "1 is above", "0.5"]),
+        (
+            format!("{header},kt.lo,kt.hi\n"),
+            &["in.csv:1:", "unknown column `kt.lo`", "did you mean \"kd\""],
+        ),
+        (
+            format!("{header}\n0,0,0.5,1,0,0,1\n0,0,1,0.5,0,0,1\n"),
+            &["in.csv:3:", "column 4", "`wi.z`", "1 is above", "0.5"],
+        ),
         (format!("{header}\n0,0,nan,1,0,0,1\n"), &["in.csv:2:", "column 3", "`wi.z`: NaN..1.0"]),
-        (format!("{header}\n0,7,0,1,0,0,1\n"), &["in.csv:2:", "column 2", "`wi.y`: 7.0 is out of range"]),
-        (format!("{header},kd.lo,kd.hi\n0,0,0,1,0,0,1,0,2\n"), &["in.csv:2:", "column 9", "[0, 1]"]),
-        (format!("{header}\n0,0,0..1,1,0,0,1\n"), &["in.csv:2:", "column 3", "`0..1` is not a number"]),
+        (
+            format!("{header}\n0,7,0,1,0,0,1\n"),
+            &["in.csv:2:", "column 2", "`wi.y`: 7.0 is out of range"],
+        ),
+        (
+            format!("{header},kd.lo,kd.hi\n0,0,0,1,0,0,1,0,2\n"),
+            &["in.csv:2:", "column 9", "[0, 1]"],
+        ),
+        (
+            format!("{header}\n0,0,0..1,1,0,0,1\n"),
+            &["in.csv:2:", "column 3", "`0..1` is not a number"],
+        ),
     ];
     for (csv, said) in &cases {
         place.write("in.csv", csv);
@@ -533,8 +706,16 @@ fn wrong_tables_name_line_column_and_remedy() {
         assert!(!place.folder.path().join("out.csv").exists(), "{csv}");
     }
     place.write("in.csv", "wi.x.lo,wi.x.hi\n");
-    place.shader("eval", &["--csv", "in.csv"]).assert().code(2).stderr(contains("unknown column `wi.x.lo`"));
-    place.shader("bound", &["--csv", "in.csv", "-o", "in.csv"]).assert().code(2).stderr(contains("overwrite"));
+    place
+        .shader("eval", &["--csv", "in.csv"])
+        .assert()
+        .code(2)
+        .stderr(contains("unknown column `wi.x.lo`"));
+    place
+        .shader("bound", &["--csv", "in.csv", "-o", "in.csv"])
+        .assert()
+        .code(2)
+        .stderr(contains("overwrite"));
 }
 
 #[test]
@@ -542,7 +723,10 @@ fn show_prints_how_a_bounding_shader_comes_about() {
     let place = Place::new(&lobe());
     let show = |args: &[&str]| place.stdout("show", args);
     let interval = show(&["--stage", "interval"]);
-    assert!(interval.starts_with("fn shaded([wi.x]: f32,") && interval.contains(" wo.x: f32,"), "{interval}");
+    assert!(
+        interval.starts_with("fn shaded([wi.x]: f32,") && interval.contains(" wo.x: f32,"),
+        "{interval}"
+    );
     assert!(interval.contains(" max [") && !interval.contains("//"), "{interval}");
     assert!(show(&["--stage", "interval", "--spans", "all"]).contains("[wo.x]: f32"));
     assert!(show(&["--stage", "interval", "--frame", "world"]).contains("t.x: f32"));
@@ -550,21 +734,32 @@ fn show_prints_how_a_bounding_shader_comes_about() {
     let bounds = show(&["--stage", "bounds"]);
     assert!(bounds.contains("\n// kd.x: [0, 1]") && bounds.contains(" operations)\n"), "{bounds}");
     let without = |text: &str| {
-        let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end().to_owned());
+        let lines = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default().trim_end().to_owned());
         lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
     };
     assert_eq!(without(&bounds), without(&interval));
     assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);
     assert_ne!(show(&["--stage", "bounds", "--mode", "naive"]), bounds);
     let mirror = Place::new(&mirror());
-    let related = |args: &[&str]| mirror.stdout("show", &[&["--stage", "bounds", "--mode", "related"], args].concat());
+    let related = |args: &[&str]| {
+        mirror.stdout("show", &[&["--stage", "bounds", "--mode", "related"], args].concat())
+    };
     assert!(related(&[]).contains(", tightened by dot)\n") && !bounds.contains("tightened"));
     assert!(!related(&["--relations=-unit,-dot"]).contains("tightened by dot"));
     let ir = show(&["--stage", "ir", "--of", "bound"]);
-    assert!(ir.contains("wi.x.lo: f32, wi.x.hi: f32") && ir.contains("-> (s.r.lo: f32, s.r.hi: f32"), "{ir}");
-    assert!(show(&["--stage", "ir", "--of", "bound", "--sides", "upper"]).contains("-> (s.r.hi: f32, s.g.hi"));
+    assert!(
+        ir.contains("wi.x.lo: f32, wi.x.hi: f32") && ir.contains("-> (s.r.lo: f32, s.r.hi: f32"),
+        "{ir}"
+    );
+    assert!(
+        show(&["--stage", "ir", "--of", "bound", "--sides", "upper"])
+            .contains("-> (s.r.hi: f32, s.g.hi")
+    );
     for stage in ["lowered", "asm", "c"] {
-        let [point, bound] = ["point", "bound"].map(|of| show(&["--stage", stage, "--of", of, "--target", "sse"]));
+        let [point, bound] =
+            ["point", "bound"].map(|of| show(&["--stage", stage, "--of", of, "--target", "sse"]));
         assert_eq!(show(&["--stage", stage, "--target", "sse"]), point);
         assert_ne!(point, bound, "{stage}");
     }
@@ -574,9 +769,18 @@ fn show_prints_how_a_bounding_shader_comes_about() {
 fn show_says_which_options_do_not_go_together() {
     let place = Place::new(&lobe());
     let wrong = |args: &[&str]| place.shader("show", args).assert().code(2).stdout("");
-    wrong(&["--stage", "interval", "--of", "point"]).stderr(contains("--of point").and(contains("--stage ir")));
-    for option in [["--spans", "all"], ["--frame", "world"], ["--mode", "naive"], ["--nan", "ignore"], ["--sides", "upper"]] {
-        wrong(&[&["--stage", "ir"], &option[..]].concat()).stderr(contains(option[0]).and(contains("--of bound")));
+    wrong(&["--stage", "interval", "--of", "point"])
+        .stderr(contains("--of point").and(contains("--stage ir")));
+    for option in [
+        ["--spans", "all"],
+        ["--frame", "world"],
+        ["--mode", "naive"],
+        ["--nan", "ignore"],
+        ["--sides", "upper"],
+    ] {
+        wrong(&[&["--stage", "ir"], &option[..]].concat())
+            .stderr(contains(option[0]).and(contains("--of bound")));
     }
-    wrong(&["--stage", "bounds", "--entry", "pdf"]).stderr(contains("only s").and(contains("--entry")));
+    wrong(&["--stage", "bounds", "--entry", "pdf"])
+        .stderr(contains("only s").and(contains("--entry")));
 }

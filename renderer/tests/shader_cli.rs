@@ -1,4 +1,5 @@
-//! `lightbound shader` as a user calls it: the program is started, and judged by exit code, messages and files.
+//! `lightbound shader` as a user calls it: the program is started, and judged by exit code,
+//! messages and files.
 
 mod common;
 
@@ -29,9 +30,18 @@ fn some_rows(count: usize) -> Vec<String> {
         let r = (1.0 - z * z).sqrt();
         format!("{:?},{:?},{z:?}", r * angle.cos(), r * angle.sin())
     };
-    let directions: Vec<String> = (0..count).map(|_| format!("{},{}", direction(), direction())).collect();
-    let mut parameters =
-        || format!("{:?},{:?},{:?},{},{}", random(), random(), random(), (9.0 * random()) as u32, random() < 0.8);
+    let directions: Vec<String> =
+        (0..count).map(|_| format!("{},{}", direction(), direction())).collect();
+    let mut parameters = || {
+        format!(
+            "{:?},{:?},{:?},{},{}",
+            random(),
+            random(),
+            random(),
+            (9.0 * random()) as u32,
+            random() < 0.8
+        )
+    };
     directions.into_iter().map(|directions| format!("{directions},{}", parameters())).collect()
 }
 
@@ -39,14 +49,50 @@ fn some_rows(count: usize) -> Vec<String> {
 fn help_tells_all() {
     lightbound(&["--help"]).assert().success().stdout(contains("shader"));
     for command in ["list", "check", "show", "eval", "bound", "preview"] {
-        lightbound(&["shader", "--help"]).assert().success().stdout(contains(format!("\n  {command} ")));
+        lightbound(&["shader", "--help"])
+            .assert()
+            .success()
+            .stdout(contains(format!("\n  {command} ")));
         lightbound(&["shader", "list", "--help"]).assert().success().stdout(contains(command));
     }
     for (command, options) in [
         ("check", &["--target", "interpreter", "Examples"][..]),
-        ("show", &["--stage", "--entry", "--target", "--output", "asm", "--of", "--spans", "--frame", "--nan", "Examples"]),
-        ("eval", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "brdf.r", "Examples"]),
-        ("bound", &["--wi", "--wo", "--set", "--texture", "--csv", "--output", "--target", "--mode", "--nan", "--sides"]),
+        (
+            "show",
+            &[
+                "--stage", "--entry", "--target", "--output", "asm", "--of", "--spans", "--frame",
+                "--nan", "Examples",
+            ],
+        ),
+        (
+            "eval",
+            &[
+                "--wi",
+                "--wo",
+                "--set",
+                "--texture",
+                "--csv",
+                "--output",
+                "--target",
+                "brdf.r",
+                "Examples",
+            ],
+        ),
+        (
+            "bound",
+            &[
+                "--wi",
+                "--wo",
+                "--set",
+                "--texture",
+                "--csv",
+                "--output",
+                "--target",
+                "--mode",
+                "--nan",
+                "--sides",
+            ],
+        ),
         ("bound", &["--ranges", "--luminance", "wi.x.lo", "s.r.hi", "Examples"]),
     ] {
         let help = lightbound(&["shader", command, "--help"]).output().unwrap();
@@ -55,9 +101,15 @@ fn help_tells_all() {
             assert!(help.contains(option), "{option} is missing in:\n{help}");
         }
     }
-    lightbound(&["shader", "--help"]).assert().success().stdout(contains("evaluate, bound and preview"));
+    lightbound(&["shader", "--help"])
+        .assert()
+        .success()
+        .stdout(contains("evaluate, bound and preview"));
     lightbound(&["shader", "--help"]).assert().success().stdout(contains("Examples"));
-    lightbound(&["--help"]).assert().success().stdout(contains("--strict").and(contains("Examples")));
+    lightbound(&["--help"])
+        .assert()
+        .success()
+        .stdout(contains("--strict").and(contains("Examples")));
     lightbound(&["shader"]).assert().code(2);
 }
 
@@ -77,7 +129,8 @@ fn check_tells_what_there_is() {
         "bounded",
         "squarings",
     ];
-    let output = place.shader("check", &[]).assert().success().stderr("").get_output().stdout.clone();
+    let output =
+        place.shader("check", &[]).assert().success().stderr("").get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
     for said in said {
         assert!(text.contains(said), "{said} is missing in:\n{text}");
@@ -102,13 +155,19 @@ fn check_looks_at_values_and_samplers() {
     let check = |shader: &str| Place::new(shader).shader("check", &[]).assert().success();
     let cosine = "max(wi.z, 0.0) / 3.14159265";
     let sound = check(&shader("m.kd", cosine)).stderr("");
-    sound.stdout(contains("sampler    agrees with pdf\n").and(contains("values     finite, none negative\n")));
-    let lying = check(&shader("m.kd", "0.5 / 3.14159265")).stdout(contains("sampler    disagrees with pdf\n"));
+    sound.stdout(
+        contains("sampler    agrees with pdf\n")
+            .and(contains("values     finite, none negative\n")),
+    );
+    let lying = check(&shader("m.kd", "0.5 / 3.14159265"))
+        .stdout(contains("sampler    disagrees with pdf\n"));
     lying.stderr(contains("warning: `sample` and `pdf` disagree: "));
-    let negative =
-        check(&shader("m.kd - 1.0", cosine)).stdout(contains("agrees with pdf").and(contains("none negative").not()));
+    let negative = check(&shader("m.kd - 1.0", cosine))
+        .stdout(contains("agrees with pdf").and(contains("none negative").not()));
     negative.stderr(contains("warning: s.r is -0.").and(contains("for wi = (")));
-    check(&shader("m.kd - 0.5", cosine)).stdout(contains("black")).stderr(contains("warning: s is 0"));
+    check(&shader("m.kd - 0.5", cosine))
+        .stdout(contains("black"))
+        .stderr(contains("warning: s is 0"));
     let required = check(&shader("m.kd", cosine).replace("default: 0.5", "Albedo.")).stderr("");
     required.stdout(contains("sampler    not checked: `kd` has no default\n"));
     check("struct Material { a: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a); }")
@@ -131,13 +190,22 @@ fn check_lists_what_can_be_set() {
         );
         let output = Place::new(&shader).shader("check", &[]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        text.lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
     };
     let computed = rows("p: SurfacePoint", "0.25");
-    for row in ["kd vec3f - - computed by fn material; Albedo.", "ks f32 - - computed by fn material", "textures wood"] {
+    for row in [
+        "kd vec3f - - computed by fn material; Albedo.",
+        "ks f32 - - computed by fn material",
+        "textures wood",
+    ] {
         assert!(computed.iter().any(|line| line == row), "{row} is missing in {computed:?}");
     }
-    assert!(computed.contains(&"values not checked: `wood` has no image".to_owned()), "{computed:?}");
+    assert!(
+        computed.contains(&"values not checked: `wood` has no image".to_owned()),
+        "{computed:?}"
+    );
     let settable = rows("p: SurfacePoint, m: Material", "m.ks");
     for row in ["kd vec3f - 0.5 Albedo.", "ks f32 - -"] {
         assert!(settable.iter().any(|line| line == row), "{row} is missing in {settable:?}");
@@ -150,12 +218,19 @@ fn check_lists_what_can_be_set() {
 
 #[test]
 fn check_tells_of_loops() {
-    let body =
-        |body: &str| format!("struct Material {{ a: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
+    let body = |body: &str| {
+        format!(
+            "struct Material {{ a: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}"
+        )
+    };
     let place = Place::new(&body("return vec3f(m.a);"));
     place.shader("check", &[]).assert().success().stdout(contains("none"));
     let place = Place::new(&body("var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x);"));
-    place.shader("check", &[]).assert().success().stdout(contains("65536").and(contains("(line 2)")));
+    place
+        .shader("check", &[])
+        .assert()
+        .success()
+        .stdout(contains("65536").and(contains("(line 2)")));
     let place = Place::new(&body(
         "var x = m.a;\n  if x > 0.0 {\n for (var i = 0; i < 3; i++) { x += 1.0; }\n }\n while x < 9.0 { x *= 1.5; } return vec3f(x);",
     ));
@@ -175,25 +250,42 @@ fn check_tells_of_loops() {
             return vec3f(s);
         }",
     );
-    place.shader("check", &[]).assert().success().stdout(contains("bounded").and(contains("may reach the cap").not()));
+    place
+        .shader("check", &[])
+        .assert()
+        .success()
+        .stdout(contains("bounded").and(contains("may reach the cap").not()));
 }
 
 #[test]
 fn broken_shaders_show_where() {
     let place = Place::new(&LOBE.replace("return tint;", "return tnt;"));
     let line = 1 + LOBE.lines().position(|line| line.contains("return tint;")).unwrap();
-    for (command, args) in [("check", &[][..]), ("show", &["--stage", "ir"]), ("eval", &["--wi", "0,0,1", "--wo", "0,0,1"])] {
+    for (command, args) in [
+        ("check", &[][..]),
+        ("show", &["--stage", "ir"]),
+        ("eval", &["--wi", "0,0,1", "--wo", "0,0,1"]),
+    ] {
         let failed = place.shader(command, args).assert().code(2).stdout("");
-        failed.stderr(contains("error: ").and(contains("tnt")).and(contains(format!("a.wgsl:{line}:"))));
+        failed.stderr(
+            contains("error: ").and(contains("tnt")).and(contains(format!("a.wgsl:{line}:"))),
+        );
     }
 }
 
 #[test]
 fn files_that_cannot_be_read_are_named() {
-    lightbound(&["shader", "check", "no-such.wgsl"]).assert().code(2).stderr(contains("no-such.wgsl"));
+    lightbound(&["shader", "check", "no-such.wgsl"])
+        .assert()
+        .code(2)
+        .stderr(contains("no-such.wgsl"));
     let place = Place::new(LOBE);
     std::fs::write(place.path("a.wgsl"), b"// \n\xff\xfe").unwrap();
-    place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl:2:").and(contains("UTF-8")));
+    place
+        .shader("check", &[])
+        .assert()
+        .code(2)
+        .stderr(contains("a.wgsl:2:").and(contains("UTF-8")));
     // Where there is no excerpt to show it.
     place.write("a.wgsl", "");
     place.shader("check", &[]).assert().code(2).stderr(contains("a.wgsl: there is no `fn brdf`"));
@@ -202,9 +294,18 @@ fn files_that_cannot_be_read_are_named() {
 
 #[test]
 fn shaders_come_from_stdin_as_well() {
-    lightbound(&["shader", "check", "-"]).write_stdin(LOBE).assert().success().stdout(contains("A lobe over a tint"));
-    lightbound(&["shader", "check", "-"]).write_stdin("fn").assert().code(2).stderr(contains("stdin:1:"));
-    let both = lightbound(&["shader", "eval", "-", "--csv", "-"]).write_stdin(LOBE).assert().code(2);
+    lightbound(&["shader", "check", "-"])
+        .write_stdin(LOBE)
+        .assert()
+        .success()
+        .stdout(contains("A lobe over a tint"));
+    lightbound(&["shader", "check", "-"])
+        .write_stdin("fn")
+        .assert()
+        .code(2)
+        .stderr(contains("stdin:1:"));
+    let both =
+        lightbound(&["shader", "eval", "-", "--csv", "-"]).write_stdin(LOBE).assert().code(2);
     both.stderr(contains("stdin"));
 }
 
@@ -212,7 +313,8 @@ fn shaders_come_from_stdin_as_well() {
 fn show_prints_every_stage() {
     let place = Place::new(LOBE);
     let show = |args: &[&str]| {
-        let output = place.shader("show", args).assert().success().stderr("").get_output().stdout.clone();
+        let output =
+            place.shader("show", args).assert().success().stderr("").get_output().stdout.clone();
         String::from_utf8(output).unwrap()
     };
     assert!(show(&["--stage", "ir"]).contains("loop"));
@@ -229,13 +331,17 @@ fn show_prints_every_stage() {
 #[test]
 fn overrides_change_code_and_parameters_do_not() {
     let place = Place::new(LOBE);
-    let shown = |args: &[&str]| place.shader("show", &["--stage", "ir"]).args(args).output().unwrap().stdout;
+    let shown = |args: &[&str]| {
+        place.shader("show", &["--stage", "ir"]).args(args).output().unwrap().stdout
+    };
     assert_eq!(shown(&["--set", "squarings=2"]), shown(&[]));
     assert_ne!(shown(&["--set", "squarings=3"]), shown(&[]));
     place.shader("check", &["--set", "squarings=3"]).assert().success();
-    for (set, said) in
-        [("kd=1", "is a parameter"), ("squaring=1", "did you mean \"squarings\""), ("squarings=-1", "whole number")]
-    {
+    for (set, said) in [
+        ("kd=1", "is a parameter"),
+        ("squaring=1", "did you mean \"squarings\""),
+        ("squarings=-1", "whole number"),
+    ] {
         place.shader("check", &["--set", set]).assert().code(2).stderr(contains(said));
     }
 }
@@ -244,24 +350,40 @@ fn overrides_change_code_and_parameters_do_not() {
 fn show_says_what_there_is_not() {
     let place = Place::new(LOBE);
     for stage in ["asm", "c"] {
-        let interpreter = place.shader("show", &["--stage", stage, "--target", "interpreter"]).assert().code(2);
+        let interpreter =
+            place.shader("show", &["--stage", stage, "--target", "interpreter"]).assert().code(2);
         interpreter.stderr(contains("interpreter").and(contains("--target")));
     }
     for entry in ["sample", "pdf"] {
-        place.shader("show", &["--stage", "ir", "--entry", entry]).assert().code(2).stderr(contains(entry));
+        place
+            .shader("show", &["--stage", "ir", "--entry", entry])
+            .assert()
+            .code(2)
+            .stderr(contains(entry));
     }
     place.shader("show", &[]).assert().code(2).stderr(contains("--stage"));
-    place.shader("show", &["--stage", "ir", "-o", "no/such/folder/a.ir"]).assert().code(2).stderr(contains("no folder"));
+    place
+        .shader("show", &["--stage", "ir", "-o", "no/such/folder/a.ir"])
+        .assert()
+        .code(2)
+        .stderr(contains("no folder"));
 }
 
 #[test]
 fn eval_prints_brdf_and_s() {
     let place = Place::new(LOBE);
     let at = ["--wi", "0,0.6,0.8", "--wo", "0,-0.6,0.8"];
-    place.shader("eval", &[&at[..], &["--set", "kd=0.5"]].concat()).assert().success().stderr("").stdout(contains("1/sr"));
+    place
+        .shader("eval", &[&at[..], &["--set", "kd=0.5"]].concat())
+        .assert()
+        .success()
+        .stderr("")
+        .stdout(contains("1/sr"));
     // Wholly in floats that are exact.
-    let values =
-        place.eval(&[&at[..], &["--set", "kd=0", "--set", "ks=2", "--set", "shift=1", "--set", "lobe=false"]].concat());
+    let values = place.eval(
+        &[&at[..], &["--set", "kd=0", "--set", "ks=2", "--set", "shift=1", "--set", "lobe=false"]]
+            .concat(),
+    );
     assert_eq!(values, [0.75, 0.75, 0.75, 0.6, 0.6, 0.6f32].map(f32::to_bits));
 }
 
@@ -270,7 +392,9 @@ fn values_may_be_given_in_many_ways() {
     let place = Place::new(LOBE);
     let eval = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
-        place.eval(&["--wi", "0,0.6,0.8", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>())
+        place.eval(
+            &["--wi", "0,0.6,0.8", "--wo", "0,0,1"].into_iter().chain(sets).collect::<Vec<_>>(),
+        )
     };
     assert_eq!(eval(&["kd=0.5"]), eval(&["kd=0.5,0.5,0.5"]));
     let expected = eval(&["kd=0.1,0.2,0.3"]);
@@ -278,7 +402,10 @@ fn values_may_be_given_in_many_ways() {
     assert_eq!(eval(&["kd.x=0.1", "kd.y=0.2", "kd.z=0.3"]), expected);
     assert_eq!(eval(&["kd=0.3", "kd.r=0.1", "kd.g=0.9", "kd.g=0.2"]), expected);
     assert_eq!(eval(&["kd=0.1,0.2,0.3", "squarings=5", "squarings=2"]), expected);
-    assert_eq!(eval(&["kd = 0.1, 0.2, 0.3", "ks=0.5", "rounds=1", "shift=0", "lobe=true"]), expected);
+    assert_eq!(
+        eval(&["kd = 0.1, 0.2, 0.3", "ks=0.5", "rounds=1", "shift=0", "lobe=true"]),
+        expected
+    );
     for other in ["ks=0.25", "rounds=2", "shift=-1", "lobe=false", "squarings=3"] {
         assert_ne!(eval(&["kd=0.1,0.2,0.3", other]), expected, "{other}");
     }
@@ -306,22 +433,43 @@ fn wrong_values_name_the_remedy() {
         (&["--set", "=1"], &["kd=0.5"]),
     ];
     for (args, said) in cases {
-        let failed = place.shader("eval", &["--wi", "0,0,1", "--wo", "0,0,1"]).args(args).assert().code(2).stdout("");
+        let failed = place
+            .shader("eval", &["--wi", "0,0,1", "--wo", "0,0,1"])
+            .args(args)
+            .assert()
+            .code(2)
+            .stdout("");
         said.iter().fold(failed, |failed, said| failed.stderr(contains(*said)));
     }
-    for wrong in [&["--wi", "0,0,1"][..], &["--wi", "0,0", "--wo", "0,0,1"], &["--wi", "0,0,x", "--wo", "0,0,1"], &[]] {
+    for wrong in [
+        &["--wi", "0,0,1"][..],
+        &["--wi", "0,0", "--wo", "0,0,1"],
+        &["--wi", "0,0,x", "--wo", "0,0,1"],
+        &[],
+    ] {
         place.shader("eval", wrong).assert().code(2);
     }
-    let far = place.shader("eval", &["--wi", "0,0,1e60", "--wo", "0,0,1", "--set", "kd=0"]).assert().code(2);
+    let far = place
+        .shader("eval", &["--wi", "0,0,1e60", "--wo", "0,0,1", "--set", "kd=0"])
+        .assert()
+        .code(2);
     far.stderr(contains("`z`: `1e60` is too large for a float"));
-    place.shader("eval", &["--csv", "a.csv", "--wi", "0,0,1"]).assert().code(2).stderr(contains("--csv"));
+    place
+        .shader("eval", &["--csv", "a.csv", "--wi", "0,0,1"])
+        .assert()
+        .code(2)
+        .stderr(contains("--csv"));
 }
 
 #[test]
 fn directions_are_taken_as_they_are() {
     let place = Place::new(LOBE);
     let at = |wi: &'static str, wo: &'static str| ["--wi", wi, "--wo", wo, "--set", "kd=0.5"];
-    place.shader("eval", &at("0,0.6,0.8", "0.577,0.577,0.577")).assert().success().stderr(contains("unit vector"));
+    place
+        .shader("eval", &at("0,0.6,0.8", "0.577,0.577,0.577"))
+        .assert()
+        .success()
+        .stderr(contains("unit vector"));
     let long = place.eval(&at("0,1.2,1.6", "0,-0.6,0.8"));
     assert_ne!(long, place.eval(&at("0,0.6,0.8", "0,-0.6,0.8")));
     place.shader("eval", &at("0,-0.6,0.8", "-0.6,0,0.8")).assert().success().stderr("");
@@ -360,18 +508,51 @@ fn textures_are_images() {
     // Two linear pixels, read between and at their centres, and beyond the edge.
     let pixels = [0.25, 0.5, 1.0, 0.75, 0.5, 0.0f32].map(f32::to_le_bytes).concat();
     std::fs::write(place.path("wood.pfm"), [b"PF\n2 1\n-1\n", &pixels[..]].concat()).unwrap();
-    let at = ["--wi", "0,0,1", "--wo", "0,0,1", "--set", "position=0", "--set", "object_position=0", "--set", "normal=0,0,1"];
+    let at = [
+        "--wi",
+        "0,0,1",
+        "--wo",
+        "0,0,1",
+        "--set",
+        "position=0",
+        "--set",
+        "object_position=0",
+        "--set",
+        "normal=0,0,1",
+    ];
     let eval = |uv: &str, target: &str| {
-        place.eval(&[&at[..], &["--texture", "wood=wood.pfm", "--set", &format!("uv={uv},0.5"), "--target", target]].concat())
+        place.eval(
+            &[
+                &at[..],
+                &[
+                    "--texture",
+                    "wood=wood.pfm",
+                    "--set",
+                    &format!("uv={uv},0.5"),
+                    "--target",
+                    target,
+                ],
+            ]
+            .concat(),
+        )
     };
     for target in targets().chain(["interpreter"]) {
-        for (uv, [r, g, b]) in [("0.25", [0.25, 0.5, 1.0]), ("0.5", [0.5; 3]), ("1.75", [0.75, 0.5, 0.0f32])] {
+        for (uv, [r, g, b]) in
+            [("0.25", [0.25, 0.5, 1.0]), ("0.5", [0.5; 3]), ("1.75", [0.75, 0.5, 0.0f32])]
+        {
             assert_eq!(eval(uv, target), [r, g, b, r, g, b].map(f32::to_bits), "{uv} {target}");
         }
     }
-    let eval = |args: &[&str]| place.shader("eval", &[&at[..], &["--set", "uv=0"], args].concat()).assert().code(2).stdout("");
+    let eval = |args: &[&str]| {
+        place
+            .shader("eval", &[&at[..], &["--set", "uv=0"], args].concat())
+            .assert()
+            .code(2)
+            .stdout("")
+    };
     eval(&[]).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
-    eval(&["--texture", "wod=wood.pfm"]).stderr(contains("no texture `wod`").and(contains("did you mean \"wood\"")));
+    eval(&["--texture", "wod=wood.pfm"])
+        .stderr(contains("no texture `wod`").and(contains("did you mean \"wood\"")));
     eval(&["--texture", "wood=gone.png"]).stderr(contains("gone.png"));
     eval(&["--texture", "wood=wood.pfm", "-o", "wood.pfm"]).stderr(contains("overwrite"));
     place.shader("check", &[]).assert().success();
@@ -387,8 +568,15 @@ fn loops_without_end_are_reported() {
     let at = ["--wi", "0,0,1", "--wo", "0,0,1"];
     place.shader("eval", &at).args(["--set", "a=0"]).assert().success().stderr(contains("cut off"));
     place.shader("eval", &at).args(["--set", "a=0.5"]).assert().success().stderr("");
-    place.write("in.csv", &format!("{DIRECTIONS},a\n0,0,1,0,0,1,0\n0,0,1,0,0,1,1\n0,0,1,0,0,1,0\n0,0,1,0,0,-1,0\n"));
-    place.shader("eval", &["--csv", "in.csv"]).assert().success().stderr(contains("cut off in 2 of 4 rows"));
+    place.write(
+        "in.csv",
+        &format!("{DIRECTIONS},a\n0,0,1,0,0,1,0\n0,0,1,0,0,1,1\n0,0,1,0,0,1,0\n0,0,1,0,0,-1,0\n"),
+    );
+    place
+        .shader("eval", &["--csv", "in.csv"])
+        .assert()
+        .success()
+        .stderr(contains("cut off in 2 of 4 rows"));
 }
 
 #[test]
@@ -400,9 +588,15 @@ fn tables_give_what_single_points_give() {
     assert_eq!(table.len(), lines.len());
     for (line, values) in lines.iter().zip(&table).step_by(9) {
         let cells: Vec<&str> = line.split(',').collect();
-        let (wi, wo, kd) = (cells[..3].join(","), cells[3..6].join(","), format!("kd={}", cells[6..9].join(",")));
+        let (wi, wo, kd) =
+            (cells[..3].join(","), cells[3..6].join(","), format!("kd={}", cells[6..9].join(",")));
         let (rounds, lobe) = (format!("rounds={}", cells[9]), format!("lobe={}", cells[10]));
-        assert_eq!(&place.eval(&["--wi", &wi, "--wo", &wo, "--set", &kd, "--set", &rounds, "--set", &lobe]), values, "{line}");
+        assert_eq!(
+            &place
+                .eval(&["--wi", &wi, "--wo", &wo, "--set", &kd, "--set", &rounds, "--set", &lobe]),
+            values,
+            "{line}"
+        );
     }
     for target in targets() {
         assert_eq!(values_of(&place, &csv, &["--target", target]), table, "{target}");
@@ -415,7 +609,8 @@ fn large_tables_keep_their_order() {
     let rows = some_rows(500);
     let header = format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe");
     let small = values_of(&place, &format!("{header}\n{}\n", rows.join("\n")), &[]);
-    let large = values_of(&place, &format!("{header}\n{}\n", vec![rows.join("\n"); 21].join("\n")), &[]);
+    let large =
+        values_of(&place, &format!("{header}\n{}\n", vec![rows.join("\n"); 21].join("\n")), &[]);
     assert_eq!(large.len(), 21 * small.len());
     assert!(large.chunks(small.len()).all(|part| part == small));
 }
@@ -423,11 +618,16 @@ fn large_tables_keep_their_order() {
 #[test]
 fn tables_are_read_leniently() {
     let place = Place::new(LOBE);
-    let plain = values_of(&place, &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"), &[]);
+    let plain = values_of(
+        &place,
+        &format!("{DIRECTIONS},kd\n0,0,1,0,0,1,0.5\n0,0.6,0.8,0,0,1,0.25\n"),
+        &[],
+    );
     let spaced = "\u{feff}# by hand\r\n\r\n \"kd\" , wi.x,wi.y,wi.z, wo.x,wo.y,\"wo.z\"\r\n0.5,0,0,1,0,0,1\r\n\r\n# more\r\n 0.25, 0, 0.6, 8e-1, 0, 0, +1";
     assert_eq!(values_of(&place, spaced, &[]), plain);
     // Columns count for more than an option that sets more.
-    let set = values_of(&place, &format!("{DIRECTIONS},kd.x\n0,0,1,0,0,1,0.5\n"), &["--set", "kd=0.5"]);
+    let set =
+        values_of(&place, &format!("{DIRECTIONS},kd.x\n0,0,1,0,0,1,0.5\n"), &["--set", "kd=0.5"]);
     assert_eq!(set[0], plain[0]);
     assert!(values_of(&place, &format!("{DIRECTIONS},kd\n"), &[]).is_empty());
 }
@@ -459,18 +659,33 @@ fn wrong_tables_name_line_column_and_remedy() {
         (String::new(), &["in.csv:1:", "no header"]),
         ("# nothing\n\n".into(), &["in.csv:3:", "no header"]),
         ("wi.x,wi.y,wi.z,wo.x,wo.y,kd\n".into(), &["in.csv:1:", "`wo.z`"]),
-        (format!("{DIRECTIONS},kt\n"), &["in.csv:1:", "unknown column `kt`", "did you mean \"kd\""]),
+        (
+            format!("{DIRECTIONS},kt\n"),
+            &["in.csv:1:", "unknown column `kt`", "did you mean \"kd\""],
+        ),
         (DIRECTIONS.replace(',', ";") + "\n", &["in.csv:1:", "commas"]),
         (format!("{row}\n"), &["in.csv:1:", "first line names the columns"]),
         (format!("{DIRECTIONS},kd,kd.r\n"), &["in.csv:1:", "`kd.r`", "earlier column"]),
         (format!("{DIRECTIONS},kd,wi.x\n"), &["in.csv:1:", "`wi.x`", "earlier column"]),
         (format!("{DIRECTIONS}\n"), &["in.csv:1:", "`kd` has no value", "--set kd="]),
-        (format!("{DIRECTIONS},kd\n{row}\n# c\n\n0,0,1,0,x,1,0.5\n"), &["in.csv:5:", "column 5", "`wo.y`", "`x`"]),
-        (format!("{DIRECTIONS},kd\n{row}\n{row}\n0,0,1,0,0,1,2\n"), &["in.csv:4:", "column 7", "[0, 1]"]),
-        (format!("{DIRECTIONS},kd\n{row}\n0,0,1,0,0,1,\n"), &["in.csv:3:", "column 7", "`kd`", "not a number"]),
+        (
+            format!("{DIRECTIONS},kd\n{row}\n# c\n\n0,0,1,0,x,1,0.5\n"),
+            &["in.csv:5:", "column 5", "`wo.y`", "`x`"],
+        ),
+        (
+            format!("{DIRECTIONS},kd\n{row}\n{row}\n0,0,1,0,0,1,2\n"),
+            &["in.csv:4:", "column 7", "[0, 1]"],
+        ),
+        (
+            format!("{DIRECTIONS},kd\n{row}\n0,0,1,0,0,1,\n"),
+            &["in.csv:3:", "column 7", "`kd`", "not a number"],
+        ),
         (format!("{DIRECTIONS},kd\n{row},1\n"), &["in.csv:2:", "8 cells", "7"]),
         (format!("{DIRECTIONS},kd\n{row}\n0,0,1\n"), &["in.csv:3:", "3 cells", "7"]),
-        (format!("{DIRECTIONS},lobe,kd\n0,0,1,0,0,1,maybe,0.5\n"), &["in.csv:2:", "column 7", "true or false"]),
+        (
+            format!("{DIRECTIONS},lobe,kd\n0,0,1,0,0,1,maybe,0.5\n"),
+            &["in.csv:2:", "column 7", "true or false"],
+        ),
     ];
     for (csv, said) in &cases {
         place.write("in.csv", csv);
@@ -479,9 +694,17 @@ fn wrong_tables_name_line_column_and_remedy() {
         assert!(!place.path("out.csv").exists(), "{csv}");
     }
     std::fs::write(place.path("in.csv"), b"wi.x\xff\n").unwrap();
-    place.shader("eval", &["--csv", "in.csv"]).assert().code(2).stderr(contains("in.csv:1:").and(contains("UTF-8")));
+    place
+        .shader("eval", &["--csv", "in.csv"])
+        .assert()
+        .code(2)
+        .stderr(contains("in.csv:1:").and(contains("UTF-8")));
     place.shader("eval", &["--csv", "none.csv"]).assert().code(2).stderr(contains("none.csv"));
-    place.shader("eval", &["--csv", "in.csv", "-o", "no/such/out.csv"]).assert().code(2).stderr(contains("no folder"));
+    place
+        .shader("eval", &["--csv", "in.csv", "-o", "no/such/out.csv"])
+        .assert()
+        .code(2)
+        .stderr(contains("no folder"));
 }
 
 #[test]
@@ -505,7 +728,11 @@ fn results_overwrite_no_input() {
             .code(2)
             .stderr(contains("overwrite").and(contains(file)));
     }
-    place.shader("show", &["--stage", "ir", "-o", "a.wgsl"]).assert().code(2).stderr(contains("overwrite"));
+    place
+        .shader("show", &["--stage", "ir", "-o", "a.wgsl"])
+        .assert()
+        .code(2)
+        .stderr(contains("overwrite"));
     assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), LOBE);
 }
 
@@ -517,12 +744,20 @@ fn a_full_disk_is_told_of() {
     let spare = place.path("spare");
     std::fs::create_dir(&spare).unwrap();
     let mut command = place.shader("eval", &["--csv", "in.csv", "-o", "/dev/full"]);
-    command.env("TMPDIR", &spare).assert().code(3).stderr(contains("/dev/full").and(contains("saved as")));
+    command
+        .env("TMPDIR", &spare)
+        .assert()
+        .code(3)
+        .stderr(contains("/dev/full").and(contains("saved as")));
     assert_eq!(Table::parse(&std::fs::read_to_string(spare.join("full")).unwrap()).rows.len(), 1);
     for args in [&["eval", "--csv", "in.csv"][..], &["check"], &["show", "--stage", "ir"]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
-        command.args(["shader", args[0], "a.wgsl"]).args(&args[1..]).current_dir(place.folder.path()).stdout(full);
+        command
+            .args(["shader", args[0], "a.wgsl"])
+            .args(&args[1..])
+            .current_dir(place.folder.path())
+            .stdout(full);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{args:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("stdout"), "{args:?}");
@@ -534,7 +769,10 @@ fn a_full_disk_is_told_of() {
 fn a_reader_who_has_enough_is_no_failure() {
     let place = Place::new(LOBE);
     let lines = some_rows(20_000);
-    place.write("in.csv", &format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n")));
+    place.write(
+        "in.csv",
+        &format!("{DIRECTIONS},kd.r,kd.g,kd.b,rounds,lobe\n{}\n", lines.join("\n")),
+    );
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
         .args(["shader", "eval", "a.wgsl", "--csv", "in.csv"])
         .current_dir(place.folder.path())
@@ -548,7 +786,8 @@ fn a_reader_who_has_enough_is_no_failure() {
 /// Files of the material library.
 fn library() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 6, "only {} shaders", files.len());
     files
@@ -560,7 +799,10 @@ fn the_material_library_is_sound() {
         let check = lightbound(&["shader", "check"]).arg(&path).assert().success().stderr("");
         check.stdout(contains("may reach the cap").not());
         // Every parameter has a default.
-        let eval = lightbound(&["shader", "eval", "--wi", "0,0.6,0.8", "--wo", "0.6,0,0.8"]).arg(&path).assert().success();
+        let eval = lightbound(&["shader", "eval", "--wi", "0,0.6,0.8", "--wo", "0.6,0,0.8"])
+            .arg(&path)
+            .assert()
+            .success();
         eval.stderr("").stdout(contains("NaN").not());
     }
 }
@@ -568,20 +810,30 @@ fn the_material_library_is_sound() {
 #[test]
 fn s_is_what_integrators_will_get() {
     let place = Place::new(LOBE);
-    let rows = some_rows(200).into_iter().map(|row| row.split(',').take(6).collect::<Vec<_>>().join(",")).collect::<Vec<_>>();
+    let rows = some_rows(200)
+        .into_iter()
+        .map(|row| row.split(',').take(6).collect::<Vec<_>>().join(","))
+        .collect::<Vec<_>>();
     for path in library() {
         let text = std::fs::read_to_string(&path).unwrap();
         place.write("a.wgsl", &text);
         let table = values_of(&place, &format!("{DIRECTIONS}\n{}\n", rows.join("\n")), &[]);
         let shader = Shader::parse("a", &text).unwrap();
-        let point = passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap());
+        let point =
+            passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap());
         let defaults: Vec<u32> = shader.parameters().iter().flat_map(default_words).collect();
         for (row, values) in rows.iter().zip(&table) {
             let directions: Vec<f32> = row.split(',').map(|x| x.parse().unwrap()).collect();
             if directions[5] > 0.0 {
-                let words: Vec<u32> = directions.iter().map(|x| x.to_bits()).chain(defaults.iter().copied()).collect();
+                let words: Vec<u32> = directions
+                    .iter()
+                    .map(|x| x.to_bits())
+                    .chain(defaults.iter().copied())
+                    .collect();
                 let s = interpreter::run(&point, &[], &words, 1 << 20).unwrap();
-                let equal = |a: u32, b: u32| a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
+                let equal = |a: u32, b: u32| {
+                    a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
+                };
                 assert!((0..3).all(|k| equal(s[k], values[3 + k])), "{} at {row}", path.display());
             }
         }
@@ -600,9 +852,15 @@ fn the_readme_is_true() {
     let mut lines = text.lines().peekable();
     let mut tried = 0;
     while let Some(line) = lines.next() {
-        let Some(command) = line.strip_prefix("    $ lightbound ").filter(|c| c.starts_with("shader ")) else { continue };
+        let Some(command) =
+            line.strip_prefix("    $ lightbound ").filter(|c| c.starts_with("shader "))
+        else {
+            continue;
+        };
         let mut shown = String::new();
-        while let Some(line) = lines.next_if(|line| !line.contains('$') && (line.is_empty() || line.starts_with("    "))) {
+        while let Some(line) = lines
+            .next_if(|line| !line.contains('$') && (line.is_empty() || line.starts_with("    ")))
+        {
             shown += &format!("{}\n", line.strip_prefix("    ").unwrap_or(line));
         }
         let args: Vec<&str> = command.split_whitespace().collect();
@@ -611,7 +869,8 @@ fn the_readme_is_true() {
         assert!(output.status.success(), "{command}");
         // Times are the machine's, and counts are the code generator's; all else is the shader's.
         let kept = |text: &str| -> Vec<String> {
-            let changing = |line: &&str| ["sse", "avx", "compiling"].iter().any(|word| line.starts_with(word));
+            let changing =
+                |line: &&str| ["sse", "avx", "compiling"].iter().any(|word| line.starts_with(word));
             text.trim_end().lines().filter(|line| !changing(line)).map(str::to_owned).collect()
         };
         assert_eq!(kept(&printed), kept(&shown), "{command}");

@@ -11,7 +11,8 @@ use lightbound::scene::diagnostics::{Diagnostics, SceneError};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The camera looks at a square that fills the picture, under light of 1 from everywhere: it sees the albedo.
+/// The camera looks at a square that fills the picture, under light of 1 from everywhere: it sees
+/// the albedo.
 const BEFORE: &str = r#"
 LookAt 0 0 -5  0 0 0  0 1 0
 Camera "perspective" "float fov" 10
@@ -188,7 +189,11 @@ fn constants_of_all_types_reach_the_shader() {
         (r#""float f" 0.5 "float scale" 2"#, [1.0; 3]),
         (r#""float f" 0.5 "integer scale" 2 "bool shown" false"#, [0.0; 3]),
     ] {
-        assert_sees(&place, &format!(r#"Material "shader" "string filename" "all.wgsl" {parameters}"#), expected);
+        assert_sees(
+            &place,
+            &format!(r#"Material "shader" "string filename" "all.wgsl" {parameters}"#),
+            expected,
+        );
     }
 }
 
@@ -218,7 +223,11 @@ fn parameters_may_be_textures() {
         (r#""texture b" "half""#, [0.25; 3]),
         (r#""texture b2" "both""#, [0.0; 3]),
     ] {
-        assert_sees(&place, &format!(r#"{textures} Material "shader" "string filename" "all.wgsl" {parameters}"#), expected);
+        assert_sees(
+            &place,
+            &format!(r#"{textures} Material "shader" "string filename" "all.wgsl" {parameters}"#),
+            expected,
+        );
     }
 }
 
@@ -241,8 +250,10 @@ fn images_of_shaders_look_like_imagemaps() {
         let by_shader = place.picture(&format!(
             r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" "texture wood" "{name}" "texture grain" "none""#
         ));
-        let by_texture = place.picture(&format!(r#"{IMAGES} Material "diffuse" "texture reflectance" "{name}""#));
-        for (a, b) in by_shader.radiance.iter().flatten().zip(by_texture.radiance.iter().flatten()) {
+        let by_texture = place
+            .picture(&format!(r#"{IMAGES} Material "diffuse" "texture reflectance" "{name}""#));
+        for (a, b) in by_shader.radiance.iter().flatten().zip(by_texture.radiance.iter().flatten())
+        {
             // Directions are not the same; a texel is 1/8.
             assert!((a - b).abs() < 0.02, "{name}: {a} and {b}");
         }
@@ -251,7 +262,11 @@ fn images_of_shaders_look_like_imagemaps() {
     let linear = [188u8, 137, 99].map(|code| ((f64::from(code) / 255.0 + 0.055) / 1.055).powf(2.4));
     assert_sees(&place, &format!("{IMAGES} {file} \"texture grain\" \"none\""), linear);
     let tenth = 0.1 * linear.iter().sum::<f64>() / 3.0;
-    assert_sees(&place, &format!("{IMAGES} {file} \"texture grain\" \"tenth\""), linear.map(|x| x + tenth));
+    assert_sees(
+        &place,
+        &format!("{IMAGES} {file} \"texture grain\" \"tenth\""),
+        linear.map(|x| x + tenth),
+    );
 }
 
 #[test]
@@ -263,9 +278,13 @@ fn materials_share_images_and_code() {
                 r#"Material "shader" "string filename" "wood.wgsl" "texture wood" "{wood}" "texture grain" "{grain}" {SQUARE}"#
             )
         };
-        place.scene(&format!("{IMAGES}{}", pairs.iter().map(each).collect::<String>())).shaders.split_off(1)
+        place
+            .scene(&format!("{IMAGES}{}", pairs.iter().map(each).collect::<String>()))
+            .shaders
+            .split_off(1)
     };
-    let bound = uses(&[("plain", "none"), ("plain", "none"), ("inverted", "none"), ("points", "none")]);
+    let bound =
+        uses(&[("plain", "none"), ("plain", "none"), ("inverted", "none"), ("points", "none")]);
     assert_eq!(bound.len(), 3);
     let [plain, inverted, points] = &bound[..] else { unreachable!() };
     // Other texels, the same code; the same texels, other code.
@@ -280,26 +299,52 @@ fn materials_share_images_and_code() {
 fn what_shaders_cannot_read_is_told() {
     let place = Place::new();
     for (parameters, words) in [
-        (r#""texture wood" "plain""#, "texture \"grain\" is missing; give \"texture grain\"; wood image"),
-        (r#""texture wood" "board" "texture grain" "none""#, "\"board\", which is no imagemap; name a texture \"imagemap\""),
-        (r#""rgb wood" [1 1 1] "texture grain" "none""#, "another type than an image; \"string wood\", an image file"),
-        (r#""string wood" "gone.png" "texture grain" "none""#, "\"string wood\" cannot be used; gone.png: cannot be read"),
+        (
+            r#""texture wood" "plain""#,
+            "texture \"grain\" is missing; give \"texture grain\"; wood image",
+        ),
+        (
+            r#""texture wood" "board" "texture grain" "none""#,
+            "\"board\", which is no imagemap; name a texture \"imagemap\"",
+        ),
+        (
+            r#""rgb wood" [1 1 1] "texture grain" "none""#,
+            "another type than an image; \"string wood\", an image file",
+        ),
+        (
+            r#""string wood" "gone.png" "texture grain" "none""#,
+            "\"string wood\" cannot be used; gone.png: cannot be read",
+        ),
         (r#""texture wood" "plain" "texture grian" "none""#, "texture \"grain\" is missing"),
     ] {
-        let error = place.error(&format!(r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" {parameters}"#));
-        let help = error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let error = place.error(&format!(
+            r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" {parameters}"#
+        ));
+        let help =
+            error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let text = format!("{} | {help}", error.message());
-        assert!(words.split("; ").all(|word| text.contains(word)) && error.location().is_some(), "{words}\n{text}");
+        assert!(
+            words.split("; ").all(|word| text.contains(word)) && error.location().is_some(),
+            "{words}\n{text}"
+        );
     }
     let place_of = |parameter: &str| {
-        let error = place.error(&format!("{IMAGES} Material \"shader\"\n\"string filename\" \"wood.wgsl\"\n{parameter}"));
-        let start = place.error(&format!("{IMAGES} Material \"shader\" \"string filename\" \"gone.wgsl\""));
+        let error = place.error(&format!(
+            "{IMAGES} Material \"shader\"\n\"string filename\" \"wood.wgsl\"\n{parameter}"
+        ));
+        let start =
+            place.error(&format!("{IMAGES} Material \"shader\" \"string filename\" \"gone.wgsl\""));
         error.location().unwrap().line - start.location().unwrap().line
     };
-    assert_eq!(place_of(r#""string wood" "gone.png""#), 2, "the parameter is marked, not the material");
+    assert_eq!(
+        place_of(r#""string wood" "gone.png""#),
+        2,
+        "the parameter is marked, not the material"
+    );
     for (name, words) in [("twice", "has a mapping"), ("edged", "is inverted, and black")] {
         let material = r#"Material "shader" "string filename" "wood.wgsl" "texture grain" "none""#;
-        let (_, warnings) = place.load(&format!("{IMAGES} {material} \"texture wood\" \"{name}\""), false).unwrap();
+        let (_, warnings) =
+            place.load(&format!("{IMAGES} {material} \"texture wood\" \"{name}\""), false).unwrap();
         assert!(warnings.len() == 1 && warnings[0].contains(words), "{warnings:?}");
     }
 }
@@ -309,7 +354,10 @@ fn shaders_are_found_beside_the_scene_then_in_the_library() {
     let place = Place::new();
     let diffuse = r#"MakeNamedMaterial "a" "string type" "shader" "string filename" "diffuse.wgsl" "rgb kd" [0.1 0.2 0.3] NamedMaterial "a""#;
     assert_sees(&place, diffuse, [0.1, 0.2, 0.3]);
-    let absolute = format!(r#"Material "shader" "string filename" "{}" "float f" 0.5"#, place.path("all.wgsl").display());
+    let absolute = format!(
+        r#"Material "shader" "string filename" "{}" "float f" 0.5"#,
+        place.path("all.wgsl").display()
+    );
     assert_sees(&place, &absolute, [0.5; 3]);
     place.write(
         "diffuse.wgsl",
@@ -333,7 +381,11 @@ fn materials_share_code() {
     };
     let all = r#""string filename" "all.wgsl""#;
     assert_eq!(
-        uses(&[&format!("{all} \"float f\" 0.5"), &format!("{all} \"float f\" 0.25"), r#""string filename" "./all.wgsl""#]),
+        uses(&[
+            &format!("{all} \"float f\" 0.5"),
+            &format!("{all} \"float f\" 0.25"),
+            r#""string filename" "./all.wgsl""#
+        ]),
         1
     );
     assert_eq!(uses(&[all, r#""string filename" "again.wgsl""#]), 2);
@@ -376,15 +428,22 @@ const FAULTS: &str = r#"
 fn what_does_not_fit_is_told_with_place_and_remedy() {
     let place = Place::new();
     // Ends in line 9.
-    let textures = "Texture \"x\" \"float\" \"constant\"\nTexture \"tint\" \"spectrum\" \"constant\"\n";
+    let textures =
+        "Texture \"x\" \"float\" \"constant\"\nTexture \"tint\" \"spectrum\" \"constant\"\n";
     let mut wrong = Vec::new();
     for row in FAULTS.lines().filter(|row| !row.is_empty()) {
         let (parameters, words) = row.split_once("=> ").unwrap();
         let error = place.error(&format!("{textures}Material \"shader\" {parameters}"));
-        let help = error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let help =
+            error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let text = format!("{} | {help}", error.message());
-        let line = error.location().map(|location| (location.line, location.path() == place.path("scene.pbrt")));
-        if !words.split("; ").all(|word| text.contains(word)) || help.is_empty() || line != Some((11, true)) {
+        let line = error
+            .location()
+            .map(|location| (location.line, location.path() == place.path("scene.pbrt")));
+        if !words.split("; ").all(|word| text.contains(word))
+            || help.is_empty()
+            || line != Some((11, true))
+        {
             wrong.push(format!("{row}\n    {text}\n    {line:?}"));
         }
     }
@@ -400,12 +459,24 @@ fn wrong_shaders_are_shown_with_their_lines() {
     );
     let output = assert_cmd::Command::cargo_bin("lightbound")
         .unwrap()
-        .args([Path::new("render"), &place.path("scene.pbrt"), Path::new("-o"), &place.path("out.png")])
+        .args([
+            Path::new("render"),
+            &place.path("scene.pbrt"),
+            Path::new("-o"),
+            &place.path("out.png"),
+        ])
         .assert()
         .code(2);
     let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(!text.contains("Error:"), "{text}");
-    for part in ["wrong.wgsl of material \"velvet\"", "scene.pbrt:9:", "wrong.wgsl:3:", "return m.kdd;", "help:", "`kd`"] {
+    for part in [
+        "wrong.wgsl of material \"velvet\"",
+        "scene.pbrt:9:",
+        "wrong.wgsl:3:",
+        "return m.kdd;",
+        "help:",
+        "`kd`",
+    ] {
         assert!(text.contains(part), "{part} missing in\n{text}");
     }
     let error = place.error(r#"Material "shader" "string filename" "wrong.wgsl""#);
@@ -465,7 +536,10 @@ fn spectra_out_of_range_are_cut_with_a_warning() {
     };
     assert_eq!(warnings(r#""spectrum kd" [300 1 900 1]"#), [""; 0]);
     let warned = warnings(r#""spectrum kd" "metal-Cu-k""#);
-    assert!(warned.len() == 1 && warned[0].contains("\"spectrum kd\" is the colour [3.2"), "{warned:?}");
+    assert!(
+        warned.len() == 1 && warned[0].contains("\"spectrum kd\" is the colour [3.2"),
+        "{warned:?}"
+    );
 }
 
 #[test]
@@ -479,7 +553,11 @@ fn commands_know_the_library() {
     };
     let (code, list, _) = run(&["shader", "list"]);
     assert_eq!(code, Some(0));
-    assert!(list.lines().any(|line| line.starts_with("ward.wgsl ") && line.contains("kd ks alpha_x alpha_y")), "{list}");
+    assert!(
+        list.lines()
+            .any(|line| line.starts_with("ward.wgsl ") && line.contains("kd ks alpha_x alpha_y")),
+        "{list}"
+    );
     for name in ["ward.wgsl", "ward"] {
         let (code, text, _) = run(&["shader", "check", name]);
         assert!(code == Some(0) && text.contains("alpha_x"), "{text}");
@@ -488,7 +566,9 @@ fn commands_know_the_library() {
     assert_eq!(run(&["shader", "eval", "phong.wgsl", "--wi", "0,0,1", "--wo", "0,0,1"]).0, Some(0));
     let (code, _, text) = run(&["shader", "check", "wrad.wgsl"]);
     assert!(
-        code == Some(2) && text.contains("wrad.wgsl: cannot be read") && text.contains("did you mean \"ward.wgsl\""),
+        code == Some(2)
+            && text.contains("wrad.wgsl: cannot be read")
+            && text.contains("did you mean \"ward.wgsl\""),
         "{text}"
     );
     // A file comes first.

@@ -1,4 +1,5 @@
-//! `lightbound shader preview` as a user calls it: the program is started, and judged by exit code, messages and pictures.
+//! `lightbound shader preview` as a user calls it: the program is started, and judged by exit code,
+//! messages and pictures.
 
 use assert_cmd::Command;
 use lightbound::image::Encoding;
@@ -82,7 +83,10 @@ impl Picture {
     fn ball(&self) -> [f32; 3] {
         let (width, height) = (self.size.0 as usize, self.size.1 as usize);
         let (columns, rows) = (width * 2 / 10..width * 4 / 10, height * 4 / 10..height * 6 / 10);
-        let pixels: Vec<_> = rows.flat_map(|y| columns.clone().map(move |x| y * width + x)).map(|i| self.pixels[i]).collect();
+        let pixels: Vec<_> = rows
+            .flat_map(|y| columns.clone().map(move |x| y * width + x))
+            .map(|i| self.pixels[i])
+            .collect();
         [0, 1, 2].map(|c| pixels.iter().map(|pixel| pixel[c]).sum::<f32>() / pixels.len() as f32)
     }
 }
@@ -91,13 +95,22 @@ impl Picture {
 fn help_has_examples() {
     let place = Place::new();
     let help = place.preview(&["--help"]).assert().success();
-    help.stdout(contains("Examples").and(contains("--set")).and(contains("--texture")).and(contains("[default: 32]")));
+    help.stdout(
+        contains("Examples")
+            .and(contains("--set"))
+            .and(contains("--texture"))
+            .and(contains("[default: 32]")),
+    );
 }
 
 #[test]
 fn a_picture_of_the_shaders_name_appears() {
     let place = Place::new();
-    place.preview(&["a.wgsl"]).assert().success().stderr(contains("a.png: 24 × 24 pixels, 4 samples per pixel"));
+    place
+        .preview(&["a.wgsl"])
+        .assert()
+        .success()
+        .stderr(contains("a.png: 24 × 24 pixels, 4 samples per pixel"));
     let picture = Picture::read(&place.path("a.png"));
     assert_eq!(picture.size, (24, 24));
     let [r, g, b] = picture.ball();
@@ -131,7 +144,8 @@ fn values_change_the_picture() {
     assert_eq!(plain, place.picture(&["a.wgsl", "--threads", "1", "--target", "interpreter"]));
     let [r, _, b] = place.picture(&["a.wgsl", "--set", "kd=0.8,0.4,0.05"]).ball();
     assert!(r > 3.0 * b, "{r} {b}");
-    let [r, _, b] = place.picture(&["a.wgsl", "--set", "kd=0.8,0.4,0.05", "--set", "inverted=true"]).ball();
+    let [r, _, b] =
+        place.picture(&["a.wgsl", "--set", "kd=0.8,0.4,0.05", "--set", "inverted=true"]).ball();
     assert!(b > 2.0 * r, "{r} {b}");
     assert!(place.picture(&["a.wgsl", "--set", "rounds=0"]).ball()[0] < 1e-3);
 }
@@ -142,10 +156,22 @@ fn images_stand_for_values() {
     write_png(&place.path("red.png"), 2, 1, &[[0.8, 0.0, 0.0]; 2], 0.0).unwrap();
     let [r, g, _] = place.picture(&["a.wgsl", "--texture", "kd=red.png"]).ball();
     assert!(r > 5.0 * g && g < 0.02, "{r} {g}");
-    place.preview(&["a.wgsl", "--texture", "ks=red.png"]).assert().code(2).stderr(contains("no parameter or texture `ks`"));
-    place.preview(&["a.wgsl", "--texture", "kd=gone.png"]).assert().code(2).stderr(contains("--texture kd=gone.png: "));
+    place
+        .preview(&["a.wgsl", "--texture", "ks=red.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("no parameter or texture `ks`"));
+    place
+        .preview(&["a.wgsl", "--texture", "kd=gone.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("--texture kd=gone.png: "));
     place.write("text.png", "no picture");
-    place.preview(&["a.wgsl", "--texture", "kd=text.png"]).assert().code(2).stderr(contains("--texture kd=text.png: "));
+    place
+        .preview(&["a.wgsl", "--texture", "kd=text.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("--texture kd=text.png: "));
     // Nor is the scene shown in warnings, which nobody wrote.
     place.write("negative.wgsl", &SHADER.replace("return kd", "return -kd"));
     let warned = place.preview(&["negative.wgsl"]).assert().success();
@@ -165,7 +191,11 @@ fn shaders_read_images() {
     write_png(&place.path("green.png"), 1, 1, &[[0.0, 0.8, 0.0]], 0.0).unwrap();
     let [r, g, _] = place.picture(&["b.wgsl", "--texture", "wood=green.png"]).ball();
     assert!(g > 5.0 * r && r < 0.02, "{r} {g}");
-    place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
+    place
+        .preview(&["b.wgsl"])
+        .assert()
+        .code(2)
+        .stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
 }
 
 #[test]
@@ -184,14 +214,21 @@ fn wrong_values_are_errors() {
         "b.wgsl",
         "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }",
     );
-    place.preview(&["b.wgsl"]).assert().code(2).stderr(contains("`x` has no value").and(contains("--set x=…")));
+    place
+        .preview(&["b.wgsl"])
+        .assert()
+        .code(2)
+        .stderr(contains("`x` has no value").and(contains("--set x=…")));
     place.preview(&["b.wgsl", "--set", "x=0.1"]).assert().success();
 }
 
 #[test]
 fn broken_shaders_are_shown() {
     let place = Place::new();
-    place.write("bad.wgsl", "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(lightness);\n}\n");
+    place.write(
+        "bad.wgsl",
+        "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(lightness);\n}\n",
+    );
     let excerpt = contains("bad.wgsl:2").and(contains("return vec3f(lightness);"));
     place.preview(&["bad.wgsl"]).assert().code(2).stderr(excerpt);
     assert!(!place.path("bad.png").exists());
@@ -202,7 +239,11 @@ fn nothing_that_is_read_is_overwritten() {
     let place = Place::new();
     write_png(&place.path("a.png"), 2, 1, &[[0.5; 3]; 2], 0.0).unwrap();
     let before = std::fs::read(place.path("a.png")).unwrap();
-    place.preview(&["a.wgsl", "--texture", "kd=a.png"]).assert().code(2).stderr(contains("would overwrite"));
+    place
+        .preview(&["a.wgsl", "--texture", "kd=a.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("would overwrite"));
     assert_eq!(std::fs::read(place.path("a.png")).unwrap(), before);
     place.preview(&["a.wgsl", "-o", "a.wgsl"]).assert().code(2);
     assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), SHADER);

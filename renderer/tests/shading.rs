@@ -1,4 +1,5 @@
-//! Shaders in the hands of the path tracer: what they see of a surface, how often they are run, and what becomes of broken ones.
+//! Shaders in the hands of the path tracer: what they see of a surface, how often they are run, and
+//! what becomes of broken ones.
 
 mod common;
 
@@ -21,7 +22,8 @@ fn coloured(colour: &str) -> String {
 /// Gives the material that the scene's text describes last a shader.
 fn with_shader(mut scene: Scene, text: &str) -> Scene {
     let shader = Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}"));
-    let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+    let program =
+        Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
     let settings = program.settable.iter().map(|parameter| {
         let values = parameter.default.clone().unwrap_or(vec![0.5; parameter.size]);
         (parameter, Setting::Constant(values))
@@ -47,7 +49,8 @@ const SQUARE: &str = "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 0  1 -1 0  -1 1
 
 #[test]
 fn shaders_see_the_surface() {
-    // A ball of the shader's material in front of squares of another, which divide its hits among batches.
+    // A ball of the shader's material in front of squares of another, which divide its hits among
+    // batches.
     let world = format!(
         "Material \"diffuse\" \"rgb reflectance\" [0.25 0.25 0.25]\n{SQUARE}Material \"diffuse\"\n\
          ObjectBegin \"ball\"\nShape \"sphere\"\nObjectEnd\nTranslate 0.2 0.1 0.5\nScale 0.5 0.8 0.25\nObjectInstance \"ball\"\n"
@@ -55,7 +58,9 @@ fn shaders_see_the_surface() {
     type Seen = fn(position: Vec3, normal: Vec3) -> Vec3;
     let cases: [(&str, Seen); 3] = [
         ("p.position * 0.25 + 0.5", |p, _| 0.25 * p + 0.5),
-        ("p.object_position * 0.5 + 0.5", |p, _| 0.5 * (p - vec3(0.2, 0.1, 0.5)) / vec3(0.5, 0.8, 0.25) + 0.5),
+        ("p.object_position * 0.5 + 0.5", |p, _| {
+            0.5 * (p - vec3(0.2, 0.1, 0.5)) / vec3(0.5, 0.8, 0.25) + 0.5
+        }),
         ("p.normal * 0.5 + 0.5", |_, n| 0.5 * n + 0.5),
     ];
     for (colour, expected) in cases {
@@ -63,10 +68,14 @@ fn shaders_see_the_surface() {
         let features = picture.features.unwrap();
         let mut balls = 0;
         for i in 0..features.albedo.len() {
-            let [albedo, p, n] = [&features.albedo, &features.position, &features.normal].map(|feature| Vec3::from(feature[i]));
+            let [albedo, p, n] = [&features.albedo, &features.position, &features.normal]
+                .map(|feature| Vec3::from(feature[i]));
             let on_ball = p.z > 1e-3;
             let expected = if on_ball { expected(p, n) } else { Vec3::splat(0.25) };
-            assert!((albedo - expected).abs().max_element() < 1e-4, "{colour}, pixel {i}: {albedo} for {expected}");
+            assert!(
+                (albedo - expected).abs().max_element() < 1e-4,
+                "{colour}, pixel {i}: {albedo} for {expected}"
+            );
             balls += u32::from(on_ball);
         }
         assert!((50..200).contains(&balls), "{balls}");
@@ -75,7 +84,10 @@ fn shaders_see_the_surface() {
     let features = picture.features.unwrap();
     for (albedo, p) in features.albedo.iter().zip(&features.position) {
         let expected = vec3(0.5 * p[0] + 0.5, 0.5 * p[1] + 0.5, 0.5);
-        assert!((Vec3::from(*albedo) - expected).abs().max_element() < 1e-5, "{albedo:?} for {expected}");
+        assert!(
+            (Vec3::from(*albedo) - expected).abs().max_element() < 1e-5,
+            "{albedo:?} for {expected}"
+        );
     }
 }
 
@@ -83,7 +95,8 @@ fn shaders_see_the_surface() {
 fn shaders_that_see_the_surface_are_sampled_without_bias() {
     let stripes = "select(vec3f(0.1, 0.5, 0.9), vec3f(0.8, 0.3, 0.2), fract(3.0 * p.object_position.x + p.uv.y) < 0.5)";
     // To both sides, without a sampler of its own.
-    let paper = coloured(stripes).replace("m.kd * ", "m.kd * select(0.2, 0.5, wi.z * wo.z > 0.0) * ");
+    let paper =
+        coloured(stripes).replace("m.kd * ", "m.kd * select(0.2, 0.5, wi.z * wo.z > 0.0) * ");
     let leaf = format!("//! sides: both\n{paper}");
     let world = "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n\
          AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [6 5 4] \"bool twosided\" true\nTranslate 0 1.5 2\n\
@@ -95,10 +108,16 @@ fn shaders_that_see_the_surface_are_sampled_without_bias() {
             ("into the bowl", vec3(0.3, -1.0, 4.0), vec3(0.1, 0.1, -0.3)),
             ("under it", vec3(2.0, -3.0, -4.0), vec3(0.2, 0.1, -0.6)),
         ] {
-            let scene = with_shader(scene_of(&one_ray(from, to, 4, 16, 64, world), &[], &overrides()), &shader);
+            let scene = with_shader(
+                scene_of(&one_ray(from, to, 4, 16, 64, world), &[], &overrides()),
+                &shader,
+            );
             let expected = brute_force(&scene, 4, 64, 2048);
             assert!(expected.mean.iter().all(|&x| x > 0.0), "{name} {place}");
-            results.push((format!("{name} {place}"), Estimate::of_picture(&draw(&scene, 2)).agrees(&expected, 4.5)));
+            results.push((
+                format!("{name} {place}"),
+                Estimate::of_picture(&draw(&scene, 2)).agrees(&expected, 4.5),
+            ));
         }
     }
     assert_all(results);

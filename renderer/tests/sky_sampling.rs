@@ -1,5 +1,5 @@
-//! How light of a sky is drawn changes noise, and never the picture: by its image, or by products with the BRDF, beside any other light, however
-//! this is chosen and directions are drawn.
+//! How light of a sky is drawn changes noise, and never the picture: by its image, or by products
+//! with the BRDF, beside any other light, however this is chosen and directions are drawn.
 
 mod common;
 
@@ -8,12 +8,22 @@ use lightbound::math::vec3;
 use lightbound::scene::build::{Overrides, PathOverrides};
 use lightbound::scene::{BsdfSampling, LightSampling, SkySampling};
 
-const LIGHTS: [LightSampling; 5] =
-    [LightSampling::Auto, LightSampling::Uniform, LightSampling::Power, LightSampling::Tree, LightSampling::MaterialTree];
-const DIRECTIONS: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
+const LIGHTS: [LightSampling; 5] = [
+    LightSampling::Auto,
+    LightSampling::Uniform,
+    LightSampling::Power,
+    LightSampling::Tree,
+    LightSampling::MaterialTree,
+];
+const DIRECTIONS: [BsdfSampling; 3] =
+    [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
 fn by(sky: SkySampling, lights: LightSampling, directions: BsdfSampling) -> Overrides {
-    let path = PathOverrides { light_sampling: Some(lights), bsdf_sampling: Some(directions), sky_sampling: Some(sky) };
+    let path = PathOverrides {
+        light_sampling: Some(lights),
+        bsdf_sampling: Some(directions),
+        sky_sampling: Some(sky),
+    };
     Overrides { path, ..overrides() }
 }
 
@@ -31,8 +41,7 @@ fn scene(lights: &str, material: &str, from: [f32; 3], spp: u32) -> String {
 }
 
 /// A stretched map with a bright patch.
-const SKY: &str =
-    "AttributeBegin Rotate 40 1 0 0 Scale 1 2 0.8\nLightSource \"infinite\" \"string filename\" \"sky.pfm\"\nAttributeEnd\n";
+const SKY: &str = "AttributeBegin Rotate 40 1 0 0 Scale 1 2 0.8\nLightSource \"infinite\" \"string filename\" \"sky.pfm\"\nAttributeEnd\n";
 
 /// A sky that is the same everywhere, a second map, and lights of other kinds.
 const OTHERS: &str = "LightSource \"infinite\" \"rgb L\" [0.1 0.2 0.1]
@@ -44,13 +53,21 @@ const OTHERS: &str = "LightSource \"infinite\" \"rgb L\" [0.1 0.2 0.1]
     Shape \"bilinearmesh\" \"point3 P\" [1 -0.5 0.6  1 0.5 0.6  1 -0.5 1.6  1 0.5 1.6] AttributeEnd\n";
 
 fn sky() -> Vec<u8> {
-    pfm(16, |x, y| if (x, y) == (5, 9) { [40.0, 60.0, 80.0] } else { [0.5, 0.1 * (x as f32), 0.05 * (y % 7) as f32] })
+    pfm(16, |x, y| {
+        if (x, y) == (5, 9) {
+            [40.0, 60.0, 80.0]
+        } else {
+            [0.5, 0.1 * (x as f32), 0.05 * (y % 7) as f32]
+        }
+    })
 }
 
-/// Whether two estimates of one value agree to 4 standard errors, of which that by products is such a part of it at most.
+/// Whether two estimates of one value agree to 4 standard errors, of which that by products is such
+/// a part of it at most.
 fn agree(map: &Estimate, product: &Estimate, most: f64) -> Result<(), String> {
     let channel = |c: usize| {
-        let (difference, error) = ((map.mean[c] - product.mean[c]).abs(), map.error[c].hypot(product.error[c]));
+        let (difference, error) =
+            ((map.mean[c] - product.mean[c]).abs(), map.error[c].hypot(product.error[c]));
         difference <= 4.0 * error + 1e-4 * map.mean[c] && product.error[c] <= most * product.mean[c]
     };
     if (0..3).all(channel) { Ok(()) } else { Err(format!("{map:?} and {product:?}")) }
@@ -75,12 +92,20 @@ fn products_and_maps_show_the_same() {
     for (k, (material, from)) in materials.iter().enumerate() {
         for lights in [SKY.to_owned(), format!("{SKY}{OTHERS}")] {
             let text = scene(&lights, material, *from, 16);
-            let map = estimate(&text, &sky(), &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader));
+            let map = estimate(
+                &text,
+                &sky(),
+                &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader),
+            );
             for (n, directions) in DIRECTIONS.into_iter().enumerate() {
                 let choice = LIGHTS[(k + n) % 5];
-                let product = estimate(&text, &sky(), &by(SkySampling::Product, choice, directions));
+                let product =
+                    estimate(&text, &sky(), &by(SkySampling::Product, choice, directions));
                 let most = if directions == BsdfSampling::Cosine { 0.2 } else { 0.05 };
-                results.push((format!("{material}, {choice:?}, {directions:?}"), agree(&map, &product, most)));
+                results.push((
+                    format!("{material}, {choice:?}, {directions:?}"),
+                    agree(&map, &product, most),
+                ));
             }
         }
     }
@@ -89,26 +114,40 @@ fn products_and_maps_show_the_same() {
 
 #[test]
 fn beside_all_other_lights() {
-    let text = scene(&format!("{SKY}{OTHERS}"), "Material \"conductor\" \"float roughness\" 0.2", [-1.0, -2.0, 1.0], 16);
-    let map = estimate(&text, &sky(), &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader));
-    let product = |choice| estimate(&text, &sky(), &by(SkySampling::Product, choice, BsdfSampling::Shader));
+    let text = scene(
+        &format!("{SKY}{OTHERS}"),
+        "Material \"conductor\" \"float roughness\" 0.2",
+        [-1.0, -2.0, 1.0],
+        16,
+    );
+    let map =
+        estimate(&text, &sky(), &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader));
+    let product =
+        |choice| estimate(&text, &sky(), &by(SkySampling::Product, choice, BsdfSampling::Shader));
     assert_all(LIGHTS.map(|choice| (format!("{choice:?}"), agree(&map, &product(choice), 0.05))));
 }
 
 #[test]
 fn a_spot_that_a_narrow_lobe_alone_sees() {
-    // All light is in two texels, beside each other but for one between. The lobe is seen from where it shows one, and from beside that.
-    let spot = pfm(64, |x, y| if x == 40 && (y == 30 || y == 33) { [3e3, 2e3, 1e3] } else { [0.0; 3] });
+    // All light is in two texels, beside each other but for one between. The lobe is seen from
+    // where it shows one, and from beside that.
+    let spot =
+        pfm(64, |x, y| if x == 40 && (y == 30 || y == 33) { [3e3, 2e3, 1e3] } else { [0.0; 3] });
     let plain = "LightSource \"infinite\" \"string filename\" \"sky.pfm\"";
     let material = "Material \"shader\" \"string filename\" \"phong.wgsl\" \"rgb kd\" [0 0 0] \"rgb ks\" [0.9 0.9 0.9] \"float exponent\" 2000";
     let mut results = Vec::new();
     // Their middles are at (0.419, ±0.101, 0.902).
     for from in [[-0.319, -0.051, 0.902], [-0.38, -0.06, 0.88]] {
         let text = scene(plain, material, from, 64);
-        let map = estimate(&text, &spot, &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader));
+        let map = estimate(
+            &text,
+            &spot,
+            &by(SkySampling::Map, LightSampling::Power, BsdfSampling::Shader),
+        );
         assert!(map.mean[0] > 0.0, "{map:?}");
         for directions in [BsdfSampling::Shader, BsdfSampling::Bounds] {
-            let product = estimate(&text, &spot, &by(SkySampling::Product, LightSampling::Power, directions));
+            let product =
+                estimate(&text, &spot, &by(SkySampling::Product, LightSampling::Power, directions));
             results.push((format!("{from:?}, {directions:?}"), agree(&map, &product, 0.1)));
         }
     }

@@ -30,12 +30,16 @@ Shape "sphere" "float radius" 0.7
     )
 }
 
-/// Squared differences of two seeds over the variances that they state, over all pixels: 1 where these are right.
+/// Squared differences of two seeds over the variances that they state, over all pixels: 1 where
+/// these are right.
 fn ratio(sampler: &str) -> f64 {
-    let picture = |seed| draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2);
+    let picture = |seed| {
+        draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2)
+    };
     let (a, b) = (picture(1), picture(2));
     let [va, vb] = [&a, &b].map(|p| p.variance.as_ref().unwrap().as_flattened());
-    let (means, variances) = (a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()), va.iter().zip(vb));
+    let (means, variances) =
+        (a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()), va.iter().zip(vb));
     let squares: f64 = means.map(|(a, b)| f64::from(a - b).powi(2)).sum();
     squares / variances.map(|(a, b)| f64::from(*a) + f64::from(*b)).sum::<f64>()
 }
@@ -48,17 +52,23 @@ fn it_is_right_for_independent_samples() {
 
 #[test]
 fn the_estimated_error_is_about_the_error() {
-    let picture = |seed, sampler| draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2);
+    let picture = |seed, sampler| {
+        draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2)
+    };
     let (a, b) = (picture(1, "independent"), picture(2, "independent"));
     let term = |(a, b): (&f32, &f32)| {
         let (difference, mean) = (f64::from(a - b), 0.5 * f64::from(a + b));
         0.5 * difference * difference / (mean * mean + 0.01)
     };
-    let values: Vec<f64> = a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()).map(term).collect();
+    let values: Vec<f64> =
+        a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()).map(term).collect();
     let error = (values.iter().sum::<f64>() / values.len() as f64).sqrt();
     let estimates = [&a, &b].map(relative_noise);
     // A bright outlier raises the mean, too, by which its pixel's variance is divided.
-    assert!(estimates.iter().all(|estimate| (0.8..1.05).contains(&(estimate / error))), "{error} {estimates:?}");
+    assert!(
+        estimates.iter().all(|estimate| (0.8..1.05).contains(&(estimate / error))),
+        "{error} {estimates:?}"
+    );
 }
 
 #[test]

@@ -1,32 +1,32 @@
-//! Containment tests: random boxes and members of them, run through the point shader and its bounding
-//! shaders. The tests of this crate and the long runs of `benches` share it.
+//! Containment tests: random boxes and members of them, run through the point shader and its
+//! bounding shaders. The tests of this crate and the long runs of `benches` share it.
 //!
 //! A [`Subject`] is a point shader with bounds and kinds of its inputs. Its naive, optimized and
 //! related bounding shaders are compiled in all NaN modes and run over boxes. No bound has a
 //! tolerance:
 //!
-//! - *Propagate.* A result that is a number lies within the endpoints that are numbers. If the result
-//!   of some member is NaN, endpoints are NaN or infinite. Integers and booleans have no NaN: they
-//!   are not checked if another output reports one.
+//! - *Propagate.* A result that is a number lies within the endpoints that are numbers. If the
+//!   result of some member is NaN, endpoints are NaN or infinite. Integers and booleans have no
+//!   NaN: they are not checked if another output reports one.
 //! - *Suppress.* A result that is a number lies within the endpoints, and these are numbers if the
 //!   output depends on intervals.
 //! - *Ignore.* As suppress, for boxes in which the naive bounding shader that propagates NaN finds
-//!   none; that is checked first, since it is cheap. It may miss a NaN that does no harm there, as in
-//!   a comparison. So before a fault is reported, the naive bounding shader that ignores NaN and the
-//!   point shader are interpreted, and the box is exempt if either computes a NaN.
+//!   none; that is checked first, since it is cheap. It may miss a NaN that does no harm there, as
+//!   in a comparison. So before a fault is reported, the naive bounding shader that ignores NaN and
+//!   the point shader are interpreted, and the box is exempt if either computes a NaN.
 //!
-//! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive ones
-//! that propagate NaN are). Static bounds contain the values that the point shader computes on the
-//! way, and the endpoints of bounds.
+//! Optimized bounds equal naive ones wherever those are numbers (in ignore mode, wherever naive
+//! ones that propagate NaN are). Static bounds contain the values that the point shader computes on
+//! the way, and the endpoints of bounds.
 //!
 //! Related bounds, with all relations and with some of them, are checked for members that meet the
-//! precondition of [`Axis`](crate::relations::Axis), and not at all for boxes without such a member.
-//! They equal those of code that knows the same relations but always takes the general case of an
-//! operation. They are nowhere wider than optimized ones by 2⁻¹²⁶ or more, if that is
-//! [claimed](crate::relations::only_tighten) of the output; but where NaN propagates, they may report
-//! one that optimized bounds do not, if a tighter endpoint makes a quotient 0 ÷ 0. Neither holds for
-//! boxes in which an interval is [empty](crate::relations::emptiness), since the endpoints of an
-//! empty interval bound nothing.
+//! precondition of [`Axis`](crate::relations::Axis), and not at all for boxes without such a
+//! member. They equal those of code that knows the same relations but always takes the general case
+//! of an operation. They are nowhere wider than optimized ones by 2⁻¹²⁶ or more, if that is
+//! [claimed](crate::relations::only_tighten) of the output; but where NaN propagates, they may
+//! report one that optimized bounds do not, if a tighter endpoint makes a quotient 0 ÷ 0. Neither
+//! holds for boxes in which an interval is [empty](crate::relations::emptiness), since the
+//! endpoints of an empty interval bound nothing.
 
 mod ascent;
 mod boxes;
@@ -66,7 +66,8 @@ pub struct Tally {
     pub empty: u64,
     /// Those that are not in bounds.
     pub violations: u64,
-    /// Optimized ends that are not the naive ones, and related ends that selection of cases changes.
+    /// Optimized ends that are not the naive ones, and related ends that selection of cases
+    /// changes.
     pub differ: u64,
     /// Related ends that are outside of the optimized ones.
     pub wider: u64,
@@ -86,9 +87,15 @@ impl Tally {
 
     /// That the compiler panicked at a subject.
     fn panicked(subject: &str, target: Target, panic: &(dyn Any + Send)) -> Tally {
-        let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or(panic.downcast_ref::<&str>().copied());
         let mut tally = Tally::default();
-        tally.fault(|| Fault::without_box(Wrong::Panics, subject, target, message.unwrap_or("?")), Wrong::Panics);
+        tally.fault(
+            || Fault::without_box(Wrong::Panics, subject, target, message.unwrap_or("?")),
+            Wrong::Panics,
+        );
         tally
     }
 
@@ -110,7 +117,8 @@ impl Tally {
 
     /// Whether anything is wrong.
     pub fn is_faulty(&self) -> bool {
-        self.violations + self.differ + self.wider + self.unforeseen + self.panics + self.rejected > 0
+        self.violations + self.differ + self.wider + self.unforeseen + self.panics + self.rejected
+            > 0
     }
 
     fn fault(&mut self, fault: impl FnOnce() -> Fault, wrong: Wrong) {
@@ -123,7 +131,9 @@ impl Tally {
             Wrong::Rejected => &mut self.rejected,
         } += 1;
         // One of each kind at least.
-        if self.faults.len() < Tally::KEPT && self.faults.iter().filter(|fault| fault.wrong == wrong).count() < 2 {
+        if self.faults.len() < Tally::KEPT
+            && self.faults.iter().filter(|fault| fault.wrong == wrong).count() < 2
+        {
             self.faults.push(fault());
         }
     }
@@ -138,7 +148,8 @@ pub enum Wrong {
     HidesNan,
     /// A bound is NaN where it must not be.
     IsNan,
-    /// An optimized bound is not the naive one, or a related one not that of code whose selection of cases is told nothing.
+    /// An optimized bound is not the naive one, or a related one not that of code whose selection
+    /// of cases is told nothing.
     Differs,
     /// A related bound is outside of the optimized one.
     IsWider,
@@ -204,7 +215,8 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { wrong, subject, target, options, output, ty, .. } = self;
-        let parts = if self.parts > 1 { format!(", in {} parts", self.parts) } else { String::new() };
+        let parts =
+            if self.parts > 1 { format!(", in {} parts", self.parts) } else { String::new() };
         writeln!(f, "`{subject}` {wrong:?}: `{output}` on {target}, {}{parts}", kind(options))?;
         for (k, (name, ty, ends)) in self.ends.iter().enumerate() {
             let [low, high] = ends.map(|end| Shown(*ty, end));
@@ -274,7 +286,8 @@ pub struct Results {
 
 impl Results {
     /// Of no member.
-    const NONE: Results = Results { least: f64::INFINITY, most: f64::NEG_INFINITY, numbers: 0, nans: 0 };
+    const NONE: Results =
+        Results { least: f64::INFINITY, most: f64::NEG_INFINITY, numbers: 0, nans: 0 };
 
     /// Adds a result.
     fn add(&mut self, x: f64) {
@@ -297,16 +310,25 @@ impl Results {
         }
     }
 
-    /// Holds them against ends, of which those that are not asked for are infinite. `void`: the mode says nothing of this box. Gives what
-    /// is wrong, and how many results were not exempt.
-    fn judge(&self, nan: Nan, sides: Sides, [lo, hi]: [f64; 2], void: bool) -> (Option<Wrong>, u64) {
+    /// Holds them against ends, of which those that are not asked for are infinite. `void`: the
+    /// mode says nothing of this box. Gives what is wrong, and how many results were not exempt.
+    fn judge(
+        &self,
+        nan: Nan,
+        sides: Sides,
+        [lo, hi]: [f64; 2],
+        void: bool,
+    ) -> (Option<Wrong>, u64) {
         if void {
             return (None, 0);
         }
         let escapes = self.least < lo || self.most > hi;
         let wrong = escapes.then_some(Wrong::Escapes);
         if nan != Nan::Propagate {
-            return (if lo.is_nan() || hi.is_nan() { Some(Wrong::IsNan) } else { wrong }, self.numbers);
+            return (
+                if lo.is_nan() || hi.is_nan() { Some(Wrong::IsNan) } else { wrong },
+                self.numbers,
+            );
         }
         let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
         let said = match sides {

@@ -1,4 +1,5 @@
-//! Machine code against the interpreter, bit for bit: what the differential tests and the long runs of `benches` share.
+//! Machine code against the interpreter, bit for bit: what the differential tests and the long runs
+//! of `benches` share.
 
 mod reduce;
 
@@ -53,8 +54,14 @@ pub fn same(ty: Type, a: u32, b: u32) -> bool {
     a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
 }
 
-/// Runs `lowered`, compiled for an available target, over rows of inputs; it must equal what the interpreter makes of `function`.
-pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Vec<u32>]) -> Result<(), Box<Mismatch>> {
+/// Runs `lowered`, compiled for an available target, over rows of inputs; it must equal what the
+/// interpreter makes of `function`.
+pub fn check(
+    function: &Function,
+    lowered: &Function,
+    target: Target,
+    rows: &[Vec<u32>],
+) -> Result<(), Box<Mismatch>> {
     let kernel = Kernel::compile(&Arena::new(), lowered, target).expect("the target is available");
     let mut inputs = Batch::new(target, function.inputs.len(), rows.len());
     let mut outputs = Batch::new(target, function.outputs.len(), rows.len());
@@ -71,7 +78,15 @@ pub fn check(function: &Function, lowered: &Function, target: Target, rows: &[Ve
             let found = outputs.bits(row, k);
             if !same(port.ty, expected, found) {
                 let (function, output) = (function.name.clone(), port.name.clone());
-                return Err(Box::new(Mismatch { function, target, row, inputs: words.clone(), output, expected, found }));
+                return Err(Box::new(Mismatch {
+                    function,
+                    target,
+                    row,
+                    inputs: words.clone(),
+                    output,
+                    expected,
+                    found,
+                }));
             }
         }
     }
@@ -98,7 +113,11 @@ pub enum Failure {
 }
 
 /// Lowers a function, and checks it for several targets.
-pub fn check_all(function: &Function, targets: &[Target], rows: &[Vec<u32>]) -> Result<(), Failure> {
+pub fn check_all(
+    function: &Function,
+    targets: &[Target],
+    rows: &[Vec<u32>],
+) -> Result<(), Failure> {
     let lowered = passes::lower(function);
     verify_lowered(&lowered).map_err(|error| Failure::Invalid { stage: "lowered", error })?;
     Ok(targets.iter().try_for_each(|&target| check(function, &lowered, target, rows))?)
@@ -125,9 +144,12 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a seed, with that many rows of inputs; the seed says the kind, too, if none is given.
+    /// The graph of a seed, with that many rows of inputs; the seed says the kind, too, if none is
+    /// given.
     pub fn new(seed: u64, kind: Option<Kind>, rows: usize) -> Graph {
-        let kind = kind.unwrap_or([Kind::Lowered, Kind::Optimize, Kind::Lower, Kind::Lower][seed as usize % 4]);
+        let kind = kind.unwrap_or(
+            [Kind::Lowered, Kind::Optimize, Kind::Lower, Kind::Lower][seed as usize % 4],
+        );
         let function = random::function(seed, &Options::any(seed, kind == Kind::Lowered));
         let rows = random::rows(&function.inputs, rows, seed);
         Graph { kind, function, rows }
@@ -137,7 +159,10 @@ impl Graph {
     pub fn check(&self, targets: &[Target]) -> Result<(), Failure> {
         // Nothing is looked at after a panic.
         catch_unwind(AssertUnwindSafe(|| self.try_check(targets))).unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or(panic.downcast_ref::<&str>().copied());
             Err(Failure::Panic(message.unwrap_or("?").to_owned()))
         })
     }
@@ -145,11 +170,14 @@ impl Graph {
     fn try_check(&self, targets: &[Target]) -> Result<(), Failure> {
         let Graph { kind, function, rows } = self;
         match kind {
-            Kind::Lowered => Ok(targets.iter().try_for_each(|&target| check(function, function, target, rows))?),
+            Kind::Lowered => Ok(targets
+                .iter()
+                .try_for_each(|&target| check(function, function, target, rows))?),
             Kind::Lower => check_all(function, targets, rows),
             Kind::Optimize => {
                 let optimized = passes::optimize(function);
-                verify(&optimized).map_err(|error| Failure::Invalid { stage: "optimized", error })?;
+                verify(&optimized)
+                    .map_err(|error| Failure::Invalid { stage: "optimized", error })?;
                 check_all(&optimized, targets, rows)
             }
         }
@@ -158,10 +186,16 @@ impl Graph {
     /// A smaller graph that fails in the same way, of one that fails.
     pub fn reduced(&self, targets: &[Target]) -> Graph {
         let with = |function: &Function| Graph { function: function.clone(), ..self.clone() };
-        let class = |result: Result<(), Failure>| result.err().map(|failure| std::mem::discriminant(&failure));
+        let class = |result: Result<(), Failure>| {
+            result.err().map(|failure| std::mem::discriminant(&failure))
+        };
         let kind = class(self.check(targets));
-        let valid = |function: &Function| if self.kind == Kind::Lowered { verify_lowered(function) } else { verify(function) };
-        let wrong = |function: &Function| valid(function).is_ok() && class(with(function).check(targets)) == kind;
+        let valid = |function: &Function| {
+            if self.kind == Kind::Lowered { verify_lowered(function) } else { verify(function) }
+        };
+        let wrong = |function: &Function| {
+            valid(function).is_ok() && class(with(function).check(targets)) == kind
+        };
         with(&reduce(&self.function, wrong))
     }
 }
@@ -171,12 +205,13 @@ pub fn targets() -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| target.is_available()).collect()
 }
 
-/// A function of one operation, with an input for each argument; `select` is of floats, `load` reads a table of three words, and
-/// what looks values up does so in an image of 3 × 4 texels.
+/// A function of one operation, with an input for each argument; `select` is of floats, `load`
+/// reads a table of three words, and what looks values up does so in an image of 3 × 4 texels.
 pub fn op_function(op: Op) -> Function {
     let mut builder = Builder::new(op.name(), Rules::Exact);
     let args = op.signature().args.iter().zip(["a", "b", "c"]);
-    let mut args: Vec<_> = args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
+    let mut args: Vec<_> =
+        args.map(|(ty, name)| builder.input(name, ty.unwrap_or(Type::F32))).collect();
     if op.is_reading() {
         let image = Access::new(0, 1, Lookup::default());
         args[0] = builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 });

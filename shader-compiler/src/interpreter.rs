@@ -16,7 +16,12 @@ pub struct Endless {
 /// The outputs, as bits, for inputs given as bits; all loops together run at most `rounds` times.
 ///
 /// *Panics* if there are fewer tables than the function reads, or not as many inputs as it has.
-pub fn run(function: &Function, tables: &[Table<'_>], inputs: &[u32], rounds: u64) -> Result<Vec<u32>, Endless> {
+pub fn run(
+    function: &Function,
+    tables: &[Table<'_>],
+    inputs: &[u32],
+    rounds: u64,
+) -> Result<Vec<u32>, Endless> {
     watch(function, tables, inputs, rounds, |_, _| {})
 }
 
@@ -40,7 +45,8 @@ pub fn watch(
             Def::Op { .. } | Def::Param | Def::Result => 0,
         })
         .collect();
-    let mut machine = Machine { function, tables: Words { tables }, words, left: rounds, rounds, watch };
+    let mut machine =
+        Machine { function, tables: Words { tables }, words, left: rounds, rounds, watch };
     machine.run(&function.body)?;
     Ok(machine.all(&function.body.yields))
 }
@@ -78,7 +84,8 @@ impl<W: FnMut(Value, u32)> Machine<'_, W> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (op, args) = self.function.operation(*value).expect("statements define operations");
+                    let (op, args) =
+                        self.function.operation(*value).expect("statements define operations");
                     let mut words = [0; 3];
                     for (word, &arg) in words.iter_mut().zip(args) {
                         *word = self.get(arg);
@@ -95,7 +102,8 @@ impl<W: FnMut(Value, u32)> Machine<'_, W> {
                     self.set_all(&l.params, self.all(&l.init));
                     self.run(&l.head)?;
                     while self.get(l.cond) != 0 {
-                        self.left = self.left.checked_sub(1).ok_or(Endless { rounds: self.rounds })?;
+                        self.left =
+                            self.left.checked_sub(1).ok_or(Endless { rounds: self.rounds })?;
                         self.run(&l.body)?;
                         self.set_all(&l.params, self.all(&l.body.yields));
                         self.run(&l.head)?;

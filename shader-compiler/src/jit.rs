@@ -1,14 +1,16 @@
 //! Executable memory: machine code becomes something that can be called.
 //!
-//! An [`Arena`] holds all code of, say, a scene. It maps memory in large chunks, writable and not executable; code is written to whole
-//! pages of it, which are then sealed: executable and not writable. No page is ever both. Neighbouring sealed pages are one
-//! mapping to the kernel, so tens of thousands of functions stay far below its limit on mappings. Sealed code lives as long as
-//! the arena, which lives as long as any [`Routine`] in it.
+//! An [`Arena`] holds all code of, say, a scene. It maps memory in large chunks, writable and not
+//! executable; code is written to whole pages of it, which are then sealed: executable and not
+//! writable. No page is ever both. Neighbouring sealed pages are one mapping to the kernel, so tens
+//! of thousands of functions stay far below its limit on mappings. Sealed code lives as long as the
+//! arena, which lives as long as any [`Routine`] in it.
 //!
-//! This is the crate's only unsafe code. What it trusts is the [back end](crate::backend::x86): that the bytes of a [`Code`] are a
-//! function that reads its inputs and tables, writes its outputs and counters, and touches no other memory. Indices of tables are
-//! whatever a shader computes; the code limits each by the greatest one, which the [`Table`] tells it.
-//! Beside that, [`ticks`] asks the processor for the time.
+//! This is the crate's only unsafe code. What it trusts is the [back end](crate::backend::x86):
+//! that the bytes of a [`Code`] are a function that reads its inputs and tables, writes its outputs
+//! and counters, and touches no other memory. Indices of tables are whatever a shader computes; the
+//! code limits each by the greatest one, which the [`Table`] tells it. Beside that, [`ticks`] asks
+//! the processor for the time.
 #![allow(unsafe_code)]
 
 use crate::backend::x86::Code;
@@ -16,7 +18,8 @@ use crate::ir::Table;
 use crate::kernel::CompileError;
 use std::fmt;
 
-/// Ticks of the time-stamp counter, in order with the instructions around; nanoseconds where there is none.
+/// Ticks of the time-stamp counter, in order with the instructions around; nanoseconds where there
+/// is none.
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -47,7 +50,14 @@ impl Routine {
     /// Runs the code once for each of `groups` groups, which lie one after another.
     ///
     /// *Panics* if a slice is too short or not aligned to the target's vectors.
-    pub fn run(&self, groups: usize, tables: &[Table<'_>], inputs: &[u32], outputs: &mut [u32], counters: &mut [u64]) {
+    pub fn run(
+        &self,
+        groups: usize,
+        tables: &[Table<'_>],
+        inputs: &[u32],
+        outputs: &mut [u32],
+        counters: &mut [u64],
+    ) {
         self.run_passes(1, groups, tables, inputs, outputs, counters);
     }
 }
@@ -85,7 +95,14 @@ mod native {
     impl Chunk {
         fn map(size: usize) -> rustix::io::Result<Chunk> {
             // SAFETY: a new mapping at an address of the system's choice overlaps nothing.
-            let start = unsafe { mmap_anonymous(null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE) }?;
+            let start = unsafe {
+                mmap_anonymous(
+                    null_mut(),
+                    size,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::PRIVATE,
+                )
+            }?;
             let start = NonNull::new(start.cast()).expect("mappings are not at zero");
             Ok(Chunk { start, size, sealed: 0 })
         }
@@ -94,8 +111,9 @@ mod native {
         fn seal(&mut self, bytes: &[u8]) -> rustix::io::Result<NonNull<u8>> {
             let size = pages(bytes.len());
             assert!(size <= self.size - self.sealed, "the caller has seen to space");
-            // SAFETY: `sealed` is within the mapping, and `size` bytes from there are too. They are writable, and no reference to them
-            // exists. Sealing touches whole pages beyond those in use, since mappings and `sealed` are multiples of a page.
+            // SAFETY: `sealed` is within the mapping, and `size` bytes from there are too. They are
+            // writable, and no reference to them exists. Sealing touches whole pages beyond those
+            // in use, since mappings and `sealed` are multiples of a page.
             unsafe {
                 let at = self.start.add(self.sealed);
                 at.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
@@ -108,7 +126,8 @@ mod native {
 
     impl Drop for Chunk {
         fn drop(&mut self) {
-            // SAFETY: the mapping is the chunk's own, and routines, which keep the arena, are gone. An error could only be ignored.
+            // SAFETY: the mapping is the chunk's own, and routines, which keep the arena, are gone.
+            // An error could only be ignored.
             _ = unsafe { munmap(self.start.as_ptr().cast(), self.size) };
         }
     }
@@ -131,10 +150,13 @@ mod native {
             if code.frame() > MAX_FRAME {
                 return Err(CompileError::Stack(code.frame()));
             }
-            let start = self.seal(code.bytes()).map_err(|errno| CompileError::Memory(errno.into()))?;
+            let start =
+                self.seal(code.bytes()).map_err(|errno| CompileError::Memory(errno.into()))?;
             let lanes = code.target().lanes();
-            // SAFETY: the entry is within the code, and the bytes there are a function of this type.
-            let call = unsafe { std::mem::transmute::<*const u8, Call>(start.as_ptr().add(code.entry())) };
+            // SAFETY: the entry is within the code, and the bytes there are a function of this
+            // type.
+            let call =
+                unsafe { std::mem::transmute::<*const u8, Call>(start.as_ptr().add(code.entry())) };
             Ok(Routine {
                 call,
                 inputs: code.inputs() * lanes,
@@ -183,8 +205,8 @@ mod native {
     }
 
     impl Routine {
-        /// Runs the code for each of `groups` groups, as [`run`](Routine::run) does, `passes` times over, without checks in
-        /// between.
+        /// Runs the code for each of `groups` groups, as [`run`](Routine::run) does, `passes` times
+        /// over, without checks in between.
         ///
         /// *Panics* if a slice is too short or not aligned to the target's vectors.
         pub fn run_passes(
@@ -196,21 +218,36 @@ mod native {
             outputs: &mut [u32],
             counters: &mut [u64],
         ) {
-            assert!(groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()), "inputs for all groups");
-            assert!(groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()), "outputs for all groups");
-            assert!(self.tables <= tables.len(), "{} tables are read, {} are there", self.tables, tables.len());
+            assert!(
+                groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()),
+                "inputs for all groups"
+            );
+            assert!(
+                groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()),
+                "outputs for all groups"
+            );
+            assert!(
+                self.tables <= tables.len(),
+                "{} tables are read, {} are there",
+                self.tables,
+                tables.len()
+            );
             assert!(self.counters <= counters.len(), "a counter for each block");
-            let misaligned = (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
+            let misaligned =
+                (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
             assert!(misaligned == 0, "inputs and outputs are aligned");
             for _ in 0..passes {
                 let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
                 for _ in 0..groups {
-                    // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters` counters, which the slices have, as
-                    // was just asserted; groups are multiples of a vector, so all of them are aligned as the first is. It also reads the
-                    // `base` and `last` of the first `tables` tables, which are there, as asserted, and words from `base` up to number
-                    // `last`: a table has them, borrows them for as long as `tables` is borrowed, and cannot be made or changed but as
-                    // a whole. Nothing that the code writes is among them, since outputs and counters are borrowed mutably. The arena keeps the
-                    // code, and `load` has seen that the machine runs it.
+                    // SAFETY: the code reads `inputs` words and writes `outputs` words and
+                    // `counters` counters, which the slices have, as was just asserted; groups are
+                    // multiples of a vector, so all of them are aligned as the first is. It also
+                    // reads the `base` and `last` of the first `tables` tables, which are there, as
+                    // asserted, and words from `base` up to number `last`: a table has them,
+                    // borrows them for as long as `tables` is borrowed, and cannot be made or
+                    // changed but as a whole. Nothing that the code writes is among them, since
+                    // outputs and counters are borrowed mutably. The arena keeps the code, and
+                    // `load` has seen that the machine runs it.
                     unsafe {
                         (self.call)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());
                         input = input.add(self.inputs);
@@ -291,7 +328,8 @@ mod tests {
         let code = Code::compile(&b.finish([("square".to_owned(), square)]), Target::Sse);
         let before = mappings();
         let arena = Arena::new();
-        let routines: Vec<_> = (0..10_000).map(|_| arena.load(&code).expect("there is memory")).collect();
+        let routines: Vec<_> =
+            (0..10_000).map(|_| arena.load(&code).expect("there is memory")).collect();
         // Other tests map memory meanwhile, but not as much.
         assert!(mappings() < before + 1000, "{before} mappings became {}", mappings());
         let mut outputs = crate::Batch::new(Target::Sse, 1, 4);

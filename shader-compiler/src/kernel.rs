@@ -31,8 +31,9 @@ impl Batch {
         Batch { lanes, ports, rows, pieces: vec![Piece::default(); words.div_ceil(8)] }
     }
 
-    /// Changes the number of words of an evaluation, and of evaluations. Words stay if their number does, even those of evaluations that there
-    /// are not for a while; else what they are then is not said.
+    /// Changes the number of words of an evaluation, and of evaluations. Words stay if their number
+    /// does, even those of evaluations that there are not for a while; else what they are then is
+    /// not said.
     pub fn reshape(&mut self, ports: usize, rows: usize) {
         (self.ports, self.rows) = (ports, rows);
         let pieces = (self.groups() * self.lanes * self.ports).div_ceil(8);
@@ -44,7 +45,11 @@ impl Batch {
     /// Sets words of an evaluation that follow each other, from port `first` on.
     #[inline]
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
-        assert!(row < self.rows && first + words.len() <= self.ports, "row {row} of {}, port {first} and on", self.rows);
+        assert!(
+            row < self.rows && first + words.len() <= self.ports,
+            "row {row} of {}, port {first} and on",
+            self.rows
+        );
         let (lanes, index) = (self.lanes, self.index_of(row, first));
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
         for (k, &bits) in words.iter().enumerate() {
@@ -55,7 +60,12 @@ impl Batch {
     /// Sets a port of all evaluations, each to a word of its own.
     #[inline]
     pub fn set_port(&mut self, port: usize, words: &[u32]) {
-        assert!(port < self.ports && words.len() == self.rows, "port {port} of {}, {} words", self.ports, words.len());
+        assert!(
+            port < self.ports && words.len() == self.rows,
+            "port {port} of {}, {} words",
+            self.ports,
+            words.len()
+        );
         let (lanes, ports) = (self.lanes, self.ports);
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
         for (group, words) in words.chunks(lanes).enumerate() {
@@ -63,10 +73,15 @@ impl Batch {
         }
     }
 
-    /// Sets a port of evaluations that follow each other, each to a word of its own; `row` is the first one, and of a group.
+    /// Sets a port of evaluations that follow each other, each to a word of its own; `row` is the
+    /// first one, and of a group.
     #[inline]
     pub fn set_rows(&mut self, row: usize, port: usize, words: &[u32]) {
-        assert!(port < self.ports && row + words.len() <= self.rows, "port {port} of {}, row {row} and on", self.ports);
+        assert!(
+            port < self.ports && row + words.len() <= self.rows,
+            "port {port} of {}, row {row} and on",
+            self.ports
+        );
         assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
         let (lanes, ports, first) = (self.lanes, self.ports, self.index_of(row, port));
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.pieces);
@@ -75,10 +90,15 @@ impl Batch {
         }
     }
 
-    /// Reads a port of evaluations that follow each other, from `row` on, which is the first of a group.
+    /// Reads a port of evaluations that follow each other, from `row` on, which is the first of a
+    /// group.
     #[inline]
     pub fn read_rows(&self, row: usize, port: usize, words: &mut [u32]) {
-        assert!(port < self.ports && row + words.len() <= self.rows, "port {port} of {}, row {row} and on", self.ports);
+        assert!(
+            port < self.ports && row + words.len() <= self.rows,
+            "port {port} of {}, row {row} and on",
+            self.ports
+        );
         assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
         let (stride, first) = (self.ports * self.lanes, self.index_of(row, port));
         let all: &[u32] = bytemuck::cast_slice(&self.pieces);
@@ -101,17 +121,36 @@ impl Batch {
     /// Reads a port of all evaluations.
     #[inline]
     pub fn read_port(&self, port: usize, words: &mut [u32]) {
-        assert!(port < self.ports && words.len() == self.rows, "port {port} of {}, {} words", self.ports, words.len());
+        assert!(
+            port < self.ports && words.len() == self.rows,
+            "port {port} of {}, {} words",
+            self.ports,
+            words.len()
+        );
         let all: &[u32] = bytemuck::cast_slice(&self.pieces);
         for (group, words) in words.chunks_mut(self.lanes).enumerate() {
             copy(words, &all[(group * self.ports + port) * self.lanes..][..words.len()]);
         }
     }
 
-    /// Copies `count` words of an evaluation of another batch, from port `there` on, to port `here` and on.
+    /// Copies `count` words of an evaluation of another batch, from port `there` on, to port `here`
+    /// and on.
     #[inline]
-    pub fn copy_row(&mut self, row: usize, here: usize, other: &Batch, other_row: usize, there: usize, count: usize) {
-        assert!(row < self.rows && here + count <= self.ports && other_row < other.rows && there + count <= other.ports);
+    pub fn copy_row(
+        &mut self,
+        row: usize,
+        here: usize,
+        other: &Batch,
+        other_row: usize,
+        there: usize,
+        count: usize,
+    ) {
+        assert!(
+            row < self.rows
+                && here + count <= self.ports
+                && other_row < other.rows
+                && there + count <= other.ports
+        );
         let (to, from) = (self.index_of(row, here), other.index_of(other_row, there));
         let (to_lanes, from_lanes) = (self.lanes, other.lanes);
         let source: &[u32] = bytemuck::cast_slice(&other.pieces);
@@ -121,8 +160,9 @@ impl Batch {
         }
     }
 
-    /// Ends the batch after so many evaluations. Lanes of the last group behind them repeat the last one: code runs over them as well, and
-    /// what is left there from before could keep a loop going.
+    /// Ends the batch after so many evaluations. Lanes of the last group behind them repeat the
+    /// last one: code runs over them as well, and what is left there from before could keep a loop
+    /// going.
     pub fn truncate(&mut self, rows: usize) {
         assert!(rows <= self.rows, "{rows} of {} rows", self.rows);
         self.rows = rows;
@@ -139,8 +179,13 @@ impl Batch {
     /// The words of an evaluation that follow each other, from port `first` on, as floats.
     #[inline]
     pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
-        assert!(row < self.rows && first + N <= self.ports, "row {row} of {}, port {first} and on", self.rows);
-        let (words, index): (&[u32], usize) = (bytemuck::cast_slice(&self.pieces), self.index_of(row, first));
+        assert!(
+            row < self.rows && first + N <= self.ports,
+            "row {row} of {}, port {first} and on",
+            self.rows
+        );
+        let (words, index): (&[u32], usize) =
+            (bytemuck::cast_slice(&self.pieces), self.index_of(row, first));
         std::array::from_fn(|k| f32::from_bits(words[index + k * self.lanes]))
     }
 
@@ -176,11 +221,17 @@ impl Batch {
     }
 
     fn index(&self, row: usize, port: usize) -> usize {
-        assert!(row < self.rows && port < self.ports, "row {row}, port {port} of {} × {}", self.rows, self.ports);
+        assert!(
+            row < self.rows && port < self.ports,
+            "row {row}, port {port} of {} × {}",
+            self.rows,
+            self.ports
+        );
         self.index_of(row, port)
     }
 
-    /// Without divisions, which would cost more than all else that is done to a row; lanes are a power of two.
+    /// Without divisions, which would cost more than all else that is done to a row; lanes are a
+    /// power of two.
     #[inline]
     fn index_of(&self, row: usize, port: usize) -> usize {
         let shift = self.lanes.trailing_zeros();
@@ -216,7 +267,9 @@ pub enum CompileError {
     #[error("this machine does not run code for `{0}`")]
     Unavailable(Target),
     /// The code keeps more at a time than the stack of a thread should be asked to hold.
-    #[error("the function keeps {0} bytes at a time, more than fit on the stack: use fewer or smaller arrays")]
+    #[error(
+        "the function keeps {0} bytes at a time, more than fit on the stack: use fewer or smaller arrays"
+    )]
     Stack(usize),
     /// The system gives no memory for code.
     #[error("no memory for machine code")]
@@ -239,12 +292,18 @@ enum Engine {
     Native(Routine),
 }
 
-/// Rounds of all loops together in an interpreted evaluation: more than compiled shaders, whose loops are capped, come to.
+/// Rounds of all loops together in an interpreted evaluation: more than compiled shaders, whose
+/// loops are capped, come to.
 const ROUNDS: u64 = 1 << 40;
 
 impl Kernel {
-    /// Compiles a lowered function (for the interpreter, any) for a target; machine code goes to the arena, which the kernel keeps alive.
-    pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Kernel, CompileError> {
+    /// Compiles a lowered function (for the interpreter, any) for a target; machine code goes to
+    /// the arena, which the kernel keeps alive.
+    pub fn compile(
+        arena: &Arena,
+        function: &Function,
+        target: Target,
+    ) -> Result<Kernel, CompileError> {
         if !target.is_available() {
             return Err(CompileError::Unavailable(target));
         }
@@ -271,10 +330,11 @@ impl Kernel {
         &self.outputs
     }
 
-    /// Evaluates all rows of `inputs` into `outputs`; `textures` are those of the shader, in the order of its declarations.
+    /// Evaluates all rows of `inputs` into `outputs`; `textures` are those of the shader, in the
+    /// order of its declarations.
     ///
-    /// *Panics* if there are fewer textures than the function reads, or if the batches do not have as many ports as the function,
-    /// unequal rows, or are for another number of lanes.
+    /// *Panics* if there are fewer textures than the function reads, or if the batches do not have
+    /// as many ports as the function, unequal rows, or are for another number of lanes.
     pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
         with_tables(textures, self.tables, |tables| self.run_on(tables, inputs, outputs));
     }
@@ -283,17 +343,30 @@ impl Kernel {
     ///
     /// *Panics* as that does.
     pub(crate) fn run_on(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
-        assert!(self.tables <= tables.len(), "the function reads {} tables, not {}", self.tables, tables.len());
+        assert!(
+            self.tables <= tables.len(),
+            "the function reads {} tables, not {}",
+            self.tables,
+            tables.len()
+        );
         let lanes = self.target.lanes();
         assert_eq!((inputs.lanes, outputs.lanes), (lanes, lanes), "batches are for {lanes} lanes");
-        assert_eq!((inputs.ports, outputs.ports), (self.inputs.len(), self.outputs.len()), "batches have the function's ports");
+        assert_eq!(
+            (inputs.ports, outputs.ports),
+            (self.inputs.len(), self.outputs.len()),
+            "batches have the function's ports"
+        );
         assert_eq!(inputs.rows, outputs.rows, "batches have equally many rows");
         match &self.engine {
-            Engine::Native(routine) => routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut []),
+            Engine::Native(routine) => {
+                routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut [])
+            }
             Engine::Interpreter(function) => {
                 for row in 0..inputs.rows {
-                    let words: Vec<_> = (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
-                    let results = interpreter::run(function, tables, &words, ROUNDS).expect("loops end");
+                    let words: Vec<_> =
+                        (0..inputs.ports).map(|port| inputs.bits(row, port)).collect();
+                    let results =
+                        interpreter::run(function, tables, &words, ROUNDS).expect("loops end");
                     for (port, bits) in results.into_iter().enumerate() {
                         outputs.set_bits(row, port, bits);
                     }
@@ -329,7 +402,8 @@ pub(crate) fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[
     f(&few[..count]);
 }
 
-/// A kernel's twin that counts the instructions it executes: the same code, but each basic block starts by counting itself.
+/// A kernel's twin that counts the instructions it executes: the same code, but each basic block
+/// starts by counting itself.
 #[derive(Clone, Debug)]
 pub struct Twin {
     routine: Routine,
@@ -342,25 +416,46 @@ pub struct Twin {
 
 impl Twin {
     /// Compiles a lowered function for a target, which is not the interpreter.
-    pub fn compile(arena: &Arena, function: &Function, target: Target) -> Result<Twin, CompileError> {
+    pub fn compile(
+        arena: &Arena,
+        function: &Function,
+        target: Target,
+    ) -> Result<Twin, CompileError> {
         if !target.is_available() || target == Target::Interpreter {
             return Err(CompileError::Unavailable(target));
         }
         let code = Code::instrumented(function, target);
         let ports = (function.inputs.len(), function.outputs.len());
-        Ok(Twin { routine: arena.load(&code)?, target, ports, tables: function.tables(), sizes: code.block_sizes() })
+        Ok(Twin {
+            routine: arena.load(&code)?,
+            target,
+            ports,
+            tables: function.tables(),
+            sizes: code.block_sizes(),
+        })
     }
 
-    /// How often a kernel executes each of its basic blocks for these inputs, in all groups together.
+    /// How often a kernel executes each of its basic blocks for these inputs, in all groups
+    /// together.
     ///
-    /// *Panics* if there are fewer textures than the function reads, or if the batch does not have as many ports as the function, or is
-    /// for another number of lanes.
+    /// *Panics* if there are fewer textures than the function reads, or if the batch does not have
+    /// as many ports as the function, or is for another number of lanes.
     pub fn block_counts(&self, textures: &[&Texture], inputs: &Batch) -> Vec<u64> {
-        assert_eq!((inputs.lanes, inputs.ports), (self.target.lanes(), self.ports.0), "the batch is for the function");
+        assert_eq!(
+            (inputs.lanes, inputs.ports),
+            (self.target.lanes(), self.ports.0),
+            "the batch is for the function"
+        );
         let mut outputs = Batch::new(self.target, self.ports.1, inputs.rows);
         let mut counters = vec![0; self.sizes.len()];
         with_tables(textures, self.tables, |tables| {
-            self.routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut counters);
+            self.routine.run(
+                inputs.groups(),
+                tables,
+                inputs.words(),
+                outputs.words_mut(),
+                &mut counters,
+            );
         });
         counters
     }
@@ -381,7 +476,10 @@ mod tests {
     use crate::ir::{Builder, Emit, Op, Rules, Type};
 
     fn function(seed: u64) -> Function {
-        random::function(seed, &Options { ops: 200, composite: false, ifs: true, loops: true, lowered: true })
+        random::function(
+            seed,
+            &Options { ops: 200, composite: false, ifs: true, loops: true, lowered: true },
+        )
     }
 
     fn batch(function: &Function, target: Target) -> Batch {
@@ -420,7 +518,8 @@ mod tests {
         let one = Texture::new(1, &[[1.0, 2.0, 3.0, 4.0]]);
         let two = Texture::new(2, &[[5.0; 4], [6.0, 7.0, 8.0, f32::INFINITY]]);
         let textures: Vec<_> = [&one; 11].into_iter().chain([&two]).collect();
-        let indices: Vec<_> = (0..20).chain([1 << 29, i32::MAX as u32, 1 << 31, u32::MAX - 7, u32::MAX]).collect();
+        let indices: Vec<_> =
+            (0..20).chain([1 << 29, i32::MAX as u32, 1 << 31, u32::MAX - 7, u32::MAX]).collect();
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             let kernel = reader(target);
             let mut inputs = Batch::new(target, 1, indices.len());
@@ -451,7 +550,9 @@ mod tests {
             }
             batch.truncate(9);
             let lanes = target.lanes();
-            let row = |k: usize| [0, 1, 2].map(|port| batch.words()[(k / lanes * 3 + port) * lanes + k % lanes]);
+            let row = |k: usize| {
+                [0, 1, 2].map(|port| batch.words()[(k / lanes * 3 + port) * lanes + k % lanes])
+            };
             for k in 0..batch.groups() * lanes {
                 assert_eq!(row(k), [k.min(8) as u32, 10, 20], "{target}");
             }
@@ -465,7 +566,12 @@ mod tests {
             let words: Vec<u32> = (100..111).collect();
             batch.fill_port(0, 7);
             batch.set_port(2, &words);
-            assert!((0..11).all(|row| [0, 1, 2].map(|port| batch.bits(row, port)) == [7, 0, 100 + row as u32]), "{target}");
+            assert!(
+                (0..11)
+                    .all(|row| [0, 1, 2].map(|port| batch.bits(row, port))
+                        == [7, 0, 100 + row as u32]),
+                "{target}"
+            );
             let mut read = [0; 11];
             batch.read_port(2, &mut read);
             assert_eq!(read[..], words, "{target}");
@@ -476,7 +582,11 @@ mod tests {
             assert_eq!([0, 1, 2, 10].map(|row| batch.bits(row, 2)), [1, 2, 102, 110], "{target}");
             // Lanes beyond the last row have it too.
             assert!(
-                batch.words().chunks(target.lanes()).step_by(3).all(|lanes| lanes.iter().all(|&bits| bits == 7)),
+                batch
+                    .words()
+                    .chunks(target.lanes())
+                    .step_by(3)
+                    .all(|lanes| lanes.iter().all(|&bits| bits == 7)),
                 "{target}"
             );
         }
@@ -487,7 +597,8 @@ mod tests {
     fn textures_must_be_there() {
         let kernel = reader(Target::best());
         let texture = Texture::new(1, &[[0.0; 4]]);
-        let (inputs, mut outputs) = (Batch::new(kernel.target(), 1, 8), Batch::new(kernel.target(), 2, 8));
+        let (inputs, mut outputs) =
+            (Batch::new(kernel.target(), 1, 8), Batch::new(kernel.target(), 2, 8));
         kernel.run(&[&texture; 11], &inputs, &mut outputs);
     }
 
@@ -509,7 +620,8 @@ mod tests {
                 });
             }
             for _ in 0..200 {
-                let other = Kernel::compile(&arena, &function, target).expect("the target is available");
+                let other =
+                    Kernel::compile(&arena, &function, target).expect("the target is available");
                 assert_eq!(outputs(&other, &inputs).words(), expected.words());
             }
             done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -521,7 +633,8 @@ mod tests {
         let target = Target::best();
         let function = function(2);
         let inputs = batch(&function, target);
-        let kernel = Kernel::compile(&Arena::new(), &function, target).expect("the target is available");
+        let kernel =
+            Kernel::compile(&Arena::new(), &function, target).expect("the target is available");
         let copy = kernel.clone();
         let before = outputs(&kernel, &inputs);
         drop(kernel);
@@ -534,7 +647,11 @@ mod tests {
             let (mut batch, words) = (Batch::new(target, 3, 24), [10, 11, 12, 13, 14, 15, 16, 17]);
             batch.set_rows(8, 2, &words);
             let set: Vec<_> = (0..24).map(|row| batch.bits(row, 2)).collect();
-            assert_eq!((&set[..8], &set[8..16], &set[16..]), (&[0; 8][..], &words[..], &[0; 8][..]), "{target:?}");
+            assert_eq!(
+                (&set[..8], &set[8..16], &set[16..]),
+                (&[0; 8][..], &words[..], &[0; 8][..]),
+                "{target:?}"
+            );
             let mut read = [0; 8];
             batch.read_rows(8, 2, &mut read);
             assert_eq!(read, words, "{target:?}");
@@ -557,7 +674,8 @@ mod tests {
     #[should_panic(expected = "batches have the function's ports")]
     fn batches_must_fit() {
         let function = function(3);
-        let kernel = Kernel::compile(&Arena::new(), &function, Target::best()).expect("the target is available");
+        let kernel = Kernel::compile(&Arena::new(), &function, Target::best())
+            .expect("the target is available");
         let inputs = Batch::new(kernel.target(), kernel.inputs().len() + 1, 8);
         outputs(&kernel, &inputs);
     }

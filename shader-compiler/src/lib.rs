@@ -1,8 +1,9 @@
 //! Compiles material functions written in WGSL into SIMD machine code.
 //!
-//! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is put together of them
-//! ([`scattering`]): light from a given direction, and light from one that is drawn, each with its density, for four or eight points at
-//! a time. From the same IR comes the [bounding shader](bounding), conservative bounds of the function over whole boxes of inputs
+//! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is
+//! put together of them ([`scattering`]): light from a given direction, and light from one that is
+//! drawn, each with its density, for four or eight points at a time. From the same IR comes the
+//! [bounding shader](bounding), conservative bounds of the function over whole boxes of inputs
 //! (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader Bounding*).
 //!
 //! The pipeline, each arrow one function with plain data in and plain data or an error out:
@@ -63,10 +64,11 @@
 //!
 //! # Bounding
 //!
-//! What is bounded is s, the BRDF times the cosine of `wi`. Any of its inputs may be intervals; the others are numbers, and what depends
-//! on these alone is computed as in the point shader. The float that the point shader returns for a member of the box lies within the
-//! bounds, with no tolerance, as long as the box is within what [`Integrand::inputs`](bounding::Integrand::inputs) says of the inputs.
-//! What NaN means is [chosen](interval::Nan).
+//! What is bounded is s, the BRDF times the cosine of `wi`. Any of its inputs may be intervals; the
+//! others are numbers, and what depends on these alone is computed as in the point shader. The
+//! float that the point shader returns for a member of the box lies within the bounds, with no
+//! tolerance, as long as the box is within what [`Integrand::inputs`](bounding::Integrand::inputs)
+//! says of the inputs. What NaN means is [chosen](interval::Nan).
 //!
 //! ```
 //! use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
@@ -112,13 +114,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case of each operation, *optimized* code, the
-//! default, the cheapest one that is right for what is known of its operands; both give the same bounds, except where a NaN
-//! comes up in the arithmetic on endpoints and is not suppressed. *Related* code knows
-//! [relations] between values as well, which interval arithmetic forgets: that a vector is a unit one, that two operands are one
-//! value, that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions are unit vectors, as precise as
-//! [`Axis`](relations::Axis) says. In builds with debug assertions, a box that has none panics; a
-//! [`Precondition`](bounding::Precondition) tells beforehand. With what came before, the lines that differ are:
+//! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case
+//! of each operation, *optimized* code, the default, the cheapest one that is right for what is
+//! known of its operands; both give the same bounds, except where a NaN comes up in the arithmetic
+//! on endpoints and is not suppressed. *Related* code knows [relations] between values as well,
+//! which interval arithmetic forgets: that a vector is a unit one, that two operands are one value,
+//! that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions
+//! are unit vectors, as precise as [`Axis`](relations::Axis) says. In builds with debug assertions,
+//! a box that has none panics; a [`Precondition`](bounding::Precondition) tells beforehand. With
+//! what came before, the lines that differ are:
 //!
 //! ```
 //! use lightbound_shader::lift::{Options, Sides};
@@ -130,12 +134,14 @@
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
 //! ```
 //!
-//! A [`Split`](bounding::Split) bounds boxes by parts, for tighter bounds still: the parts are lanes of one call.
+//! A [`Split`](bounding::Split) bounds boxes by parts, for tighter bounds still: the parts are
+//! lanes of one call.
 //!
-//! How a bounding shader came about is in [`Lifted`](lift::Lifted), whose `bounds_text` prints it; what it costs, [`cost`] measures.
+//! How a bounding shader came about is in [`Lifted`](lift::Lifted), whose `bounds_text` prints it;
+//! what it costs, [`cost`] measures.
 //!
-//! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays, scenes or images: the renderer
-//! depends on it, never the reverse.
+//! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays,
+//! scenes or images: the renderer depends on it, never the reverse.
 
 pub mod analysis;
 pub mod backend;

@@ -1,12 +1,13 @@
 //! The functions that a path tracer calls, put together from point shaders.
 //!
-//! Light that arrives from a known direction needs the integrand s and the density with which the sampler would have found that
-//! direction ([`evaluate`]); a path that goes on needs a direction, and both of that ([`scatter`]). Each is one function, so that
-//! whatever s, density and sampler have in common is computed once. The parts are optimized before they are joined, and joined by
+//! Light that arrives from a known direction needs the integrand s and the density with which the
+//! sampler would have found that direction ([`evaluate`]); a path that goes on needs a direction,
+//! and both of that ([`scatter`]). Each is one function, so that whatever s, density and sampler
+//! have in common is computed once. The parts are optimized before they are joined, and joined by
 //! exact rules: s is the point shader's to the bit.
 //!
-//! A shader without `sample` and `pdf` is sampled by the cosine: over the hemisphere of the normal, or over both, each half of
-//! the time, where it scatters to both sides.
+//! A shader without `sample` and `pdf` is sampled by the cosine: over the hemisphere of the normal,
+//! or over both, each half of the time, where it scatters to both sides.
 
 use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, Sides};
 use crate::ir::rewrite::{append, sweep};
@@ -14,8 +15,9 @@ use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
 
-/// Light from a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of `Material`; outputs `s.r`, `s.g`, `s.b`
-/// and `pdf`, 1/sr, and `capped` where a loop may reach its cap.
+/// Light from a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of
+/// `Material`; outputs `s.r`, `s.g`, `s.b` and `pdf`, 1/sr, and `capped` where a loop may reach its
+/// cap.
 pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let parts = Parts::new(shader, settings)?;
     let mut joint = Joint::new("evaluate", &parts.shaded.inputs);
@@ -25,8 +27,9 @@ pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, Shader
     Ok(joint.finish(named(&S, s).chain([("pdf".to_owned(), pdf)])))
 }
 
-/// Light from a direction that is drawn: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z` and the [members](Shader::members)
-/// of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of [`evaluate`].
+/// Light from a direction that is drawn: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z`
+/// and the [members](Shader::members) of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of
+/// [`evaluate`].
 ///
 /// A sample is void, the end of its path, where `pdf` is not above 0.
 pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
@@ -46,12 +49,18 @@ pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderE
     let inputs = [&wi[..], &rest].concat();
     let s = joint.append(&parts.shaded, &inputs);
     let pdf = parts.pdf(&mut joint, &inputs);
-    Ok(joint.finish(named(&["wi.x", "wi.y", "wi.z"], wi).chain(named(&S, s)).chain([("pdf".to_owned(), pdf)])))
+    Ok(joint.finish(
+        named(&["wi.x", "wi.y", "wi.z"], wi).chain(named(&S, s)).chain([("pdf".to_owned(), pdf)]),
+    ))
 }
 
-/// The members of `Material` at a surface point, [`Entry::Setup`] made ready; `None` where they are all set by the author of the scene.
+/// The members of `Material` at a surface point, [`Entry::Setup`] made ready; `None` where they are
+/// all set by the author of the scene.
 pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, ShaderError> {
-    shader.has_setup().then(|| Ok(passes::optimize(&shader.function(Entry::Setup, settings)?))).transpose()
+    shader
+        .has_setup()
+        .then(|| Ok(passes::optimize(&shader.function(Entry::Setup, settings)?)))
+        .transpose()
 }
 
 const S: [&str; 3] = ["s.r", "s.g", "s.b"];
@@ -71,9 +80,16 @@ struct Parts {
 impl Parts {
     fn new(shader: &Shader, settings: &Settings) -> Result<Parts, ShaderError> {
         let settings = Settings { setup: Setup::Before, ..settings.clone() };
-        let part = |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
-        let sampler = shader.has_sampler().then(|| Ok::<_, ShaderError>((part(Entry::Sample)?, part(Entry::Pdf)?)));
-        Ok(Parts { shaded: part(Entry::Shaded)?, sampler: sampler.transpose()?, sides: shader.sides() })
+        let part =
+            |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
+        let sampler = shader
+            .has_sampler()
+            .then(|| Ok::<_, ShaderError>((part(Entry::Sample)?, part(Entry::Pdf)?)));
+        Ok(Parts {
+            shaded: part(Entry::Shaded)?,
+            sampler: sampler.transpose()?,
+            sides: shader.sides(),
+        })
     }
 
     /// The density for inputs that begin with `wi`.
@@ -103,7 +119,8 @@ impl Joint {
     /// Appends a function; its outputs without `capped`.
     fn append(&mut self, function: &Function, inputs: &[Value]) -> Vec<Value> {
         let builder = std::mem::replace(&mut self.builder, Builder::new("", Rules::Exact));
-        let (builder, mut outputs) = append(function, builder, inputs, |b: &mut Builder, op, args: &[Value]| b.op(op, args));
+        let (builder, mut outputs) =
+            append(function, builder, inputs, |b: &mut Builder, op, args: &[Value]| b.op(op, args));
         self.builder = builder;
         if function.outputs.last().is_some_and(|port| port.name == "capped") {
             let capped = outputs.pop().expect("it is the last output");
@@ -194,7 +211,8 @@ mod tests {
     fn joint_functions_have_the_bits_of_their_parts() {
         let settings = Settings { setup: Setup::Before, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
-        let part = |entry| passes::optimize(&shader.function(entry, &settings).expect("it is valid"));
+        let part =
+            |entry| passes::optimize(&shader.function(entry, &settings).expect("it is valid"));
         let scatter = scatter(&shader, &settings).expect("it is valid");
         let evaluate = evaluate(&shader, &settings).expect("it is valid");
         let names: Vec<_> = scatter.outputs.iter().map(|port| port.name.as_str()).collect();
@@ -203,8 +221,11 @@ mod tests {
         for k in 0..100 {
             let u = [k as f32 * 0.01, (k * 37 % 100) as f32 * 0.01];
             let wi = run(&part(Entry::Sample), &[&u[..], &rest].concat());
-            let directions: Vec<f32> = wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
-            let expected = [run(&part(Entry::Shaded), &directions), run(&part(Entry::Pdf), &directions)].concat();
+            let directions: Vec<f32> =
+                wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
+            let expected =
+                [run(&part(Entry::Shaded), &directions), run(&part(Entry::Pdf), &directions)]
+                    .concat();
             assert_eq!(run(&evaluate, &directions), expected);
             assert_eq!(run(&scatter, &[&u[..], &rest].concat()), [wi, expected].concat());
         }
@@ -238,12 +259,16 @@ mod tests {
         // The orbit of 1/2: 0.75, 1.0625, 1.6289063, 3.1533356.
         assert_eq!(results[2], 4.0_f32.to_bits());
         assert_eq!(results[6], 16.0_f32.to_bits());
-        assert_eq!(f32::from_bits(results[3]), 4.0 * ((1.0625_f32 * 1.0625 + 0.5) * (1.0625_f32 * 1.0625 + 0.5) + 0.5));
+        assert_eq!(
+            f32::from_bits(results[3]),
+            4.0 * ((1.0625_f32 * 1.0625 + 0.5) * (1.0625_f32 * 1.0625 + 0.5) + 0.5)
+        );
     }
 
     #[test]
     fn what_does_not_vary_in_a_repeated_loop_stays_where_it_is() {
-        // Pass by pass it turns out that i, then j, then k is as it was; then r is known before the loop, and the loop is the first one.
+        // Pass by pass it turns out that i, then j, then k is as it was; then r is known before the
+        // loop, and the loop is the first one.
         let text = "
             struct Material { x: f32, y: f32 }
             fn rounds(m: Material) -> f32 {
@@ -285,7 +310,9 @@ mod tests {
 
     #[test]
     fn setup_has_the_surface_and_what_is_set() {
-        let function = setup(&shader(SHADER), &Settings::default()).expect("it is valid").expect("there is a setup");
+        let function = setup(&shader(SHADER), &Settings::default())
+            .expect("it is valid")
+            .expect("there is a setup");
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
         let set = ["kd.x", "kd.y", "kd.z", "lobe"];
         assert!(names.ends_with(&set) && names[0] == "position.x", "{names:?}");
@@ -305,12 +332,17 @@ mod tests {
             let (mut down, count) = (0, 1000);
             for k in 0..count {
                 let u = [(k as f32 + 0.5) / count as f32, (k * 377 % count) as f32 / count as f32];
-                let results = run(&function, &[&u[..], &[0.0, 0.0, 1.0, 0.1, 0.2, 0.7, 0.0]].concat());
+                let results =
+                    run(&function, &[&u[..], &[0.0, 0.0, 1.0, 0.1, 0.2, 0.7, 0.0]].concat());
                 let results: Vec<_> = results.into_iter().map(f32::from_bits).collect();
                 let [x, y, z] = results[..3] else { panic!("there are directions") };
                 assert!((x * x + y * y + z * z - 1.0).abs() < 1e-6 && z >= least);
-                let (share, reflected) = if least < 0.0 { (0.5, z.abs()) } else { (1.0, z.max(0.0)) };
-                assert_eq!((results[3], results[6]), (0.1 * reflected, reflected * FRAC_1_PI * share));
+                let (share, reflected) =
+                    if least < 0.0 { (0.5, z.abs()) } else { (1.0, z.max(0.0)) };
+                assert_eq!(
+                    (results[3], results[6]),
+                    (0.1 * reflected, reflected * FRAC_1_PI * share)
+                );
                 down += i32::from(z < 0.0);
             }
             assert_eq!(down, if least < 0.0 { count / 2 } else { 0 });

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where and how wide a function runs. All targets give the same bits, NaN payloads and signs aside.
+/// Where and how wide a function runs. All targets give the same bits, NaN payloads and signs
+/// aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// The [interpreter](crate::interpreter), on any machine.
@@ -69,6 +70,11 @@ impl FromStr for Target {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Target::ALL.into_iter().find(|target| target.name() == name);
-        found.ok_or_else(|| format!("no target is called `{name}`; there are {}", Target::ALL.map(Target::name).join(", ")))
+        found.ok_or_else(|| {
+            format!(
+                "no target is called `{name}`; there are {}",
+                Target::ALL.map(Target::name).join(", ")
+            )
+        })
     }
 }

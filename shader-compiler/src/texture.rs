@@ -1,6 +1,7 @@
 //! Images that shaders look values up in.
 //!
-//! How they are looked up is told in [`crate::math::texture`]; [`Texture::range`] bounds the result over a set of coordinates.
+//! How they are looked up is told in [`crate::math::texture`]; [`Texture::range`] bounds the result
+//! over a set of coordinates.
 
 mod range;
 
@@ -37,12 +38,15 @@ pub struct Lookup {
     pub filter: Filter,
 }
 
-/// An image in the form in which compiled code reads it: finite or infinite floats, RGBA, and bounds of them over blocks.
+/// An image in the form in which compiled code reads it: finite or infinite floats, RGBA, and
+/// bounds of them over blocks.
 ///
-/// *Shape*: words. The first are width and height, where the last part starts, and one that is 0. Then come the texels, row by row from the top, each red, green,
-/// blue, alpha. Behind them lies a pyramid for bounds, whose level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row: eight words,
-/// the least values of the four channels and then the greatest, over the 2ᵏ · 2ᵏ texels of a block, as far as there are so many. Level 1
-/// follows the texels, which are level 0; the last level has one entry. The last part has the first words of all levels.
+/// *Shape*: words. The first are width and height, where the last part starts, and one that is 0.
+/// Then come the texels, row by row from the top, each red, green, blue, alpha. Behind them lies a
+/// pyramid for bounds, whose level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row: eight
+/// words, the least values of the four channels and then the greatest, over the 2ᵏ · 2ᵏ texels of a
+/// block, as far as there are so many. Level 1 follows the texels, which are level 0; the last
+/// level has one entry. The last part has the first words of all levels.
 #[derive(Clone, Debug)]
 pub struct Texture {
     words: Vec<u32>,
@@ -69,8 +73,8 @@ const MAX_WORDS: usize = 1 << 31;
 impl Texture {
     /// An image of `width` columns whose rows, from the top, follow each other. NaN counts as 0.
     ///
-    /// *Panics* where there is no texel, or not as many as whole rows need, or a side longer than [`MAX_SIDE`], or more than
-    /// 2³¹ words altogether, that is, about 320 million texels.
+    /// *Panics* where there is no texel, or not as many as whole rows need, or a side longer than
+    /// [`MAX_SIDE`], or more than 2³¹ words altogether, that is, about 320 million texels.
     pub fn new(width: u32, texels: &[[f32; 4]]) -> Texture {
         let columns = width as usize;
         assert!(
@@ -78,7 +82,10 @@ impl Texture {
             "whole rows of texels, at least one"
         );
         let height = texels.len() / columns;
-        assert!(columns.max(height) <= MAX_SIDE as usize, "an image of {width} × {height} texels has too long a side");
+        assert!(
+            columns.max(height) <= MAX_SIDE as usize,
+            "an image of {width} × {height} texels has too long a side"
+        );
         let height = height as u32;
         let size = range::size(width, height);
         assert!(size <= MAX_WORDS, "an image of {width} × {height} texels is too large");

@@ -1,4 +1,5 @@
-//! The C that the back end writes, compiled by the system's compiler, against the interpreter, bit for bit.
+//! The C that the back end writes, compiled by the system's compiler, against the interpreter, bit
+//! for bit.
 
 use lightbound_shader::backend::c;
 use lightbound_shader::differential::{op_function, same};
@@ -18,7 +19,9 @@ struct Case {
 #[test]
 fn compiled_c_equals_the_interpreter() {
     // The amount of a shift is constant after lowering; random functions have such shifts.
-    let basic = Op::ALL.iter().filter(|op| !op.is_composite() && !matches!(op, Op::Any | Op::Shl | Op::LShr | Op::AShr));
+    let basic = Op::ALL
+        .iter()
+        .filter(|op| !op.is_composite() && !matches!(op, Op::Any | Op::Shl | Op::LShr | Op::AShr));
     let mut cases: Vec<_> = basic
         .map(|&op| {
             let function = op_function(op);
@@ -27,14 +30,21 @@ fn compiled_c_equals_the_interpreter() {
         })
         .collect();
     cases.extend((0..40).map(|seed| {
-        let function = random::function(seed, &Options { ops: 1 + seed as usize * 4, ..Options::any(seed, true) });
+        let function = random::function(
+            seed,
+            &Options { ops: 1 + seed as usize * 4, ..Options::any(seed, true) },
+        );
         let rows = random::rows(&function.inputs, 24, seed);
         Case { function, rows }
     }));
     for target in [Target::Sse, Target::Avx2] {
         if target.is_available() {
-            check(&cases, target, &format!("intrinsics-{target}"), |function| c::emit(function, target));
-            check(&cases, target, &format!("scalar-{target}"), |function| c::scalar::emit(function, target.lanes()));
+            check(&cases, target, &format!("intrinsics-{target}"), |function| {
+                c::emit(function, target)
+            });
+            check(&cases, target, &format!("scalar-{target}"), |function| {
+                c::scalar::emit(function, target.lanes())
+            });
         } else {
             eprintln!("note: this machine has no {target}; its C is not tested");
         }
@@ -44,8 +54,12 @@ fn compiled_c_equals_the_interpreter() {
 /// Compiles all cases as one program, runs it, and compares.
 fn check(cases: &[Case], target: Target, name: &str, emit: impl Fn(&Function) -> String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (source, program) = (folder.join(format!("differential-{name}.c")), folder.join(format!("differential-{name}")));
-    std::fs::write(&source, program_text(cases, target, emit)).expect("the folder can be written to");
+    let (source, program) = (
+        folder.join(format!("differential-{name}.c")),
+        folder.join(format!("differential-{name}")),
+    );
+    std::fs::write(&source, program_text(cases, target, emit))
+        .expect("the folder can be written to");
     let flag = if target == Target::Sse { "-msse4.1" } else { "-mavx2" };
     let compiler = Command::new("cc")
         .args([
@@ -69,19 +83,30 @@ fn check(cases: &[Case], target: Target, name: &str, emit: impl Fn(&Function) ->
             return;
         }
     };
-    assert!(compiler.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&compiler.stderr));
+    assert!(
+        compiler.status.success(),
+        "{}: {}",
+        source.display(),
+        String::from_utf8_lossy(&compiler.stderr)
+    );
     let output = Command::new(&program).output().expect("the program runs");
     assert!(output.status.success(), "{}", program.display());
     let output = String::from_utf8(output.stdout).expect("hexadecimal numbers");
-    let mut words = output.split_whitespace().map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal number"));
+    let mut words = output
+        .split_whitespace()
+        .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal number"));
     let tables = random::tables();
     for Case { function, rows } in cases {
         for inputs in rows {
             let expected = interpreter::run(function, &tables, inputs, 1 << 20).expect("loops end");
             for (port, &expected) in std::iter::zip(&function.outputs, &expected) {
-                let (ty, port, found) = (port.ty, &port.name, words.next().expect("a word for each output"));
+                let (ty, port, found) =
+                    (port.ty, &port.name, words.next().expect("a word for each output"));
                 let message = || {
-                    format!("{} on {target}, `{port}` is {found:#x} instead of {expected:#x} for {inputs:#x?}", function.name)
+                    format!(
+                        "{} on {target}, `{port}` is {found:#x} instead of {expected:#x} for {inputs:#x?}",
+                        function.name
+                    )
                 };
                 assert!(same(ty, expected, found), "{}", message());
             }
@@ -96,16 +121,22 @@ fn tables_text() -> String {
     for (k, table) in random::tables().iter().enumerate() {
         let words: Vec<_> = table.words().iter().map(|&word| (word as i32).to_string()).collect();
         let _ = writeln!(text, "static const int words{k}[] = {{{}}};", words.join(","));
-        let _ = writeln!(list, "    {{words{k}, {{0}}, {{{}}}}},", vec![(words.len() - 1).to_string(); 8].join(","));
+        let _ = writeln!(
+            list,
+            "    {{words{k}, {{0}}, {{{}}}}},",
+            vec![(words.len() - 1).to_string(); 8].join(",")
+        );
     }
-    format!("{text}static const struct table tables[] __attribute__((aligned(32))) = {{\n{list}}};\n")
+    format!(
+        "{text}static const struct table tables[] __attribute__((aligned(32))) = {{\n{list}}};\n"
+    )
 }
 
 /// A program that prints all outputs, `[case][row][port]`.
 fn program_text(cases: &[Case], target: Target, emit: impl Fn(&Function) -> String) -> String {
     let lanes = target.lanes();
-    // Some versions of gcc fold the conversion of constants that do not fit to 0x7fffffff. A builder folds them first, but random
-    // functions have them: hide from gcc what it converts.
+    // Some versions of gcc fold the conversion of constants that do not fit to 0x7fffffff. A
+    // builder folds them first, but random functions have them: hide from gcc what it converts.
     let mut text = String::from(
         "#include <stdio.h>
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-//! The results of members of a box lie within its bounds, without tolerance, optimized bounds are the naive ones, and related ones are
-//! nowhere wider.
+//! The results of members of a box lie within its bounds, without tolerance, optimized bounds are
+//! the naive ones, and related ones are nowhere wider.
 //! `cargo run -p lightbound-benches --release -- containment` runs for longer.
 
 use lightbound_shader::analysis::{Bounds, Floats};
@@ -96,7 +96,9 @@ fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
     paths.sort();
     paths
 }
@@ -111,7 +113,8 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
         let frame = [Frame::Local, Frame::World][k % 2];
         let spans = [Spans::Light, Spans::All][k / 2 % 2];
         let ranges = [Some(Ranges::Declared), Some(Ranges::Paper), None][k / 4 % 3];
-        let integrand = Integrand::new(&shader, &settings, frame).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let integrand = Integrand::new(&shader, &settings, frame)
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let subject = Subject::material(&format!("{name}, {frame:?}"), &integrand, spans, ranges);
         let (subject, boxes) = if k < 12 { (subject, 32) } else { (subject.deep(), 6) };
         check(&subject, k as u64, boxes);
@@ -147,7 +150,11 @@ fn loops_end_at_the_cap() {
         return %0
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)), axis: None };
+    let input = |low, high| Input {
+        interval: true,
+        bounds: Bounds::Float(Floats::between(low, high)),
+        axis: None,
+    };
     // Members end after 60 rounds at most.
     let subject = Subject::new("loop".to_owned(), point, vec![input(1e-9, 1.0), input(0.0, 1.0)]);
     for cap in [1, 5, 1000] {
@@ -174,7 +181,8 @@ fn loops_that_are_given_up_hide_no_nan() {
         return %0
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)), axis: None };
+    let input =
+        Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, 5.0)), axis: None };
     let subject = Subject::new("loop".to_owned(), point, vec![input]);
     for cap in [1, 3, 1000] {
         let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 200, MEMBERS);
@@ -195,8 +203,16 @@ fn tests_for_nan_do_not_hide_which_zeros_a_divisor_can_be() {
         return %4
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = |low, high| Input { interval: true, bounds: Bounds::Float(Floats::between(low, high)), axis: None };
-    let subject = Subject::new("zeros".to_owned(), point, vec![input(1e-4, 1.0), input(-1.0, 1.0), input(1e-4, 1.0)]);
+    let input = |low, high| Input {
+        interval: true,
+        bounds: Bounds::Float(Floats::between(low, high)),
+        axis: None,
+    };
+    let subject = Subject::new(
+        "zeros".to_owned(),
+        point,
+        vec![input(1e-4, 1.0), input(-1.0, 1.0), input(1e-4, 1.0)],
+    );
     let tally = Checker::check(&subject, Target::Interpreter, LOOP_CAP, 0, 300, MEMBERS);
     sound("zeros", &tally, |_| String::new());
     assert!(tally.checks > 10_000);
@@ -216,12 +232,19 @@ fn unions_of_what_leaves_a_loop_pass_over_no_nan() {
         return %1
     }";
     let point = parse(text).expect("the text is well formed");
-    let input = Input { interval: true, bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)), axis: None };
+    let input = Input {
+        interval: true,
+        bounds: Bounds::Float(Floats::between(0.0, f32::INFINITY)),
+        axis: None,
+    };
     let subject = Subject::new("loop".to_owned(), point, vec![input; 3]);
     let infinity = [f32::INFINITY.to_bits(); 2];
     let members = [7.0f32, 1.0].map(|a| vec![a.to_bits(), infinity[0], infinity[0]]).to_vec();
-    let sample = Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
-    sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| String::new());
+    let sample =
+        Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
+    sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| {
+        String::new()
+    });
 }
 
 /// A material in whose BRDF a local variable `x` is bounded in all kinds of code.
@@ -266,16 +289,20 @@ fn arms_that_no_member_takes_hide_no_bound() {
 /// The point shader of a material and its inputs, of which directions to the light are intervals.
 fn subject(body: &str) -> Subject {
     let source = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
-    let shader = Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
-    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+    let shader =
+        Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
+    let integrand =
+        Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
     Subject::material(body, &integrand, Spans::Light, Some(Ranges::Declared))
 }
 
 #[test]
 fn conditions_with_crossing_endpoints_leave_empty_results() {
-    // Where x > 0 there are no unit vectors, and dot(wi, wi) is at least 1 and at most 0.09: neither arm runs, no member leaves the
-    // loop, and what follows is joined with what members have for x < 0.
-    let ends = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]].map(|ends| ends.map(f32::to_bits));
+    // Where x > 0 there are no unit vectors, and dot(wi, wi) is at least 1 and at most 0.09:
+    // neither arm runs, no member leaves the loop, and what follows is joined with what members
+    // have for x < 0.
+    let ends = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]]
+        .map(|ends| ends.map(f32::to_bits));
     let y_and_z = [0.1f32, 0.125, 0.15, 0.2];
     let members = y_and_z.map(|y| {
         let x = -(1.0 - 2.0 * y * y).sqrt();
@@ -301,5 +328,8 @@ fn conditions_with_crossing_endpoints_leave_empty_results() {
 
 #[test]
 fn integers_of_numbers_that_are_nan_are_foreseen() {
-    check_brdf("return vec3f(f32(i32(select(fract(wo.x * 3e38 * 3e38), dot(wi, wi), wo.y > 0.0))));", 0..12);
+    check_brdf(
+        "return vec3f(f32(i32(select(fract(wo.x * 3e38 * 3e38), dot(wi, wi), wo.y > 0.0))));",
+        0..12,
+    );
 }

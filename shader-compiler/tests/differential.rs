@@ -1,5 +1,6 @@
-//! Every target against the interpreter, bit for bit: each operation, random functions, and all shaders that there are.
-//! `cargo run -p lightbound-benches --release -- differential` runs for longer.
+//! Every target against the interpreter, bit for bit: each operation, random functions, and all
+//! shaders that there are. `cargo run -p lightbound-benches --release -- differential` runs for
+//! longer.
 
 use lightbound_shader::differential::{Graph, check_all, op_function, targets};
 use lightbound_shader::ir::verify::verify;
@@ -33,7 +34,9 @@ fn random_functions() {
 fn shaders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
     paths.sort();
     paths
 }
@@ -43,11 +46,20 @@ fn shader_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Few rounds, so that some loops reach the cap.
     let settings = Settings { loop_cap: 200, ..Settings::default() };
-    for path in shaders(&root.join("tests/shaders")).into_iter().chain(shaders(&root.join("../assets/shaders"))) {
-        let (name, source) = (path.display().to_string(), std::fs::read_to_string(&path).expect("the file can be read"));
-        let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    for path in shaders(&root.join("tests/shaders"))
+        .into_iter()
+        .chain(shaders(&root.join("../assets/shaders")))
+    {
+        let (name, source) = (
+            path.display().to_string(),
+            std::fs::read_to_string(&path).expect("the file can be read"),
+        );
+        let shader =
+            Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         for entry in [Entry::Shaded, Entry::Brdf] {
-            let function = shader.function(entry, &settings).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let function = shader
+                .function(entry, &settings)
+                .unwrap_or_else(|error| panic!("{name}: {error:?}"));
             check_shader(&shader, &function);
         }
         // Not all shaders have these.
@@ -60,7 +72,9 @@ fn shader_files() {
 }
 
 fn check_shader(shader: &Shader, function: &Function) {
-    let wrong = |stage: &str, error: &dyn std::fmt::Display| panic!("{}, `{}` {stage}: {error}", shader.name(), function.name);
+    let wrong = |stage: &str, error: &dyn std::fmt::Display| {
+        panic!("{}, `{}` {stage}: {error}", shader.name(), function.name)
+    };
     verify(function).unwrap_or_else(|error| wrong("translated", &error));
     let optimized = passes::optimize(function);
     verify(&optimized).unwrap_or_else(|error| wrong("optimized", &error));
@@ -72,9 +86,14 @@ fn check_shader(shader: &Shader, function: &Function) {
 /// Directions in the cube around the sphere, and parameters within their ranges.
 fn plausible(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
     let mut random = random::Random::new(seed);
-    let mut uniform = |low: f64, high: f64| low + (high - low) * (random.below(1 << 24) as f64 / (1 << 24) as f64);
+    let mut uniform = |low: f64, high: f64| {
+        low + (high - low) * (random.below(1 << 24) as f64 / (1 << 24) as f64)
+    };
     let words = function.inputs.iter().map(|port| {
-        let parameter = shader.parameters().iter().find(|parameter| parameter.words().any(|word| word == port.name));
+        let parameter = shader
+            .parameters()
+            .iter()
+            .find(|parameter| parameter.words().any(|word| word == port.name));
         match parameter {
             Some(parameter) => {
                 let [low, high] = parameter.range.map(|end| end.clamp(-10.0, 100.0));

@@ -1,4 +1,5 @@
-//! Wrong shaders, and what is said of them: every file in `errors/` is one, and its message is in the snapshot of its family.
+//! Wrong shaders, and what is said of them: every file in `errors/` is one, and its message is in
+//! the snapshot of its family.
 
 mod messages;
 
@@ -18,13 +19,19 @@ fn parse_error(name: &str, text: &str) -> ShaderError {
 #[test]
 fn files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
-    let files = folder.read_dir().expect("the folder is there").map(|entry| entry.expect("it can be read").path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")).collect();
+    let files = folder
+        .read_dir()
+        .expect("the folder is there")
+        .map(|entry| entry.expect("it can be read").path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
     files.sort();
     assert!(files.len() > 100, "{} files", files.len());
     let mut families = BTreeMap::<String, String>::new();
     for path in files {
-        let name = path.file_name().and_then(|name| name.to_str()).expect("names are plain").to_owned();
+        let name =
+            path.file_name().and_then(|name| name.to_str()).expect("names are plain").to_owned();
         let text = std::fs::read_to_string(&path).expect("shaders are text");
         let error = parse_error(&name, &text);
         assert_eq!(jargon(&error, &text), None, "{name}");
@@ -42,7 +49,8 @@ const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(V
 #[test]
 fn limits() {
     let brdf = |value: &str| BRDF.replace("VALUE", value);
-    let chain = |declaration: &dyn Fn(usize) -> String, n| (0..n).map(declaration).collect::<String>();
+    let chain =
+        |declaration: &dyn Fn(usize) -> String, n| (0..n).map(declaration).collect::<String>();
     let texts = [
         ("parentheses", brdf(&format!("{}wi.z{}", "(".repeat(5000), ")".repeat(5000)))),
         ("calls", brdf(&format!("{}wi.z{}", "sin(".repeat(5000), ")".repeat(5000)))),
@@ -52,12 +60,31 @@ fn limits() {
         ("indices", brdf(&format!("wi{}", "[0]".repeat(100_000)))),
         ("swizzles", brdf(&format!("wi{}", ".xyz".repeat(100_000)))),
         ("conjunction", brdf(&format!("f32(true{})", " && wi.z > 0".repeat(100_000)))),
-        ("blocks", BRDF.replace("return", &format!("{}{} return", "{".repeat(5000), "}".repeat(5000)))),
-        ("loops", BRDF.replace("return", &format!("{}{} return", "loop {".repeat(5000), "}".repeat(5000)))),
-        ("else", BRDF.replace("return", &format!("if true {{}} {} return", "else if true {}".repeat(100_000)))),
+        (
+            "blocks",
+            BRDF.replace("return", &format!("{}{} return", "{".repeat(5000), "}".repeat(5000))),
+        ),
+        (
+            "loops",
+            BRDF.replace(
+                "return",
+                &format!("{}{} return", "loop {".repeat(5000), "}".repeat(5000)),
+            ),
+        ),
+        (
+            "else",
+            BRDF.replace(
+                "return",
+                &format!("if true {{}} {} return", "else if true {}".repeat(100_000)),
+            ),
+        ),
         ("types", brdf(&format!("{}f32{}()", "array<".repeat(5000), ", 1>".repeat(5000)))),
         ("constants", brdf("a0") + &chain(&|k| format!("const a{k} = a{};\n", k + 1), 50_000)),
-        ("functions", brdf("a0()") + &chain(&|k| format!("fn a{k}() -> f32 {{ return a{}(); }}\n", k + 1), 50_000)),
+        (
+            "functions",
+            brdf("a0()")
+                + &chain(&|k| format!("fn a{k}() -> f32 {{ return a{}(); }}\n", k + 1), 50_000),
+        ),
     ];
     let mut said = String::new();
     for (name, text) in texts {
@@ -71,19 +98,31 @@ fn limits() {
 /// Texts that are read, but not translated.
 #[test]
 fn translation() {
-    let doubling: String =
-        (1..40).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) + g{}(x + 1); }}\n", k - 1, k - 1)).collect();
+    let doubling: String = (1..40)
+        .map(|k| {
+            format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) + g{}(x + 1); }}\n", k - 1, k - 1)
+        })
+        .collect();
     let brdf = |value: &str| BRDF.replace("VALUE", value);
     let texts = [
         ("calls", brdf("g39(wi.z)") + "fn g0(x: f32) -> f32 { return sin(x); }\n" + &doubling),
-        ("array", BRDF.replace("return", "var a: array<f32, 100000000>; return").replace("VALUE", "a[u32(wi.z)]")),
+        (
+            "array",
+            BRDF.replace("return", "var a: array<f32, 100000000>; return")
+                .replace("VALUE", "a[u32(wi.z)]"),
+        ),
         ("constant", brdf("A[u32(wi.z)]") + "const A = array<f32, N>();\nconst N = 1u << 28u;\n"),
         ("override", brdf("a") + "override a: f32;\n"),
-        ("offset", "var t: texture_2d<f32>;\nvar s: sampler;\n".to_owned() + &brdf("textureSample(t, s, wi.xy, vec2(0, 8)).r")),
+        (
+            "offset",
+            "var t: texture_2d<f32>;\nvar s: sampler;\n".to_owned()
+                + &brdf("textureSample(t, s, wi.xy, vec2(0, 8)).r"),
+        ),
     ];
     let mut said = String::new();
     for (name, text) in texts {
-        let shader = Shader::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {}", render(&error)));
+        let shader =
+            Shader::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {}", render(&error)));
         let error = shader.function(Entry::Shaded, &Settings::default()).expect_err(name);
         assert_eq!(jargon(&error, &text), None, "{name}");
         said += &format!("{name}\n{}\n", render(&error));
@@ -93,7 +132,8 @@ fn translation() {
 
 #[test]
 fn settings() {
-    let text = "/// Lobes. range: [1, 4]\noverride lobes: i32 = 2;\noverride flag = true;\n".to_owned()
+    let text = "/// Lobes. range: [1, 4]\noverride lobes: i32 = 2;\noverride flag = true;\n"
+        .to_owned()
         + &BRDF.replace("VALUE", "f32(lobes)");
     let shader = Shader::parse("settings", &text).expect("it is valid");
     let mut said = String::new();
@@ -102,7 +142,13 @@ fn settings() {
         shader.function(Entry::Shaded, &Settings { overrides, ..Settings::default() })
     };
     assert!(function(&[("lobes", 3.0), ("flag", 0.0)]).is_ok());
-    for overrides in [[("lobe", 1.0)], [("lobes", 2.5)], [("lobes", 5.0)], [("flag", 2.0)], [("lobes", f64::NAN)]] {
+    for overrides in [
+        [("lobe", 1.0)],
+        [("lobes", 2.5)],
+        [("lobes", 5.0)],
+        [("flag", 2.0)],
+        [("lobes", f64::NAN)],
+    ] {
         said += &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
     }
     let texture = |shader: &Shader| {
@@ -113,10 +159,13 @@ fn settings() {
                 .expect_err("there is no such texture"),
         )
     };
-    let textured = "var wood: texture_2d<f32>;\nvar stone: texture_2d<f32>;\n".to_owned() + &BRDF.replace("VALUE", "wi.z");
+    let textured = "var wood: texture_2d<f32>;\nvar stone: texture_2d<f32>;\n".to_owned()
+        + &BRDF.replace("VALUE", "wi.z");
     for text in [&text, &textured] {
         said += &format!("{}\n", texture(&Shader::parse("settings", text).expect("it is valid")));
     }
-    said += &render(&shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"));
+    said += &render(
+        &shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"),
+    );
     insta::assert_snapshot!("settings", said);
 }

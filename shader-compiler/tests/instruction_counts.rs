@@ -1,5 +1,6 @@
-//! Instruction counts of the library's shaders, point shaders and bounding shaders, held against those that are kept in
-//! `instruction_counts.tsv`: what takes more than 2 % more is named. Where that is meant, and now and then when counts have fallen:
+//! Instruction counts of the library's shaders, point shaders and bounding shaders, held against
+//! those that are kept in `instruction_counts.tsv`: what takes more than 2 % more is named. Where
+//! that is meant, and now and then when counts have fallen:
 //!
 //!     LIGHTBOUND_UPDATE=1 cargo test -p lightbound-shader --test instruction_counts
 
@@ -30,7 +31,8 @@ fn count(function: &Function) -> [usize; 2] {
 /// All counts of a shader: as a renderer runs it, in its own frame and with declared ranges.
 fn counts(name: &str, source: &str) -> Counts {
     let shader = Shader::parse(name, source).expect("shaders of the library are right");
-    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("shaders of the library compile");
+    let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)
+        .expect("shaders of the library compile");
     let mut counts = Counts::from([(format!("{name}\tpoint"), count(&integrand.point))]);
     let modes = [
         ("naive", Tracking::NONE, Relations::NONE),
@@ -58,7 +60,10 @@ fn parse(text: &str) -> Counts {
         let mut numbers = numbers[1..].split('\t').map(|number| number.parse().ok());
         Some((what.to_owned(), [numbers.next()??, numbers.next()??]))
     };
-    text.lines().skip(1).map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is no line of counts"))).collect()
+    text.lines()
+        .skip(1)
+        .map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is no line of counts")))
+        .collect()
 }
 
 fn print(counts: &Counts) -> String {
@@ -72,13 +77,19 @@ fn complaints(kept: &Counts, found: &Counts) -> Vec<String> {
     let complaint = |what: &String| {
         let name = what.replace('\t', ": ");
         let (Some(kept), Some(found)) = (kept.get(what), found.get(what)) else {
-            return Some(format!("{name} is {}", if kept.contains_key(what) { "gone" } else { "new" }));
+            return Some(format!(
+                "{name} is {}",
+                if kept.contains_key(what) { "gone" } else { "new" }
+            ));
         };
         let grown = |k: usize| found[k] as f64 > MOST * kept[k] as f64;
         let which = [(0, "SSE"), (1, "AVX2")].into_iter().find(|&(k, _)| grown(k))?;
         let (k, target) = which;
         let percent = 100.0 * (found[k] as f64 / kept[k] as f64 - 1.0);
-        Some(format!("{name} takes {} instructions in place of {} ({percent:+.1} %, {target})", found[k], kept[k]))
+        Some(format!(
+            "{name} takes {} instructions in place of {} ({percent:+.1} %, {target})",
+            found[k], kept[k]
+        ))
     };
     all.into_iter().filter_map(complaint).collect()
 }
@@ -97,18 +108,31 @@ fn shaders_of_the_library_take_no_more_instructions_than_they_did() {
         fs::write(&file, print(&found)).expect("the list can be written");
         return;
     }
-    let complaints = complaints(&parse(&fs::read_to_string(&file).expect("the list is there")), &found);
-    assert!(complaints.is_empty(), "{}\nIf that is meant, see the head of this file.", complaints.join("\n"));
+    let complaints =
+        complaints(&parse(&fs::read_to_string(&file).expect("the list is there")), &found);
+    assert!(
+        complaints.is_empty(),
+        "{}\nIf that is meant, see the head of this file.",
+        complaints.join("\n")
+    );
 }
 
 #[test]
 fn what_grows_is_named() {
-    let list = |numbers: [usize; 2]| parse(&format!("{HEADER}\nward\tpoint\t{}\t{}\n", numbers[0], numbers[1]));
+    let list = |numbers: [usize; 2]| {
+        parse(&format!("{HEADER}\nward\tpoint\t{}\t{}\n", numbers[0], numbers[1]))
+    };
     let kept = list([100, 50]);
     assert_eq!(kept, parse(&print(&kept)));
     assert_eq!(complaints(&kept, &list([102, 40])), [""; 0]);
-    assert_eq!(complaints(&kept, &list([103, 50])), ["ward: point takes 103 instructions in place of 100 (+3.0 %, SSE)"]);
-    assert_eq!(complaints(&kept, &list([90, 52])), ["ward: point takes 52 instructions in place of 50 (+4.0 %, AVX2)"]);
+    assert_eq!(
+        complaints(&kept, &list([103, 50])),
+        ["ward: point takes 103 instructions in place of 100 (+3.0 %, SSE)"]
+    );
+    assert_eq!(
+        complaints(&kept, &list([90, 52])),
+        ["ward: point takes 52 instructions in place of 50 (+4.0 %, AVX2)"]
+    );
     assert_eq!(complaints(&kept, &Counts::new()), ["ward: point is gone"]);
     assert_eq!(complaints(&Counts::new(), &kept), ["ward: point is new"]);
 }

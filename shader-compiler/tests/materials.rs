@@ -1,13 +1,17 @@
-//! The material library, through the whole path from WGSL to every target, against the published formulas in f64.
+//! The material library, through the whole path from WGSL to every target, against the published
+//! formulas in f64.
 //!
-//! The formulas are written here once more from the papers: unit half vectors, products over sums of logarithms, complex numbers.
-//! How far the float result may lie off is no guess: it must be as good as the exact result for inputs some roundings away
-//! (a backward error), plus some roundings of the result. See [`tolerance`].
+//! The formulas are written here once more from the papers: unit half vectors, products over sums
+//! of logarithms, complex numbers. How far the float result may lie off is no guess: it must be as
+//! good as the exact result for inputs some roundings away (a backward error), plus some roundings
+//! of the result. See [`tolerance`].
 
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::interpreter;
 use lightbound_shader::ir::Function;
-use lightbound_shader::{Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
+use lightbound_shader::{
+    Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Sides, Target, passes,
+};
 
 /// A direction, or a colour.
 type V = [f64; 3];
@@ -44,11 +48,14 @@ const MATERIALS: [Material; 8] = [
 
 impl Material {
     fn shader(&self) -> Shader {
-        Shader::parse(self.name, self.source).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        Shader::parse(self.name, self.source)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
     fn function(&self, entry: Entry) -> Function {
-        self.shader().function(entry, &Settings::default()).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        self.shader()
+            .function(entry, &Settings::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
     /// By the published formula.
@@ -62,7 +69,11 @@ impl Material {
         let lowered = passes::lower(&passes::optimize(&self.function(entry)));
         let arena = Arena::new();
         let targets = Target::ALL.into_iter().filter(|target| target.is_available());
-        targets.map(|target| Kernel::compile(&arena, &lowered, target).expect("the target is available")).collect()
+        targets
+            .map(|target| {
+                Kernel::compile(&arena, &lowered, target).expect("the target is available")
+            })
+            .collect()
     }
 }
 
@@ -104,7 +115,8 @@ mod formulas {
         let h = half(wi, wo);
         let tan_delta = (h[0] * h[0] + h[1] * h[1]).sqrt() / h[2];
         let (sin_phi, cos_phi) = h[1].atan2(h[0]).sin_cos();
-        let exponent = -tan_delta.powi(2) * ((cos_phi / alpha_x).powi(2) + (sin_phi / alpha_y).powi(2));
+        let exponent =
+            -tan_delta.powi(2) * ((cos_phi / alpha_x).powi(2) + (sin_phi / alpha_y).powi(2));
         (1.0 / (wi[2] * wo[2]).sqrt()) * exponent.exp() / (4.0 * PI * alpha_x * alpha_y)
     }
 
@@ -120,12 +132,14 @@ mod formulas {
     pub fn ashikhmin(wi: V, wo: V, m: &[f64]) -> V {
         let (nu, nv) = (m[6], m[7]);
         let h = half(wi, wo);
-        // 1 − (n·h)² as the sum of the other squares, which does not cancel; both vanish where h is the normal.
+        // 1 − (n·h)² as the sum of the other squares, which does not cancel; both vanish where h is
+        // the normal.
         let sin2 = h[0] * h[0] + h[1] * h[1];
         let exponent = if sin2 > 0.0 { (nu * h[0] * h[0] + nv * h[1] * h[1]) / sin2 } else { nu };
         let k_h = dot(h, wi);
         let schlick = |rs: f64| rs + (1.0 - rs) * (1.0 - k_h).powi(5);
-        let lobe = ((nu + 1.0) * (nv + 1.0)).sqrt() / (8.0 * PI) * h[2].powf(exponent) / (k_h * wi[2].max(wo[2]));
+        let lobe = ((nu + 1.0) * (nv + 1.0)).sqrt() / (8.0 * PI) * h[2].powf(exponent)
+            / (k_h * wi[2].max(wo[2]));
         let shape = |cos: f64| 1.0 - (1.0 - cos / 2.0).powi(5);
         rgb(|k| {
             let (rd, rs) = (m[k], m[k + 3]);
@@ -150,7 +164,8 @@ mod formulas {
         rgb(|k| if wi[2] * wo[2] > 0.0 { m[k] / PI } else { m[k + 3] / PI })
     }
 
-    /// Rounds until z² + c leaves the disk of radius 16, at most 64, and the z that it is left with.
+    /// Rounds until z² + c leaves the disk of radius 16, at most 64, and the z that it is left
+    /// with.
     pub fn orbit(uv: [f64; 2], c: [f64; 2]) -> (u32, [f64; 2]) {
         let mut z = uv.map(|x| 3.0 * (x - 0.5));
         let mut rounds = 0;
@@ -193,7 +208,13 @@ mod formulas {
     /// The mixture for an escape time.
     pub fn fractal_at(t: f64, wi: V, wo: V, m: &[f64]) -> V {
         let weights = [0.0, 0.5, 1.0].map(|at: f64| (1.0 - 2.0 * (t - at).abs()).max(0.0));
-        rgb(|k| (0..3).map(|lobe| weights[lobe] * cook_torrance(wi, wo, m[4 + 4 * lobe + k], m[7 + 4 * lobe])).sum())
+        rgb(|k| {
+            (0..3)
+                .map(|lobe| {
+                    weights[lobe] * cook_torrance(wi, wo, m[4 + 4 * lobe + k], m[7 + 4 * lobe])
+                })
+                .sum()
+        })
     }
 
     #[test]
@@ -244,27 +265,37 @@ impl Random {
         f64::from((x.clamp(lo, hi)) as f32)
     }
 
-    /// Words of all parameters; half of the time close to the defaults, where those of a Julia set have structure.
+    /// Words of all parameters; half of the time close to the defaults, where those of a Julia set
+    /// have structure.
     fn parameters(&mut self, parameters: &[Parameter]) -> Vec<f64> {
         let mut words = vec![];
         for parameter in parameters {
-            let default = parameter.default.as_ref().expect("parameters of the library have defaults");
+            let default =
+                parameter.default.as_ref().expect("parameters of the library have defaults");
             let [lo, hi] = parameter.range;
             for &default in &default[..parameter.size] {
                 let near = parameter.name != "uv" && self.next() < 0.5;
-                let x = if near { (default * self.between(0.95, 1.05)).clamp(lo, hi) } else { self.parameter(parameter) };
+                let x = if near {
+                    (default * self.between(0.95, 1.05)).clamp(lo, hi)
+                } else {
+                    self.parameter(parameter)
+                };
                 words.push(f64::from(x as f32));
             }
         }
         words
     }
 
-    /// A pair of directions with cosines of at least `least`: anywhere, grazing, or about the mirror direction in lobes of
-    /// all widths.
+    /// A pair of directions with cosines of at least `least`: anywhere, grazing, or about the
+    /// mirror direction in lobes of all widths.
     fn directions(&mut self, least: f64) -> [V; 2] {
         loop {
             let cosine = |random: &mut Random| {
-                if random.next() < 0.3 { random.between(least.ln(), 0.0).exp() } else { random.between(least, 1.0) }
+                if random.next() < 0.3 {
+                    random.between(least.ln(), 0.0).exp()
+                } else {
+                    random.between(least, 1.0)
+                }
             };
             let z = cosine(self);
             let wo = self.direction(z);
@@ -294,7 +325,9 @@ fn run(kernel: &Kernel, rows: &[Vec<f64>]) -> Vec<Vec<f32>> {
         row.iter().enumerate().for_each(|(port, &x)| inputs.set(r, port, x as f32));
     }
     kernel.run(&[], &inputs, &mut outputs);
-    (0..rows.len()).map(|r| (0..kernel.outputs().len()).map(|port| outputs.get(r, port)).collect()).collect()
+    (0..rows.len())
+        .map(|r| (0..kernel.outputs().len()).map(|port| outputs.get(r, port)).collect())
+        .collect()
 }
 
 fn row(wi: V, wo: V, parameters: &[f64]) -> Vec<f64> {
@@ -314,9 +347,10 @@ const ROUNDINGS: f64 = 16.0;
 /// What counts as nothing: lobes end at 1e-35 of their peaks.
 const NOTHING: f64 = 1e-22;
 
-/// How far a float result may lie off: what [`ROUNDINGS`] of each input make of it, plus as many of the result. Three things count
-/// besides: a base close to 1 is rounded by ε whatever its own inputs, and its power of n takes up n·ε; 1 − (1 − cos θ/2)⁵ is known to
-/// within ε, not to parts of itself; and an orbit takes up roundings in each round.
+/// How far a float result may lie off: what [`ROUNDINGS`] of each input make of it, plus as many of
+/// the result. Three things count besides: a base close to 1 is rounded by ε whatever its own
+/// inputs, and its power of n takes up n·ε; 1 − (1 − cos θ/2)⁵ is known to within ε, not to parts
+/// of itself; and an orbit takes up roundings in each round.
 fn tolerance(material: &Material, row: &[f64]) -> V {
     let parameters = &row[6..];
     let exponent = match material.name {
@@ -327,7 +361,10 @@ fn tolerance(material: &Material, row: &[f64]) -> V {
     let exact = material.evaluate(row);
     let mut tolerance = exact.map(|x| (ROUNDINGS + exponent) * EPSILON * x.abs() + NOTHING);
     if material.name == "ashikhmin" {
-        (0..3).for_each(|k| tolerance[k] += ROUNDINGS * EPSILON * 28.0 / (23.0 * std::f64::consts::PI) * parameters[k]);
+        (0..3).for_each(|k| {
+            tolerance[k] +=
+                ROUNDINGS * EPSILON * 28.0 / (23.0 * std::f64::consts::PI) * parameters[k]
+        });
     }
     for (at, &input) in row.iter().enumerate() {
         let mut moved = row.to_vec();
@@ -337,7 +374,8 @@ fn tolerance(material: &Material, row: &[f64]) -> V {
         (0..3).for_each(|k| tolerance[k] += ROUNDINGS * (there[k] - exact[k]).abs());
     }
     if material.name == "fractal" {
-        let t = formulas::escape_time([parameters[0], parameters[1]], [parameters[2], parameters[3]]);
+        let t =
+            formulas::escape_time([parameters[0], parameters[1]], [parameters[2], parameters[3]]);
         let off = escape_time_error(parameters, t);
         for t in [t - off, t + off] {
             let [wi, wo] = directions(row);
@@ -348,8 +386,8 @@ fn tolerance(material: &Material, row: &[f64]) -> V {
     tolerance
 }
 
-/// How far the escape time `t` in floats may lie off: the running error of the orbit (Higham 2002 §3.3), or 1 where it is not known
-/// in which round the orbit escapes.
+/// How far the escape time `t` in floats may lie off: the running error of the orbit (Higham 2002
+/// §3.3), or 1 where it is not known in which round the orbit escapes.
 fn escape_time_error(parameters: &[f64], t: f64) -> f64 {
     let c = [parameters[2], parameters[3]];
     let mut z = [parameters[0], parameters[1]].map(|x| 3.0 * (x - 0.5));
@@ -362,11 +400,14 @@ fn escape_time_error(parameters: &[f64], t: f64) -> f64 {
         if length >= 16.0 {
             break;
         }
-        error = 2.0 * length * error + error * error + 4.0 * EPSILON * (length * length + c[0].hypot(c[1]));
+        error = 2.0 * length * error
+            + error * error
+            + 4.0 * EPSILON * (length * length + c[0].hypot(c[1]));
         z = [z[0] * z[0] - z[1] * z[1] + c[0], 2.0 * z[0] * z[1] + c[1]];
     }
     let length = z[0].hypot(z[1]).max(16.0);
-    let rounds = error / (length * length.ln() * std::f64::consts::LN_2) + 64.0 * ROUNDINGS * EPSILON;
+    let rounds =
+        error / (length * length.ln() * std::f64::consts::LN_2) + 64.0 * ROUNDINGS * EPSILON;
     (rounds / (128.0 * t)).min((rounds / 64.0).sqrt()).min(1.0)
 }
 
@@ -385,17 +426,24 @@ fn materials_equal_the_published_formulas() {
             .collect();
         let exact: Vec<_> = rows.iter().map(|row| material.evaluate(row)).collect();
         let tolerances: Vec<_> = rows.iter().map(|row| tolerance(material, row)).collect();
-        // Floats do not tell much of steep flanks of the narrowest lobes, nor of orbits near the Julia set.
-        let known = |r: usize| (0..3).all(|k| tolerances[r][k] <= 0.1 * exact[r][k] + 2.0 * NOTHING);
+        // Floats do not tell much of steep flanks of the narrowest lobes, nor of orbits near the
+        // Julia set.
+        let known =
+            |r: usize| (0..3).all(|k| tolerances[r][k] <= 0.1 * exact[r][k] + 2.0 * NOTHING);
         let unknown = (0..ROWS).filter(|&r| !known(r)).count();
-        assert!(unknown <= ROWS / 8, "{}: of {unknown} of {ROWS} rows too little is known", material.name);
+        assert!(
+            unknown <= ROWS / 8,
+            "{}: of {unknown} of {ROWS} rows too little is known",
+            material.name
+        );
         for kernel in material.kernels(Entry::Brdf) {
             for (r, found) in run(&kernel, &rows).iter().enumerate().filter(|&(r, _)| known(r)) {
                 for k in 0..3 {
                     let (brdf, s) = (f64::from(found[k]), f64::from(found[k + 3]));
                     let (want, allowed, cos) = (exact[r][k], tolerances[r][k], rows[r][2].abs());
                     assert!(
-                        (brdf - want).abs() <= allowed && (s - want * cos).abs() <= allowed * cos + NOTHING,
+                        (brdf - want).abs() <= allowed
+                            && (s - want * cos).abs() <= allowed * cos + NOTHING,
                         "{} on {}, seed 7, row {r}: brdf {brdf:e}, s {s:e}; brdf should be {want:e} ± {allowed:e}; {:?}",
                         material.name,
                         kernel.target(),
@@ -415,7 +463,8 @@ fn materials_are_finite_everywhere_and_zero_below_the_horizon() {
         let mut rows = vec![];
         for _ in 0..1000 {
             let parameters = random.parameters(shader.parameters());
-            // Cosines down to the least floats, of both signs for wi; and the corners where half vectors vanish.
+            // Cosines down to the least floats, of both signs for wi; and the corners where half
+            // vectors vanish.
             let cosines = [0; 2].map(|_| random.between(-100.0, 0.0).exp());
             let wo = random.direction(cosines[0]);
             let wi = random.direction(cosines[1]);
@@ -431,7 +480,11 @@ fn materials_are_finite_everywhere_and_zero_below_the_horizon() {
         }
         for kernel in material.kernels(Entry::Brdf) {
             for (found, row) in run(&kernel, &rows).iter().zip(&rows) {
-                let at = format!("{} on {}, seed 11: {found:?} for {row:?}", material.name, kernel.target());
+                let at = format!(
+                    "{} on {}, seed 11: {found:?} for {row:?}",
+                    material.name,
+                    kernel.target()
+                );
                 assert!(found.iter().all(|x| x.is_finite()), "{at}");
                 let one_sided = shader.sides() == Sides::One;
                 assert!(row[2] > 0.0 || !one_sided || found[3..].iter().all(|&s| s == 0.0), "{at}");
@@ -459,13 +512,19 @@ fn materials_are_reciprocal() {
             for (r, (one, other)) in one.iter().zip(&other).enumerate() {
                 // Only the order of symmetric products differs.
                 let near = |k: usize| (one[k] - other[k]).abs() <= 1e-6 * one[k];
-                assert!((0..3).all(near), "{} on {}, row {r}: {one:?}, {other:?}", material.name, kernel.target());
+                assert!(
+                    (0..3).all(near),
+                    "{} on {}, row {r}: {one:?}, {other:?}",
+                    material.name,
+                    kernel.target()
+                );
             }
         }
     }
 }
 
-/// Part of the light from `wo` that a material scatters, by the midpoint rule over the hemisphere of `wo` and the other one.
+/// Part of the light from `wo` that a material scatters, by the midpoint rule over the hemisphere
+/// of `wo` and the other one.
 fn albedo(kernel: &Kernel, wo: V, parameters: &[f64]) -> V {
     const COSINES: usize = 96;
     const AZIMUTHS: usize = 96;
@@ -484,7 +543,8 @@ fn albedo(kernel: &Kernel, wo: V, parameters: &[f64]) -> V {
     let below: Vec<_> = rows.iter().map(|r| row([r[0], r[1], -r[2]], wo, parameters)).collect();
     for rows in [rows, below] {
         for (row, found) in rows.iter().zip(run(kernel, &rows)) {
-            let weight = 2.0 * row[2].abs().sqrt() * std::f64::consts::TAU / (COSINES * AZIMUTHS) as f64;
+            let weight =
+                2.0 * row[2].abs().sqrt() * std::f64::consts::TAU / (COSINES * AZIMUTHS) as f64;
             (0..3).for_each(|k| sum[k] += weight * f64::from(found[k]));
         }
     }
@@ -496,7 +556,9 @@ fn materials_reflect_no_more_than_arrives() {
     // Parameters that reflect as much as each model can; lobes as wide as the quadrature needs.
     let white = |n: usize, rest: &[f64]| [&vec![0.5; n][..], rest].concat();
     let metal = |m: f64| [[100.0; 3].to_vec(), vec![m]].concat();
-    let fractal = |uv: [f64; 2]| [uv.to_vec(), vec![-0.8, 0.156], metal(0.2), metal(0.4), metal(0.7)].concat();
+    let fractal = |uv: [f64; 2]| {
+        [uv.to_vec(), vec![-0.8, 0.156], metal(0.2), metal(0.4), metal(0.7)].concat()
+    };
     let cases: [(&str, Vec<Vec<f64>>); 8] = [
         ("diffuse", vec![vec![1.0; 3]]),
         ("phong", vec![white(6, &[1.0]), white(6, &[10.0]), white(6, &[100.0])]),
@@ -507,7 +569,8 @@ fn materials_reflect_no_more_than_arrives() {
             [[0.0, 1.0], [1.0, 0.5], [1.0, 0.05]]
                 .into_iter()
                 .flat_map(|[kd, ks]| {
-                    [[1.0, 1.0], [100.0, 10.0], [100.0, 100.0]].map(|n| [vec![kd; 3], vec![ks; 3], n.to_vec()].concat())
+                    [[1.0, 1.0], [100.0, 10.0], [100.0, 100.0]]
+                        .map(|n| [vec![kd; 3], vec![ks; 3], n.to_vec()].concat())
                 })
                 .collect(),
         ),
@@ -517,8 +580,10 @@ fn materials_reflect_no_more_than_arrives() {
         ("diffuse_transmission", vec![white(6, &[])]),
     ];
     for (name, parameters) in cases {
-        let material = MATERIALS.iter().find(|material| material.name == name).expect("the material is there");
-        let kernel = material.kernels(Entry::Shaded).pop().expect("the interpreter is always there");
+        let material =
+            MATERIALS.iter().find(|material| material.name == name).expect("the material is there");
+        let kernel =
+            material.kernels(Entry::Shaded).pop().expect("the interpreter is always there");
         for parameters in parameters {
             for degrees in [0.0f64, 30.0, 60.0, 80.0, 88.0] {
                 let (sin, cos) = degrees.to_radians().sin_cos();
@@ -538,17 +603,25 @@ fn the_fractal_iterates_as_long_as_its_orbit() {
     let material = &MATERIALS[5];
     let function = material.function(Entry::Shaded);
     let shader = material.shader();
-    let mut parameters: Vec<f64> =
-        shader.parameters().iter().flat_map(|p| p.default.clone().expect("there is a default")).collect();
+    let mut parameters: Vec<f64> = shader
+        .parameters()
+        .iter()
+        .flat_map(|p| p.default.clone().expect("there is a default"))
+        .collect();
     let mut counts = std::collections::BTreeSet::new();
     for i in 0..16 {
         let uv = [(f64::from(i) + 0.5) / 16.0, 0.5];
         parameters[..2].copy_from_slice(&uv);
-        let words: Vec<u32> =
-            row([0.0, 0.0, 1.0], [0.6, 0.0, 0.8], &parameters).iter().map(|&x| (x as f32).to_bits()).collect();
+        let words: Vec<u32> = row([0.0, 0.0, 1.0], [0.6, 0.0, 0.8], &parameters)
+            .iter()
+            .map(|&x| (x as f32).to_bits())
+            .collect();
         let c = [parameters[2], parameters[3]].map(|x| f64::from(x as f32));
         let rounds = u64::from(formulas::orbit(uv, c).0);
-        assert!(interpreter::run(&function, &[], &words, rounds).is_ok(), "uv {uv:?} takes more than {rounds} rounds");
+        assert!(
+            interpreter::run(&function, &[], &words, rounds).is_ok(),
+            "uv {uv:?} takes more than {rounds} rounds"
+        );
         assert!(
             rounds == 0 || interpreter::run(&function, &[], &words, rounds - 1).is_err(),
             "uv {uv:?} takes less than {rounds} rounds"

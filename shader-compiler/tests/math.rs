@@ -1,5 +1,5 @@
-//! The composite operations against references: elementary functions within what `TABLE.md` says, over a sample of all floats;
-//! special values; integers.
+//! The composite operations against references: elementary functions within what `TABLE.md` says,
+//! over a sample of all floats; special values; integers.
 
 #[path = "math/measure.rs"]
 mod measure;
@@ -20,7 +20,10 @@ fn table() -> HashMap<&'static str, Vec<&'static str>> {
         .lines()
         .filter_map(|line| line.strip_prefix("| "))
         .map(|line| line.split(" | ").map(|cell| cell.trim_matches([' ', '|'])));
-    rows.map(Iterator::collect).filter(|cells: &Vec<_>| cells.len() == 12).map(|cells| (cells[0], cells)).collect()
+    rows.map(Iterator::collect)
+        .filter(|cells: &Vec<_>| cells.len() == 12)
+        .map(|cells| (cells[0], cells))
+        .collect()
 }
 
 #[test]
@@ -35,8 +38,10 @@ fn the_table_holds_over_a_sample() {
                 *result = function.op.eval(&[input]);
             }
         });
-        let [error, low, high] = [row[3], row[10], row[11]].map(|cell| cell.parse::<f64>().expect("a number"));
-        let [violation, widening] = [row[7], row[9]].map(|cell| cell.parse::<u32>().expect("a number"));
+        let [error, low, high] =
+            [row[3], row[10], row[11]].map(|cell| cell.parse::<f64>().expect("a number"));
+        let [violation, widening] =
+            [row[7], row[9]].map(|cell| cell.parse::<u32>().expect("a number"));
         // Interval forms widen by neither less nor more than is needed.
         assert_eq!(u32::from(function.op.facts().widening), widening, "{name}");
         assert!(found.widening <= widening, "{name}: {found:?}");
@@ -67,8 +72,16 @@ fn violations_next_to_each_other_stay_within_the_table() {
                     if y.is_nan() || x.abs() > function.within {
                         continue;
                     }
-                    let height = if (function.falls)(piece(x)) { -measure::place(y) } else { measure::place(y) } as i64;
-                    top = if top.0 == piece(x) { (top.0, top.1.max(height)) } else { (piece(x), height) };
+                    let height = if (function.falls)(piece(x)) {
+                        -measure::place(y)
+                    } else {
+                        measure::place(y)
+                    } as i64;
+                    top = if top.0 == piece(x) {
+                        (top.0, top.1.max(height))
+                    } else {
+                        (piece(x), height)
+                    };
                     assert!(top.1 - height <= most as i64, "{name} at {x:e}");
                 }
             }
@@ -83,8 +96,10 @@ fn special_values_are_those_of_ieee() {
         for x in specials {
             let (got, want) = (f(function.op, &[x]), (function.rounded)(x));
             let is_same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-            let is_close =
-                x != 0.0 && measure::place(got).abs_diff(measure::place(want)) <= 2 && want.is_finite() && want != 0.0;
+            let is_close = x != 0.0
+                && measure::place(got).abs_diff(measure::place(want)) <= 2
+                && want.is_finite()
+                && want != 0.0;
             assert!(is_same || is_close, "{}({x}) = {got}, not {want}", function.op.name());
         }
     }
@@ -99,12 +114,18 @@ fn special_values_are_those_of_ieee() {
 
 #[test]
 fn payloads_of_nan_do_not_matter() {
-    for &op in Op::ALL.iter().filter(|op| op.is_composite() && op.signature().args == [Some(Type::F32)]) {
+    for &op in
+        Op::ALL.iter().filter(|op| op.is_composite() && op.signature().args == [Some(Type::F32)])
+    {
         let want = op.eval(&[f32::NAN.to_bits()]);
         for bits in [0x7f80_0001, 0x7fff_ffff, 0xff81_2345, 0xffc0_0000, 0x7fd5_5555u32] {
             let got = op.eval(&[bits]);
             let both_nan = f32::from_bits(want).is_nan() && f32::from_bits(got).is_nan();
-            assert!(got == want || both_nan && op.signature().result == Some(Type::F32), "{}", op.name());
+            assert!(
+                got == want || both_nan && op.signature().result == Some(Type::F32),
+                "{}",
+                op.name()
+            );
         }
     }
 }
@@ -114,13 +135,17 @@ fn powers_are_close_and_special_ones_exact() {
     let mut random = random::Random::new(11);
     for _ in 0..200_000 {
         let a = f32::from_bits(random.bits() as u32 & 0x7fff_ffff);
-        let b = ((random.bits() % 2_000_001) as f32 - 1e6) * 2f32.powi((random.bits() % 40) as i32 - 36);
+        let b = ((random.bits() % 2_000_001) as f32 - 1e6)
+            * 2f32.powi((random.bits() % 40) as i32 - 36);
         let real = core_math::pow(a as f64, b as f64);
         let got = f(Op::Pow, &[a, b]);
         if a.is_nan() {
             assert!(got.is_nan());
         } else if real < f32::MIN_POSITIVE as f64 {
-            assert!((got as f64 - real).abs() <= 2f64.powi(-127), "{a}^{b} = {got:e}, not {real:e}");
+            assert!(
+                (got as f64 - real).abs() <= 2f64.powi(-127),
+                "{a}^{b} = {got:e}, not {real:e}"
+            );
         } else {
             let t = (b as f64 * (a as f64).log2()).abs().min(140.0);
             assert!(measure::error(got, real) <= 2.5 + 2.71 * t, "{a}^{b} = {got:e}, not {real:e}");
@@ -148,7 +173,9 @@ fn powers_are_close_and_special_ones_exact() {
     ] {
         assert_eq!(f(Op::Pow, &[a, b]), want, "{a}^{b}");
     }
-    for (a, b) in [(-1.0, 2.0), (-infinity, 1.0), (f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)] {
+    for (a, b) in
+        [(-1.0, 2.0), (-infinity, 1.0), (f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)]
+    {
         assert!(f(Op::Pow, &[a, b]).is_nan(), "{a}^{b}");
     }
 }
@@ -183,7 +210,10 @@ fn steps_of_powers_are_as_close_as_their_proof_takes_them_to_be() {
 #[test]
 fn angles_are_as_monotone_as_facts_say() {
     let (_, violation, widening) = measure::half_turn(1009);
-    assert_eq!(f64::from(Op::Atan2.facts().widening), figure("the widening that makes up for them is "));
+    assert_eq!(
+        f64::from(Op::Atan2.facts().widening),
+        figure("the widening that makes up for them is ")
+    );
     assert!(widening <= u32::from(Op::Atan2.facts().widening));
     assert!(f64::from(violation) <= figure("the largest of "));
 }
@@ -198,8 +228,15 @@ fn angles_are_those_of_ieee() {
                 assert!(got.is_nan(), "atan2({y}, {x}) = {got}");
                 continue;
             }
-            assert_eq!(got.is_sign_negative(), want.is_sign_negative(), "atan2({y}, {x}) = {got}, not {want}");
-            assert!(measure::place(got).abs_diff(measure::place(want)) <= 2, "atan2({y}, {x}) = {got}, not {want}");
+            assert_eq!(
+                got.is_sign_negative(),
+                want.is_sign_negative(),
+                "atan2({y}, {x}) = {got}, not {want}"
+            );
+            assert!(
+                measure::place(got).abs_diff(measure::place(want)) <= 2,
+                "atan2({y}, {x}) = {got}, not {want}"
+            );
         }
     }
     assert!(f(Op::Atan2, &[f32::NAN, 1.0]).is_nan());
@@ -222,7 +259,9 @@ fn smoothstep_rises_within_its_ends() {
 
 #[test]
 fn small_sequences_are_what_they_say() {
-    for (x, want) in [(2.5, 1.0), (-1e-45, -1.0), (0.0, 0.0), (f32::NEG_INFINITY, -1.0), (1e-45, 1.0)] {
+    for (x, want) in
+        [(2.5, 1.0), (-1e-45, -1.0), (0.0, 0.0), (f32::NEG_INFINITY, -1.0), (1e-45, 1.0)]
+    {
         assert_eq!(f(Op::Sign, &[x]), want);
     }
     assert!(f(Op::Sign, &[-0.0]).is_sign_negative() && f(Op::Sign, &[f32::NAN]).is_nan());
@@ -237,8 +276,26 @@ fn small_sequences_are_what_they_say() {
 
 /// Integers about which something changes, and random ones of all sizes.
 fn integers(random_ones: usize) -> Vec<u32> {
-    let mut all: Vec<u32> = (0..32).flat_map(|bit| (-2..=2).map(move |d: i32| (1u32 << bit).wrapping_add_signed(d))).collect();
-    all.extend([0, 1, 3, 5, 7, 10, 100, 255, 641, 65_537, 6_700_417, 0x5555_5555, 0xaaaa_aaaa, u32::MAX - 1, u32::MAX]);
+    let mut all: Vec<u32> = (0..32)
+        .flat_map(|bit| (-2..=2).map(move |d: i32| (1u32 << bit).wrapping_add_signed(d)))
+        .collect();
+    all.extend([
+        0,
+        1,
+        3,
+        5,
+        7,
+        10,
+        100,
+        255,
+        641,
+        65_537,
+        6_700_417,
+        0x5555_5555,
+        0xaaaa_aaaa,
+        u32::MAX - 1,
+        u32::MAX,
+    ]);
     all.extend(all.clone().iter().map(|x| !x));
     let mut random = random::Random::new(5);
     all.extend((0..random_ones).map(|_| random.bits() as u32 >> (random.bits() % 32)));
@@ -250,7 +307,8 @@ fn division_of_integers_is_exact() {
     let check = |a: u32, b: u32| {
         let (sa, sb) = (a as i32, b as i32);
         let want = [a.checked_div(b).unwrap_or(a), a.checked_rem(b).unwrap_or(0)];
-        let signed = [sa.checked_div(sb).unwrap_or(sa) as u32, sa.checked_rem(sb).unwrap_or(0) as u32];
+        let signed =
+            [sa.checked_div(sb).unwrap_or(sa) as u32, sa.checked_rem(sb).unwrap_or(0) as u32];
         assert_eq!([Op::UDiv, Op::URem].map(|op| op.eval(&[a, b])), want, "{a} ÷ {b}");
         assert_eq!([Op::SDiv, Op::SRem].map(|op| op.eval(&[a, b])), signed, "{sa} ÷ {sb}");
     };
@@ -273,8 +331,15 @@ fn division_of_integers_is_exact() {
 #[test]
 fn conversions_and_bit_counts_are_those_of_rust() {
     for x in integers(100_000) {
-        let want = [x.count_ones(), x.leading_zeros(), x.trailing_zeros(), x.reverse_bits(), (x as f32).to_bits()];
-        let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits, Op::FromU32];
+        let want = [
+            x.count_ones(),
+            x.leading_zeros(),
+            x.trailing_zeros(),
+            x.reverse_bits(),
+            (x as f32).to_bits(),
+        ];
+        let ops =
+            [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits, Op::FromU32];
         assert_eq!(ops.map(|op| op.eval(&[x])), want, "{x}");
         // The integer's bits as a float, and the float next to it.
         for float in [f32::from_bits(x), x as f32, -(x as f32), x as f32 + 0.5] {

@@ -1,6 +1,8 @@
-//! Whatever the text, the front end neither panics nor hangs, and what it says can be shown: valid and wrong shaders, mutated.
+//! Whatever the text, the front end neither panics nor hangs, and what it says can be shown: valid
+//! and wrong shaders, mutated.
 //!
-//! Case k is the same on every machine; `LIGHTBOUND_CASES=FROM..TO` runs others than the few of a test.
+//! Case k is the same on every machine; `LIGHTBOUND_CASES=FROM..TO` runs others than the few of a
+//! test.
 
 mod messages;
 
@@ -78,8 +80,11 @@ fn corpus(folders: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = vec![];
     for folder in folders {
-        let files = root.join(folder).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-        paths.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")));
+        let files =
+            root.join(folder).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        paths.extend(
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl")),
+        );
     }
     paths.sort();
     paths.into_iter().map(|path| std::fs::read_to_string(path).expect("shaders are text")).collect()
@@ -88,7 +93,10 @@ fn corpus(folders: &[&str]) -> Vec<String> {
 fn check(text: &str, error: &ShaderError, case: u64) {
     assert_eq!(jargon(error, text), None, "case {case}:\n{text}");
     for label in &error.labels {
-        assert!(text.get(label.offset()..label.offset() + label.len()).is_some(), "case {case}:\n{text}");
+        assert!(
+            text.get(label.offset()..label.offset() + label.len()).is_some(),
+            "case {case}:\n{text}"
+        );
     }
     assert!(!error.message.contains('\n'), "case {case}: {}", error.message);
     assert!(!render(error).is_empty());
@@ -121,7 +129,11 @@ fn run(text: &str, case: u64) -> bool {
             }
         }
     }
-    assert!(start.elapsed() < Duration::from_secs(20), "case {case} takes {:?}:\n{text}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "case {case} takes {:?}:\n{text}",
+        start.elapsed()
+    );
     translated
 }
 
@@ -146,8 +158,11 @@ fn mutated_shaders_are_read_or_refused() {
 #[test]
 fn unmutated_shaders_are_translated() {
     for text in corpus(&["tests/valid", "tests/shaders", "../assets/shaders"]) {
-        let shader = Shader::parse("valid.wgsl", &text).unwrap_or_else(|error| panic!("{}", render(&error)));
-        let function = shader.function(Entry::Brdf, &Settings::default()).unwrap_or_else(|error| panic!("{}", render(&error)));
+        let shader =
+            Shader::parse("valid.wgsl", &text).unwrap_or_else(|error| panic!("{}", render(&error)));
+        let function = shader
+            .function(Entry::Brdf, &Settings::default())
+            .unwrap_or_else(|error| panic!("{}", render(&error)));
         assert!(function.outputs.len() >= 6);
     }
 }

@@ -6,37 +6,52 @@ use super::{Args, Table};
 use crate::report::{print_head, print_row};
 use lightbound::scene::BoundMode;
 
-const KINDS: [BoundMode; 4] = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related, BoundMode::Hand];
+const KINDS: [BoundMode; 4] =
+    [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related, BoundMode::Hand];
 
 /// What each kind takes, in their order; the last one only where it exists.
 fn kinds(material: &str, lights: u32, args: &Args) -> Vec<Measured> {
     let kinds = if has_hand_bounds(material) { &KINDS[..] } else { &KINDS[..3] };
     let mut scene = load(material, lights, args.resolution);
-    let integrators: Vec<_> =
-        kinds.iter().map(|&bounds| integrator(&mut scene, &Choice { bounds, ..Choice::of(args) })).collect();
+    let integrators: Vec<_> = kinds
+        .iter()
+        .map(|&bounds| integrator(&mut scene, &Choice { bounds, ..Choice::of(args) }))
+        .collect();
     let all: Vec<_> = integrators.iter().map(|integrator| (&scene, &**integrator)).collect();
     let found = fastest(&all, args);
-    assert_eq!(found[0].radiance, found[1].radiance, "{material}: naive and optimized bounds are the same");
+    assert_eq!(
+        found[0].radiance, found[1].radiance,
+        "{material}: naive and optimized bounds are the same"
+    );
     found
 }
 
 /// Prints the tables.
 pub fn print(args: &Args) {
     println!("## Kinds of bounds\n");
-    println!("Mean size of cuts, error by cluster, and in brackets the share that ended at the most clusters.");
+    println!(
+        "Mean size of cuts, error by cluster, and in brackets the share that ended at the most clusters."
+    );
     println!("Targets: related ÷ hand at most 1.3; related ÷ optimized below 1 but for diffuse.\n");
     let names = KINDS.map(|kind| kind.word().to_owned());
     let head = || ["material".to_owned(), "lights".to_owned()].into_iter().chain(names.clone());
-    let ratios = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>();
-    print_head(&head().chain(ratios(&["related ÷ hand", "related ÷ optimized"])).collect::<Vec<_>>());
+    let ratios =
+        |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>();
+    print_head(
+        &head().chain(ratios(&["related ÷ hand", "related ÷ optimized"])).collect::<Vec<_>>(),
+    );
     let mut all = vec![];
     for material in args.materials() {
         for lights in args.lights(Table::Bounds) {
             let found = kinds(material, lights, args);
-            let size = |kind: usize| cell(&found, kind, |cut| format!("{:.1} ({})", cut.mean, percent(cut.capped)));
+            let size = |kind: usize| {
+                cell(&found, kind, |cut| format!("{:.1} ({})", cut.mean, percent(cut.capped)))
+            };
             let sizes = (0..KINDS.len()).map(size);
             let ratios = [ratio(&found, 2, 3, |cut| cut.mean), ratio(&found, 2, 1, |cut| cut.mean)];
-            print_row([material.to_owned(), lights.to_string()].into_iter().chain(sizes).chain(ratios));
+            print_row(
+                [material.to_owned(), lights.to_string()].into_iter().chain(sizes).chain(ratios),
+            );
             all.push((material, lights, found));
         }
     }
@@ -44,12 +59,20 @@ pub fn print(args: &Args) {
         "\nµs of CPU time per cut, of the whole picture, and in brackets the share of lighting that bounding takes, over all rounds."
     );
     println!("Target: optimized ÷ naive at most 0.80 but for diffuse.\n");
-    print_head(&head().chain(ratios(&["optimized ÷ naive", "related ÷ naive", "related ÷ hand"])).collect::<Vec<_>>());
+    print_head(
+        &head()
+            .chain(ratios(&["optimized ÷ naive", "related ÷ naive", "related ÷ hand"]))
+            .collect::<Vec<_>>(),
+    );
     for (material, lights, found) in &all {
-        let time = |kind: usize| cell(found, kind, |cut| format!("{:.1} ({})", cut.cost(), percent(cut.shares()[0])));
+        let time = |kind: usize| {
+            cell(found, kind, |cut| format!("{:.1} ({})", cut.cost(), percent(cut.shares()[0])))
+        };
         let times = (0..KINDS.len()).map(time);
         let ratios = [(1, 0), (2, 0), (2, 3)].map(|(a, b)| ratio(found, a, b, |cut| cut.cpu));
-        print_row([material.to_string(), lights.to_string()].into_iter().chain(times).chain(ratios));
+        print_row(
+            [material.to_string(), lights.to_string()].into_iter().chain(times).chain(ratios),
+        );
     }
 }
 
@@ -77,7 +100,10 @@ mod tests {
         let sizes = Vec::from_iter(phong.iter().map(|cut| cut.mean));
         assert!(sizes[2] < sizes[1] && sizes[0] == sizes[1], "{sizes:?}");
         let shares = Vec::from_iter(phong.iter().map(|cut| cut.shares()));
-        assert!(shares.iter().all(|all| all[0] > 0.0 && all.iter().sum::<f64>() < 1.0), "{shares:?}");
+        assert!(
+            shares.iter().all(|all| all[0] > 0.0 && all.iter().sum::<f64>() < 1.0),
+            "{shares:?}"
+        );
         assert_eq!(ratio(&fractal, 2, 3, |cut| cut.mean), "");
         assert_eq!(ratio(&phong, 0, 1, |cut| cut.mean), "1.000");
     }

@@ -12,9 +12,13 @@ const THREADS: usize = 2;
 fn build(lights: u32, args: &Args) -> LightTreeFigures {
     // What surfaces are made of does not matter.
     let mut scene = load("diffuse", lights, args.resolution);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("there are threads");
-    let builds = (0..args.rounds)
-        .map(|_| pool.install(|| integrator(&mut scene, &Choice::of(args)).light_tree().expect("it has trees")));
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("there are threads");
+    let builds = (0..args.rounds).map(|_| {
+        pool.install(|| {
+            integrator(&mut scene, &Choice::of(args)).light_tree().expect("it has trees")
+        })
+    });
     builds.min_by_key(|figures| figures.build).expect("there is a round")
 }
 
@@ -27,7 +31,11 @@ pub fn print(args: &Args) {
     for lights in args.lights(Table::Build) {
         let figures = build(lights, args);
         let bytes = figures.bytes as f64 / figures.points as f64;
-        print_row([lights.to_string(), format!("{:.2}", figures.build.as_secs_f64()), format!("{bytes:.1}")]);
+        print_row([
+            lights.to_string(),
+            format!("{:.2}", figures.build.as_secs_f64()),
+            format!("{bytes:.1}"),
+        ]);
     }
 }
 

@@ -55,7 +55,8 @@ pub fn print(args: &Args) {
         "Relative errors of luminance in pixels that are not black, one sample to a pixel, the same ones. Mode `total` has no cap."
     );
     println!("Targets, in mode `cluster`: 99.5 % of the pixels within 2 %, mean below 0.5 %.\n");
-    let titles = ["material", "lights", "mode", "mean cut", "capped", "within 2 %", "mean error", "largest"];
+    let titles =
+        ["material", "lights", "mode", "mean cut", "capped", "within 2 %", "mean error", "largest"];
     print_head(&titles.map(str::to_owned));
     for material in args.materials() {
         for lights in args.lights(Table::Error) {
@@ -83,7 +84,13 @@ mod tests {
     #[test]
     fn totals_are_within_the_limit_and_small_caps_are_not() {
         let [(_, cluster), (_, total)] = errors("ward", 200, &args(&["--max-cut", "10"]));
-        assert!(total.within == 1.0 && total.largest <= 0.02 && total.mean <= total.largest, "{total:?}");
-        assert!(cluster.capped > 0.5 && cluster.largest > 0.02 && cluster.within < 1.0, "{cluster:?}");
+        assert!(
+            total.within == 1.0 && total.largest <= 0.02 && total.mean <= total.largest,
+            "{total:?}"
+        );
+        assert!(
+            cluster.capped > 0.5 && cluster.largest > 0.02 && cluster.within < 1.0,
+            "{cluster:?}"
+        );
     }
 }

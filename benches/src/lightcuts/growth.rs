@@ -22,8 +22,10 @@ fn growth(material: &str, args: &Args) -> Growth {
     sizes.sort_unstable();
     let most = sizes.iter().rposition(|&n| n <= MOST).unwrap_or(0);
     let mut scenes: Vec<_> = sizes.iter().map(|&n| load(material, n, args.resolution)).collect();
-    let integrators: Vec<_> = scenes.iter_mut().map(|scene| integrator(scene, &Choice::of(args))).collect();
-    let all: Vec<_> = scenes.iter().zip(&integrators).map(|(scene, integrator)| (scene, &**integrator)).collect();
+    let integrators: Vec<_> =
+        scenes.iter_mut().map(|scene| integrator(scene, &Choice::of(args))).collect();
+    let all: Vec<_> =
+        scenes.iter().zip(&integrators).map(|(scene, integrator)| (scene, &**integrator)).collect();
     let cuts = sizes.iter().copied().zip(fastest(&all, args)).collect();
     let mut scene = load(material, sizes[most], args.full_resolution);
     let full = integrator(&mut scene, &Choice::FULL);
@@ -33,30 +35,52 @@ fn growth(material: &str, args: &Args) -> Growth {
 /// Prints the tables.
 pub fn print(args: &Args) {
     println!("## Cost against the number of lights\n");
-    println!("Related bounds, error by cluster. µs are CPU time of the whole picture over its cuts.\n");
+    println!(
+        "Related bounds, error by cluster. µs are CPU time of the whole picture over its cuts.\n"
+    );
     print_head(
-        &["material", "lights", "mean cut", "median", "capped", "µs per cut", "bounds", "shading", "shadow rays"]
-            .map(str::to_owned),
+        &[
+            "material",
+            "lights",
+            "mean cut",
+            "median",
+            "capped",
+            "µs per cut",
+            "bounds",
+            "shading",
+            "shadow rays",
+        ]
+        .map(str::to_owned),
     );
     let mut all = vec![];
     for material in args.materials() {
         let growth = growth(material, args);
         for (lights, cut) in &growth.cuts {
-            let figures = [format!("{:.1}", cut.mean), format!("{:.1}", cut.median), percent(cut.capped)];
+            let figures =
+                [format!("{:.1}", cut.mean), format!("{:.1}", cut.median), percent(cut.capped)];
             let cost = format!("{:.1}", cut.cost());
             let head = [material.to_owned(), lights.to_string()];
-            print_row(head.into_iter().chain(figures).chain([cost]).chain(cut.shares().map(percent)));
+            print_row(
+                head.into_iter().chain(figures).chain([cost]).chain(cut.shares().map(percent)),
+            );
         }
         all.push((material, growth));
     }
-    let Some([fewest, most]) = all.first().map(|(_, growth)| growth.ends.map(|end| growth.cuts[end].0)) else { return };
+    let Some([fewest, most]) =
+        all.first().map(|(_, growth)| growth.ends.map(|end| growth.cuts[end].0))
+    else {
+        return;
+    };
     let (w, h) = args.full_resolution;
     println!(
         "\nFrom {fewest} to {most} lights, and against the sum over all {most}, timed on {w}×{h} pixels of the whole picture, once:"
     );
-    println!("with error 0 and no cap; *plain*: its shading and shadow rays alone, as a sum without trees has them.");
+    println!(
+        "with error 0 and no cap; *plain*: its shading and shadow rays alone, as a sum without trees has them."
+    );
     println!("Targets: growth at most 4 (100 to 100k), full sum ÷ cut at least 100 (at 100k).\n");
-    let titles = ["material", "growth of µs", "full sum, µs", "full ÷ cut", "plain sum, µs", "plain ÷ cut"];
+    let titles =
+        ["material", "growth of µs", "full sum, µs", "full ÷ cut", "plain sum, µs", "plain ÷ cut"];
     print_head(&titles.map(str::to_owned));
     for (material, Growth { cuts, ends, full }) in &all {
         let [first, last] = ends.map(|end| cuts[end].1.cost());

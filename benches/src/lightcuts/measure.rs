@@ -31,17 +31,33 @@ pub struct Choice {
 impl Choice {
     /// As the command line says, by clusters and related bounds.
     pub fn of(args: &Args) -> Choice {
-        Choice { error: args.error, mode: ErrorMode::Cluster, max_cut: args.max_cut, bounds: BoundMode::Related }
+        Choice {
+            error: args.error,
+            mode: ErrorMode::Cluster,
+            max_cut: args.max_cut,
+            bounds: BoundMode::Related,
+        }
     }
 
     /// All lights, one by one.
-    pub const FULL: Choice = Choice { error: 0.0, mode: ErrorMode::Cluster, max_cut: u32::MAX, bounds: BoundMode::Related };
+    pub const FULL: Choice = Choice {
+        error: 0.0,
+        mode: ErrorMode::Cluster,
+        max_cut: u32::MAX,
+        bounds: BoundMode::Related,
+    };
 }
 
 /// The integrator of a scene, its trees built and its bounds compiled.
 pub fn integrator(scene: &mut Scene, choice: &Choice) -> Box<dyn Integrator> {
-    let Method::Lightcuts(settings) = &mut scene.integrator.method else { unreachable!("scenes ask for lightcuts") };
-    settings.cut = Cut::Deterministic { error: choice.error, error_mode: choice.mode, max_cut: choice.max_cut };
+    let Method::Lightcuts(settings) = &mut scene.integrator.method else {
+        unreachable!("scenes ask for lightcuts")
+    };
+    settings.cut = Cut::Deterministic {
+        error: choice.error,
+        error_mode: choice.mode,
+        max_cut: choice.max_cut,
+    };
     settings.bounds = choice.bounds;
     integrator::of(scene).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -59,7 +75,8 @@ pub struct Measured {
     pub capped: f64,
     /// CPU time of rendering, seconds.
     pub cpu: f64,
-    /// Where the time of lighting went, in all rounds: at single points, since it is wall-clock time.
+    /// Where the time of lighting went, in all rounds: at single points, since it is wall-clock
+    /// time.
     pub times: CutTimes,
     /// The picture.
     pub radiance: Vec<[f32; 3]>,
@@ -88,12 +105,19 @@ impl Measured {
 /// Renders.
 pub fn measure(scene: &Scene, integrator: &dyn Integrator, threads: usize) -> Measured {
     let stop = AtomicBool::new(false);
-    let options = RenderOptions { threads, time_limit: None, film: FilmOptions::default(), stop: &stop, progress: &|_| () };
+    let options = RenderOptions {
+        threads,
+        time_limit: None,
+        film: FilmOptions::default(),
+        stop: &stop,
+        progress: &|_| (),
+    };
     let rendering = render(scene, integrator, &options);
     assert_eq!(rendering.picture.invalid_samples, 0);
     let cuts = rendering.counts.cuts;
     let count = cuts.sizes.count();
-    let [mean, median] = [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("something is lit"));
+    let [mean, median] =
+        [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("something is lit"));
     Measured {
         cuts: count,
         mean,

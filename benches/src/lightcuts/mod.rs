@@ -1,8 +1,10 @@
-//! Lightcuts on scenes of many point lights, each of one material of the library: what a cut costs as lights become more, how far
-//! pictures are off, what kinds of bounds are worth, and how fast trees are built.
+//! Lightcuts on scenes of many point lights, each of one material of the library: what a cut costs
+//! as lights become more, how far pictures are off, what kinds of bounds are worth, and how fast
+//! trees are built.
 //!
-//! One table each, with the targets above it. A small scene at one sample per pixel is rendered in process; CPU time is that of
-//! rendering, without loading and building, and the least of rounds that take turns counts.
+//! One table each, with the targets above it. A small scene at one sample per pixel is rendered in
+//! process; CPU time is that of rendering, without loading and building, and the least of rounds
+//! that take turns counts.
 
 mod bounds;
 mod build;
@@ -58,7 +60,8 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     threads: usize,
 
-    /// Write the scenes of the tables into this folder, for `lightbound render`, and measure nothing
+    /// Write the scenes of the tables into this folder, for `lightbound render`, and measure
+    /// nothing
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
 }
@@ -95,7 +98,9 @@ impl Args {
     }
 
     fn materials(&self) -> Vec<&'static str> {
-        let wanted = |name: &&str| self.materials.is_empty() || self.materials.iter().any(|wanted| wanted == name);
+        let wanted = |name: &&str| {
+            self.materials.is_empty() || self.materials.iter().any(|wanted| wanted == name)
+        };
         scene::names().into_iter().filter(wanted).collect()
     }
 
@@ -141,7 +146,8 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// Writes the scenes that tables are made of.
 fn write(args: &Args, folder: &Path) -> ExitCode {
-    let mut sizes: Vec<u32> = args.tables().into_iter().flat_map(|table| args.lights(table)).collect();
+    let mut sizes: Vec<u32> =
+        args.tables().into_iter().flat_map(|table| args.lights(table)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     for name in args.materials() {
@@ -179,11 +185,20 @@ mod tests {
         assert_eq!((all.tables().len(), all.materials().len()), (4, 6));
         assert_eq!(all.lights(Table::Error), [1000]);
         let some = args(&["--only", "build,error", "--materials", "ward", "--lights", "7,3"]);
-        assert_eq!((some.tables(), some.materials()), (vec![Table::Error, Table::Build], vec!["ward"]));
+        assert_eq!(
+            (some.tables(), some.materials()),
+            (vec![Table::Error, Table::Build], vec!["ward"])
+        );
         assert_eq!((some.lights(Table::Build), some.resolution), (vec![7, 3], (6, 4)));
         for wrong in [["--materials", "wool"], ["--resolution", "0x4"], ["--lights", "0"]] {
-            let kind = Line::try_parse_from([&[""], &wrong[..]].concat()).err().expect("it is wrong").kind();
-            assert!(matches!(kind, ErrorKind::InvalidValue | ErrorKind::ValueValidation), "{wrong:?}: {kind}");
+            let kind = Line::try_parse_from([&[""], &wrong[..]].concat())
+                .err()
+                .expect("it is wrong")
+                .kind();
+            assert!(
+                matches!(kind, ErrorKind::InvalidValue | ErrorKind::ValueValidation),
+                "{wrong:?}: {kind}"
+            );
         }
     }
 
@@ -192,7 +207,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room for a scene");
         let args = args(&["--materials", "fractal", "--lights", "5"]);
         write(&args, folder.path());
-        let text = std::fs::read_to_string(folder.path().join("fractal-5.pbrt")).expect("it was written");
+        let text =
+            std::fs::read_to_string(folder.path().join("fractal-5.pbrt")).expect("it was written");
         assert_eq!(text, scene::text("fractal", 5, (6, 4)));
     }
 }

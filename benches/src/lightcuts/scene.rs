@@ -1,7 +1,9 @@
-//! The scenes: a plain with balls, boxes and walls, all of one material with the library's parameters, and point lights all around them.
+//! The scenes: a plain with balls, boxes and walls, all of one material with the library's
+//! parameters, and point lights all around them.
 //!
-//! Lights are drawn evenly from the air above the plain, where the nearest surface is 0.2 to 3 away, behind walls as well; the first ones
-//! of many are the same as of few, and all of them together are as bright. Coordinates have the z axis up.
+//! Lights are drawn evenly from the air above the plain, where the nearest surface is 0.2 to 3
+//! away, behind walls as well; the first ones of many are the same as of few, and all of them
+//! together are as bright. Coordinates have the z axis up.
 
 use crate::materials;
 use lightbound::math::{Vec3, vec3};
@@ -74,15 +76,24 @@ Material "shader" "string filename" "{material}.wgsl" {parameters}
 "#
     );
     let s = PLAIN;
-    write_patches(&mut text, &[[vec3(-s, -s, 0.0), vec3(s, -s, 0.0), vec3(-s, s, 0.0), vec3(s, s, 0.0)]]);
+    write_patches(
+        &mut text,
+        &[[vec3(-s, -s, 0.0), vec3(s, -s, 0.0), vec3(-s, s, 0.0), vec3(s, s, 0.0)]],
+    );
     for (c, radius) in BALLS {
         let [x, y, z] = c.to_array();
-        let _ = writeln!(text, "AttributeBegin Translate {x} {y} {z} Shape \"sphere\" \"float radius\" {radius} AttributeEnd");
+        let _ = writeln!(
+            text,
+            "AttributeBegin Translate {x} {y} {z} Shape \"sphere\" \"float radius\" {radius} AttributeEnd"
+        );
     }
     BOXES.iter().for_each(|ends| write_patches(&mut text, &sides(ends)));
     for i in 0..lights {
         let ([x, y, z], [r, g, b]) = (place(i).to_array(), intensity(i, lights).to_array());
-        let _ = writeln!(text, "LightSource \"point\" \"rgb I\" [{r} {g} {b}] \"point3 from\" [{x} {y} {z}]");
+        let _ = writeln!(
+            text,
+            "LightSource \"point\" \"rgb I\" [{r} {g} {b}] \"point3 from\" [{x} {y} {z}]"
+        );
     }
     text
 }
@@ -90,9 +101,13 @@ Material "shader" "string filename" "{material}.wgsl" {parameters}
 /// Rectangles, as one shape.
 fn write_patches(text: &mut String, patches: &[[Vec3; 4]]) {
     let indices: Vec<String> = (0..4 * patches.len()).map(|i| i.to_string()).collect();
-    let points: Vec<String> = patches.as_flattened().iter().map(|p| format!("{} {} {}", p.x, p.y, p.z)).collect();
+    let points: Vec<String> =
+        patches.as_flattened().iter().map(|p| format!("{} {} {}", p.x, p.y, p.z)).collect();
     let (indices, points) = (indices.join(" "), points.join("  "));
-    let _ = writeln!(text, "Shape \"bilinearmesh\" \"integer indices\" [{indices}] \"point3 P\" [{points}]");
+    let _ = writeln!(
+        text,
+        "Shape \"bilinearmesh\" \"integer indices\" [{indices}] \"point3 P\" [{points}]"
+    );
 }
 
 /// The six sides of a box.

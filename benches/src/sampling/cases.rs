@@ -1,4 +1,5 @@
-//! What is sampled: materials, the angles they are seen from, and the light they stand in. The list is fixed, so that figures compare.
+//! What is sampled: materials, the angles they are seen from, and the light they stand in. The list
+//! is fixed, so that figures compare.
 
 use glam::Vec3;
 use std::f32::consts::{FRAC_PI_2, PI};
@@ -34,16 +35,22 @@ pub const ANGLES: [f32; 4] = [0.0, 45.0, 75.0, 85.0];
 /// Its azimuth, radians, on no axis.
 pub const AZIMUTH: f32 = 0.4;
 
-/// Frames of the surface in the world, as normals and angles about them: figures are means over them.
+/// Frames of the surface in the world, as normals and angles about them: figures are means over
+/// them.
 pub fn frames() -> Vec<(Vec3, f32)> {
-    let tilted = |tilt: f32, around: f32| Vec3::new(tilt.sin() * around.cos(), tilt.sin() * around.sin(), tilt.cos());
-    (0..16).map(|k| (tilted(FRAC_PI_2 * (k % 4) as f32 / 3.0, PI * k as f32 / 8.0), 1.1 * k as f32)).collect()
+    let tilted = |tilt: f32, around: f32| {
+        Vec3::new(tilt.sin() * around.cos(), tilt.sin() * around.sin(), tilt.cos())
+    };
+    (0..16)
+        .map(|k| (tilted(FRAC_PI_2 * (k % 4) as f32 / 3.0, PI * k as f32 / 8.0), 1.1 * k as f32))
+        .collect()
 }
 
 /// The map of the light, in the repository.
 pub const SCENE: &str = "../scenes/suite/environment.pbrt";
 
-/// Radiance is cut to so many times the mean, but for the table of the whole map: of the sun alone, a few samples would decide.
+/// Radiance is cut to so many times the mean, but for the table of the whole map: of the sun alone,
+/// a few samples would decide.
 pub const BRIGHTEST: f32 = 20.0;
 
 /// The name of a material with what is set.

@@ -1,12 +1,15 @@
-//! Importance sampling of directions: variance under a varying environment map, and cost, of samplers that are derived from bounds, beside those
-//! written by hand and the cosine; and of products of the same trees with the map.
+//! Importance sampling of directions: variance under a varying environment map, and cost, of
+//! samplers that are derived from bounds, beside those written by hand and the cosine; and of
+//! products of the same trees with the map.
 //!
-//! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are of one independent sample of its luminance, as means over
-//! frames of the surface; angles are summed up by geometric means. Times are those of a sample with all that belongs to it: the tree of
-//! the point, or its place in a table that is full, the draw, the density, and s.
+//! The estimator is s·L/pdf of a direction that is drawn, no light sample beside it. Variances are
+//! of one independent sample of its luminance, as means over frames of the surface; angles are
+//! summed up by geometric means. Times are those of a sample with all that belongs to it: the tree
+//! of the point, or its place in a table that is full, the draw, the density, and s.
 //!
-//! A direction is of no use without its ray: errors at equal core-seconds, which are roots of variance × time, count for each sample a ray that leaves a
-//! surface of the scene, and the look-up of the light that it meets. Nothing else of a renderer is counted.
+//! A direction is of no use without its ray: errors at equal core-seconds, which are roots of
+//! variance × time, count for each sample a ray that leaves a surface of the scene, and the look-up
+//! of the light that it meets. Nothing else of a renderer is counted.
 
 mod cases;
 
@@ -14,7 +17,9 @@ use crate::arguments::material;
 use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, BRIGHTEST, MATERIALS, Material};
-use lightbound::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ShiftedTree, TreeTable};
+use lightbound::direction_tree::{
+    BrdfKernels, Budget, DirectionTree, Grower, Product, ProductSky, ShiftedTree, TreeTable,
+};
 use lightbound::light::Environment;
 use lightbound::material::{Bound, Program};
 use lightbound::math::{Frame, Ray, Vec2, Vec3, vec2, vec3};
@@ -66,12 +71,20 @@ struct Subject {
 
 impl Subject {
     fn new(material: &Material) -> Subject {
-        let (name, text) = materials::ALL.into_iter().find(|(name, _)| *name == material.shader).expect("it is one of the six");
+        let (name, text) = materials::ALL
+            .into_iter()
+            .find(|(name, _)| *name == material.shader)
+            .expect("it is one of the six");
         let shader = materials::parse(name, text);
         let arena = Arena::new();
-        let program = Program::compile(&arena, &shader, &Settings::default(), Target::best()).expect("it compiles");
+        let program = Program::compile(&arena, &shader, &Settings::default(), Target::best())
+            .expect("it compiles");
         let words = |p: &lightbound_shader::Parameter| {
-            let set = material.set.iter().find(|(name, _)| *name == p.name).map(|(_, values)| values.to_vec());
+            let set = material
+                .set
+                .iter()
+                .find(|(name, _)| *name == p.name)
+                .map(|(_, values)| values.to_vec());
             let values = set.or_else(|| p.default.clone()).expect("the library has defaults");
             values.into_iter().map(|x| p.scalar.bits(x)).collect::<Vec<_>>()
         };
@@ -95,7 +108,8 @@ struct Figures {
 
 /// Numbers in [0, 1)².
 fn numbers(seed: u32, count: u32) -> impl Iterator<Item = Vec2> {
-    (0..count).map(move |i| vec2(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1))))
+    (0..count)
+        .map(move |i| vec2(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1))))
 }
 
 /// Inputs and outputs of a function for a chunk.
@@ -124,7 +138,12 @@ fn by_hand(subject: &Subject, wo: Vec3, numbers: &[Vec2]) -> Vec<Sample> {
 }
 
 /// Samples whose directions and densities come from `draw`, and s from the shader.
-fn by_draws(subject: &Subject, wo: Vec3, numbers: &[Vec2], mut draw: impl FnMut(Vec2) -> Option<(Vec3, f32)>) -> Vec<Sample> {
+fn by_draws(
+    subject: &Subject,
+    wo: Vec3,
+    numbers: &[Vec2],
+    mut draw: impl FnMut(Vec2) -> Option<(Vec3, f32)>,
+) -> Vec<Sample> {
     let kernel = &subject.bound.program.evaluate;
     let (mut inputs, mut outputs) = batches(subject, kernel, 6);
     let mut samples = Vec::with_capacity(numbers.len());
@@ -161,7 +180,8 @@ fn measure(
             true => f64::from(luminance(s * light.radiance(frame.to_world(wi)) / pdf)),
             false => 0.0,
         };
-        let (sum, squares) = samples.iter().map(weight).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
+        let (sum, squares) =
+            samples.iter().map(weight).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
         let mean = sum / samples.len() as f64;
         figures.mean += mean;
         figures.variance += squares / samples.len() as f64 - mean * mean;
@@ -170,8 +190,15 @@ fn measure(
     Figures { variance: figures.variance / n, mean: figures.mean / n, time: figures.time / n }
 }
 
-/// Figures of one material from one angle, in the order of [`SAMPLERS`]; and how many cells are cut for a point.
-fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Args) -> ([Figures; SAMPLERS.len()], usize) {
+/// Figures of one material from one angle, in the order of [`SAMPLERS`]; and how many cells are cut
+/// for a point.
+fn row(
+    subject: &Subject,
+    angle: f32,
+    frames: &[Frame],
+    light: &Light,
+    args: &Args,
+) -> ([Figures; SAMPLERS.len()], usize) {
     let (sin, cos) = angle.to_radians().sin_cos();
     let wo = vec3(sin * AZIMUTH.cos(), sin * AZIMUTH.sin(), cos);
     let sides = subject.bound.program.sides;
@@ -181,7 +208,8 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
     let mut tree = DirectionTree::cosine(sides);
     let environment = &light.environment;
     let product = |tree: ShiftedTree, frame: &Frame, u: Vec2| {
-        let sample = Product::new(tree, environment, &light.products, [frame.t, frame.b, frame.n]).draw(u)?;
+        let sample = Product::new(tree, environment, &light.products, [frame.t, frame.b, frame.n])
+            .draw(u)?;
         Some((frame.local_direction(sample.wi), sample.pdf))
     };
     let hand = measure(frames, environment, args, |_, numbers| by_hand(subject, wo, numbers));
@@ -198,12 +226,18 @@ fn row(subject: &Subject, angle: f32, frames: &[Frame], light: &Light, args: &Ar
         })
     });
     let table = TreeTable::new(sides, 1, Budget::TABLE.cuts, usize::MAX).expect("there is room");
-    let mut of_table = || table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree));
-    let tabled = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| of_table().draw(u)));
-    let tabled_product =
-        measure(frames, environment, args, |frame, numbers| by_draws(subject, wo, numbers, |u| product(of_table(), frame, u)));
+    let mut of_table =
+        || table.tree(wo, |middle, tree| grower.grow(middle, members(), &Budget::TABLE, tree));
+    let tabled = measure(frames, environment, args, |_, numbers| {
+        by_draws(subject, wo, numbers, |u| of_table().draw(u))
+    });
+    let tabled_product = measure(frames, environment, args, |frame, numbers| {
+        by_draws(subject, wo, numbers, |u| product(of_table(), frame, u))
+    });
     let cosine = DirectionTree::cosine(sides);
-    let cosine = measure(frames, environment, args, |_, numbers| by_draws(subject, wo, numbers, |u| cosine.draw(u)));
+    let cosine = measure(frames, environment, args, |_, numbers| {
+        by_draws(subject, wo, numbers, |u| cosine.draw(u))
+    });
     ([hand, grown, tabled, cosine, grown_product, tabled_product], tree.nodes())
 }
 
@@ -223,7 +257,8 @@ impl Light {
     /// That of a sky, cut.
     fn of(sky: &Environment) -> Light {
         let mean = numbers(1, 100_000).map(|u| luminance(sky.place(u).radiance)).sum::<f32>() / 1e5;
-        let cut = |radiance: Vec3| radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0);
+        let cut =
+            |radiance: Vec3| radiance * (BRIGHTEST * mean / luminance(radiance).max(1e-9)).min(1.0);
         let environment = sky.map(cut).expect("it was one");
         let products = ProductSky::new(&environment).expect("it is an image");
         Light { environment, products }
@@ -236,8 +271,8 @@ const TIMED: [usize; 3] = [1, 2, 5];
 /// Rays whose time is taken at once.
 const RAYS: u32 = 4096;
 
-/// Nanoseconds of a ray that leaves a surface which the scene's camera sees, by the cosine, and of the light from there: the
-/// least of several runs.
+/// Nanoseconds of a ray that leaves a surface which the scene's camera sees, by the cosine, and of
+/// the light from there: the least of several runs.
 fn ray_time(scene: &Scene, light: &Environment) -> f64 {
     let (width, height) = (scene.film.resolution.0 as f32, scene.film.resolution.1 as f32);
     let seen = |(at, u): (Vec2, Vec2)| {
@@ -261,11 +296,18 @@ fn ray_time(scene: &Scene, light: &Environment) -> f64 {
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(cases::SCENE);
-    let loaded = load(&path, &Overrides::default(), &mut Diagnostics::new(false)).unwrap_or_else(|error| panic!("{error:?}"));
-    let environment: &Environment = loaded.scene.lights.environments().next().expect("the scene has a sky").1;
+    let loaded = load(&path, &Overrides::default(), &mut Diagnostics::new(false))
+        .unwrap_or_else(|error| panic!("{error:?}"));
+    let environment: &Environment =
+        loaded.scene.lights.environments().next().expect("the scene has a sky").1;
     let frames: Vec<Frame> = cases::frames()
         .into_iter()
-        .map(|(n, turn)| Frame::from_normal_tangent(n, Frame::from_normal(n).to_world(vec3(turn.cos(), turn.sin(), 0.0))))
+        .map(|(n, turn)| {
+            Frame::from_normal_tangent(
+                n,
+                Frame::from_normal(n).to_world(vec3(turn.cos(), turn.sin(), 0.0)),
+            )
+        })
         .collect();
     let light = Light::of(environment);
     let ray = ray_time(&loaded.scene, &light.environment);
@@ -277,18 +319,32 @@ pub fn run(args: &Args) -> ExitCode {
     titles.push("cuts".to_owned());
     titles.extend(SAMPLERS.map(|name| format!("ns {name}")));
     print_head(&titles);
-    for material in MATERIALS.iter().filter(|m| args.materials.is_empty() || args.materials.iter().any(|name| name == m.shader))
+    for material in MATERIALS
+        .iter()
+        .filter(|m| args.materials.is_empty() || args.materials.iter().any(|name| name == m.shader))
     {
         let subject = Subject::new(material);
-        let rows: Vec<_> = ANGLES.iter().map(|&angle| (angle, row(&subject, angle, &frames, &light, args))).collect();
+        let rows: Vec<_> = ANGLES
+            .iter()
+            .map(|&angle| (angle, row(&subject, angle, &frames, &light, args)))
+            .collect();
         let print = |name: String, rows: &[&([Figures; SAMPLERS.len()], usize)]| {
-            let mean = |of: &dyn Fn(&[Figures; SAMPLERS.len()]) -> f64| geometric_mean(rows.iter().map(|row| of(&row.0)));
+            let mean = |of: &dyn Fn(&[Figures; SAMPLERS.len()]) -> f64| {
+                geometric_mean(rows.iter().map(|row| of(&row.0)))
+            };
             let cuts = rows.iter().map(|row| row.1).sum::<usize>() as f64 / rows.len() as f64;
             let mut cells = vec![name];
-            cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))));
-            cells.extend(RATIOS.map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))));
+            cells.extend(
+                [0, 1, 2, 3, 4, 5]
+                    .map(|k| format!("{:.3}", mean(&|f| f[k].variance / f[0].mean.powi(2)))),
+            );
+            cells.extend(
+                RATIOS.map(|(a, b)| format!("{:.2}", mean(&|f| f[a].variance / f[b].variance))),
+            );
             let cost = |f: &Figures| f.variance * (f.time + ray);
-            cells.extend(TIMED.map(|k| format!("{:.2}", mean(&|f| (cost(&f[k]) / cost(&f[0])).sqrt()))));
+            cells.extend(
+                TIMED.map(|k| format!("{:.2}", mean(&|f| (cost(&f[k]) / cost(&f[0])).sqrt()))),
+            );
             cells.push(format!("{cuts:.0}"));
             cells.extend([0, 1, 2, 3, 4, 5].map(|k| format!("{:.0}", mean(&|f| f[k].time))));
             print_row(cells);

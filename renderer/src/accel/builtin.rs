@@ -1,8 +1,9 @@
 //! The built-in acceleration structure: a tree per group, and one over the instances.
 //!
-//! Triangles stand in their tree's order in blocks of four ([`Block`]); other shapes are asked one by one. Per triangle that is
-//! 44 bytes where blocks are full, about 60 as trees fall, and about 20 bytes of nodes; the mesh itself is not touched by rays.
-//! Of surfaces that coincide the one with the least indices is met, so answers do not depend on the tree.
+//! Triangles stand in their tree's order in blocks of four ([`Block`]); other shapes are asked one
+//! by one. Per triangle that is 44 bytes where blocks are full, about 60 as trees fall, and about
+//! 20 bytes of nodes; the mesh itself is not touched by rays. Of surfaces that coincide the one
+//! with the least indices is met, so answers do not depend on the tree.
 
 use super::packet::{Floats, Packet, Stack, WIDTH, by_octant};
 use super::tree::Tree;
@@ -42,16 +43,25 @@ impl Builtin {
     pub(super) fn new(geometry: Arc<Geometry>) -> Builtin {
         let (world, groups) = rayon::join(
             || Group::new(&geometry, geometry.world.clone()),
-            || geometry.groups.par_iter().map(|range| Group::new(&geometry, range.clone())).collect::<Vec<_>>(),
+            || {
+                geometry
+                    .groups
+                    .par_iter()
+                    .map(|range| Group::new(&geometry, range.clone()))
+                    .collect::<Vec<_>>()
+            },
         );
-        let placed = geometry.instances.iter().map(|i| i.transform.aabb(groups[i.group as usize].bounds()));
-        let (indices, boxes): (Vec<u32>, Vec<Aabb>) = (0..).zip(placed).filter(|(_, b)| is_usable(b)).unzip();
+        let placed =
+            geometry.instances.iter().map(|i| i.transform.aabb(groups[i.group as usize].bounds()));
+        let (indices, boxes): (Vec<u32>, Vec<Aabb>) =
+            (0..).zip(placed).filter(|(_, b)| is_usable(b)).unzip();
         let instances = Tree::build(&boxes, 1, |held| indices[held[0] as usize]);
         let bounds = world.bounds().union(instances.bounds);
         Builtin { geometry, world, groups, instances, bounds }
     }
 
-    /// Calls `offer` with candidates on the segment until it returns an end before the segment's start.
+    /// Calls `offer` with candidates on the segment until it returns an end before the segment's
+    /// start.
     #[inline(always)]
     fn candidates(&self, ray: &Ray, mut offer: impl FnMut(Hit) -> f32) {
         if !super::is_traceable(ray) {
@@ -65,7 +75,8 @@ impl Builtin {
         }
     }
 
-    /// [`Builtin::candidates`] of many rays, in packets; `offer` is told the index of the ray. `false` if it is better done ray by ray.
+    /// [`Builtin::candidates`] of many rays, in packets; `offer` is told the index of the ray.
+    /// `false` if it is better done ray by ray.
     fn batch_candidates(&self, rays: &[Ray], offer: impl FnMut(usize, Hit) -> f32) -> bool {
         match Level::new() {
             _ if rays.len() < WIDTH || self.world.blocks.is_empty() => return false,
@@ -85,13 +96,21 @@ impl Builtin {
     }
 
     #[inline(always)]
-    fn packet_candidates<S: Simd>(&self, simd: S, rays: &[Ray], mut offer: impl FnMut(usize, Hit) -> f32) {
+    fn packet_candidates<S: Simd>(
+        &self,
+        simd: S,
+        rays: &[Ray],
+        mut offer: impl FnMut(usize, Hit) -> f32,
+    ) {
         let (order, starts) = by_octant(rays);
         let mut stack = Stack::new(simd, &self.world.triangles);
         for octant in starts.windows(2) {
             for indices in order[octant[0]..octant[1]].chunks(WIDTH) {
                 let mut gathered = [rays[indices[0] as usize]; WIDTH];
-                gathered.iter_mut().zip(indices).for_each(|(ray, &index)| *ray = rays[index as usize]);
+                gathered
+                    .iter_mut()
+                    .zip(indices)
+                    .for_each(|(ray, &index)| *ray = rays[index as usize]);
                 let packet = Packet::new(simd, &gathered[..indices.len()]);
                 let mut end = packet.ends();
                 let mut of_lane = |lane: usize, hit| offer(indices[lane] as usize, hit);
@@ -100,7 +119,16 @@ impl Builtin {
                     &mut end,
                     &mut stack,
                     #[inline(always)]
-                    |leaf, lanes, end| self.world.packet_leaf(&self.geometry, &packet, leaf, lanes, end, &mut of_lane),
+                    |leaf, lanes, end| {
+                        self.world.packet_leaf(
+                            &self.geometry,
+                            &packet,
+                            leaf,
+                            lanes,
+                            end,
+                            &mut of_lane,
+                        )
+                    },
                 );
                 if self.world.elements.is_empty() && self.geometry.instances.is_empty() {
                     continue;
@@ -109,7 +137,13 @@ impl Builtin {
                     let mut offer = |hit| of_lane(lane, hit);
                     let mut end = end[lane];
                     if end >= ray.tmin && !self.world.elements.is_empty() {
-                        end = self.world.shape_candidates(&self.geometry, ray, end, Hit::NONE, &mut offer);
+                        end = self.world.shape_candidates(
+                            &self.geometry,
+                            ray,
+                            end,
+                            Hit::NONE,
+                            &mut offer,
+                        );
                     }
                     if end >= ray.tmin && !self.geometry.instances.is_empty() {
                         self.instance_candidates(ray, end, &mut offer);
@@ -119,7 +153,8 @@ impl Builtin {
         }
     }
 
-    /// The part of [`Builtin::candidates`] that lies in instances; apart, to keep the common way short.
+    /// The part of [`Builtin::candidates`] that lies in instances; apart, to keep the common way
+    /// short.
     #[inline(never)]
     fn instance_candidates(&self, ray: &Ray, end: f32, offer: &mut impl FnMut(Hit) -> f32) {
         self.instances.traverse(ray, end, |index, end| {
@@ -128,7 +163,13 @@ impl Builtin {
             if !super::is_traceable(&local) {
                 return end;
             }
-            self.groups[instance.group as usize].candidates(&self.geometry, &local, end, index, offer)
+            self.groups[instance.group as usize].candidates(
+                &self.geometry,
+                &local,
+                end,
+                index,
+                offer,
+            )
         });
     }
 }
@@ -150,7 +191,8 @@ impl Group {
                     }
                 }
             } else {
-                let found = (0..shape.len()).map(|element| ((primitive, element), shape.aabb(element)));
+                let found =
+                    (0..shape.len()).map(|element| ((primitive, element), shape.aabb(element)));
                 for (element, bounds) in found.filter(|(_, bounds)| is_usable(bounds)) {
                     elements.push(element);
                     shape_boxes.push(bounds);
@@ -169,7 +211,9 @@ impl Group {
         });
         blocks.shrink_to_fit();
         let shapes = Tree::build(&shape_boxes, 1, |held| held[0]);
-        let alpha = geometry.primitives[range.start as usize..range.end as usize].iter().any(|p| p.alpha.is_some());
+        let alpha = geometry.primitives[range.start as usize..range.end as usize]
+            .iter()
+            .any(|p| p.alpha.is_some());
         Group { triangles: tree, blocks, shapes, elements, alpha }
     }
 
@@ -184,7 +228,8 @@ impl Group {
             + self.elements.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Offers what lies between `ray.tmin` and `end` on a ray in the group's space; returns the end as `offer` last said.
+    /// Offers what lies between `ray.tmin` and `end` on a ray in the group's space; returns the end
+    /// as `offer` last said.
     #[inline(always)]
     fn candidates(
         &self,
@@ -216,7 +261,8 @@ impl Group {
         self.shape_candidates(geometry, ray, end, instance, offer)
     }
 
-    /// Offers triangles of a leaf that the rays of some lanes of a packet meet; `end` becomes what `offer` says.
+    /// Offers triangles of a leaf that the rays of some lanes of a packet meet; `end` becomes what
+    /// `offer` says.
     #[inline(always)]
     fn packet_leaf<S: Simd>(
         &self,
@@ -230,7 +276,9 @@ impl Group {
         let block = &self.blocks[leaf as usize];
         let mut met = |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut Floats<S>| {
             let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
-            if t <= end[lane] && (!self.alpha || geometry.accepts(packet.ray(lane), primitive, element, u, v)) {
+            if t <= end[lane]
+                && (!self.alpha || geometry.accepts(packet.ray(lane), primitive, element, u, v))
+            {
                 end[lane] = offer(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
             }
         };
@@ -238,7 +286,12 @@ impl Group {
             while let Some(lane) = take_bit(&mut lanes) {
                 let mut hits = packet.shear_of(lane).intersect(block, end[lane]);
                 while let Some(triangle) = take_bit(&mut hits.mask) {
-                    met(lane, triangle, [hits.t[triangle], hits.u[triangle], hits.v[triangle]], end);
+                    met(
+                        lane,
+                        triangle,
+                        [hits.t[triangle], hits.u[triangle], hits.v[triangle]],
+                        end,
+                    );
                 }
             }
             return;
@@ -263,7 +316,8 @@ impl Group {
     ) -> f32 {
         self.shapes.traverse(ray, end, |index, tmax| {
             let (primitive, element) = self.elements[index as usize];
-            if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray }) {
+            if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray })
+            {
                 end = offer(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
             }
             end
@@ -343,7 +397,12 @@ impl Accel for Builtin {
     }
 
     fn memory_bytes(&self) -> usize {
-        let groups = self.groups.iter().chain([&self.world]).map(|g| g.memory_bytes() + size_of::<Group>()).sum::<usize>();
+        let groups = self
+            .groups
+            .iter()
+            .chain([&self.world])
+            .map(|g| g.memory_bytes() + size_of::<Group>())
+            .sum::<usize>();
         groups + self.instances.memory_bytes()
     }
 

@@ -1,23 +1,27 @@
 //! Intel Embree 4 behind a safe wrapper.
 //!
-//! One Embree scene per group, and one for the world, which holds the instances too; all in robust mode. Meshes are Embree's
-//! triangles (indices shared, 12 bytes copied per vertex), other shapes are user geometries that call [`Shape::intersect`]
-//! back. Opacity is asked in filter callbacks, which only primitives with opacity have. Geometry ids are indices of primitives
-//! counted from the group's first; in the world's scene the instances' ids follow.
+//! One Embree scene per group, and one for the world, which holds the instances too; all in robust
+//! mode. Meshes are Embree's triangles (indices shared, 12 bytes copied per vertex), other shapes
+//! are user geometries that call [`Shape::intersect`] back. Opacity is asked in filter callbacks,
+//! which only primitives with opacity have. Geometry ids are indices of primitives counted from the
+//! group's first; in the world's scene the instances' ids follow.
 //!
-//! Batches go through packets of the widest kind that the CPU runs natively where that pays. With AVX-512, packets of 16 marked
-//! coherent trace camera rays 2 to 4 times as fast as single rays, but half as fast where directions part, unless the scene is
-//! small: then rays sorted by octant are again twice as fast. Any-hit queries gain, by 1.1 to 3.5, in packets of 16 that are not
+//! Batches go through packets of the widest kind that the CPU runs natively where that pays. With
+//! AVX-512, packets of 16 marked coherent trace camera rays 2 to 4 times as fast as single rays,
+//! but half as fast where directions part, unless the scene is small: then rays sorted by octant
+//! are again twice as fast. Any-hit queries gain, by 1.1 to 3.5, in packets of 16 that are not
 //! marked. A packet gives each ray the bits that it gets alone; a test holds that.
 //!
-//! The bindings are those of Embree 4.2. From 4.3 on the library writes one more word (`instPrimID`) after each hit and in each
-//! query context, which the bindings' structs have no room for; [`Packet`] and [`Context`] are ours, and have it.
+//! The bindings are those of Embree 4.2. From 4.3 on the library writes one more word
+//! (`instPrimID`) after each hit and in each query context, which the bindings' structs have no
+//! room for; [`Packet`] and [`Context`] are ours, and have it.
 //!
-//! Robust mode is watertight across edges, not quite at vertices: of rays aimed exactly at one, about one in a thousand slips
-//! through.
+//! Robust mode is watertight across edges, not quite at vertices: of rays aimed exactly at one,
+//! about one in a thousand slips through.
 //!
-//! This is the renderer's only file with unsafe code. Nothing unsafe leaves it: handles are released by their owners, callbacks
-//! see only data that outlives the calls they run in, and a panic in a callback aborts instead of unwinding into C++.
+//! This is the renderer's only file with unsafe code. Nothing unsafe leaves it: handles are
+//! released by their owners, callbacks see only data that outlives the calls they run in, and a
+//! panic in a callback aborts instead of unwinding into C++.
 
 #![allow(unsafe_code)]
 
@@ -44,7 +48,8 @@ pub(super) struct Embree {
     small: bool,
 }
 
-// SAFETY: committed scenes may be queried from any number of threads, and are not changed any more; the other parts are Sync.
+// SAFETY: committed scenes may be queried from any number of threads, and are not changed any more;
+// the other parts are Sync.
 unsafe impl Sync for Embree {}
 // SAFETY: Embree binds no object to a thread.
 unsafe impl Send for Embree {}
@@ -53,8 +58,11 @@ impl Embree {
     /// Builds all scenes with as many threads as the current rayon pool has.
     pub(super) fn new(geometry: Arc<Geometry>) -> Result<Embree, AccelError> {
         let device = Device::new(rayon::current_num_threads())?;
-        let groups =
-            geometry.groups.iter().map(|range| device.scene(&geometry, range.clone(), &[])).collect::<Result<Vec<_>, _>>()?;
+        let groups = geometry
+            .groups
+            .iter()
+            .map(|range| device.scene(&geometry, range.clone(), &[]))
+            .collect::<Result<Vec<_>, _>>()?;
         let world = device.scene(&geometry, geometry.world.clone(), &groups)?;
         let small = geometry.triangles() + geometry.instances.len() as u64 <= SMALL;
         let width = device.width();
@@ -67,7 +75,11 @@ impl Embree {
         let mut context = Context::new(&self.geometry, rays);
         let mut trace = |lanes: &[u32], hits: &mut [Hit]| {
             let valid = packet.load(rays, lanes);
-            packet.intersect(&self.world, &valid, &mut context.intersect_arguments(RTCRayQueryFlags::COHERENT));
+            packet.intersect(
+                &self.world,
+                &valid,
+                &mut context.intersect_arguments(RTCRayQueryFlags::COHERENT),
+            );
             for (lane, &index) in lanes.iter().enumerate() {
                 hits[index as usize] = packet.hit(lane, &self.geometry);
             }
@@ -107,7 +119,8 @@ impl Embree {
     }
 }
 
-/// Triangles and instances up to which a scene counts as small: there packets are fast even where their rays part.
+/// Triangles and instances up to which a scene counts as small: there packets are fast even where
+/// their rays part.
 const SMALL: u64 = 1000;
 
 /// `indices`, sorted by the signs of their rays' directions.
@@ -153,7 +166,11 @@ impl Accel for Embree {
         let mut packet = Packet::<1>::new();
         let valid = packet.load(rays, &[0]);
         let mut context = Context::new(&self.geometry, rays);
-        packet.intersect(&self.world, &valid, &mut context.intersect_arguments(RTCRayQueryFlags::INCOHERENT));
+        packet.intersect(
+            &self.world,
+            &valid,
+            &mut context.intersect_arguments(RTCRayQueryFlags::INCOHERENT),
+        );
         packet.hit(0, &self.geometry)
     }
 
@@ -193,7 +210,10 @@ impl Accel for Embree {
         let mut b = RTCBounds::default();
         // SAFETY: the scene is committed, and `b` is a valid place for its bounds.
         unsafe { rtcGetSceneBounds(self.world.0, &mut b) };
-        let bounds = Aabb { min: vec3(b.lower_x, b.lower_y, b.lower_z), max: vec3(b.upper_x, b.upper_y, b.upper_z) };
+        let bounds = Aabb {
+            min: vec3(b.lower_x, b.lower_y, b.lower_z),
+            max: vec3(b.upper_x, b.upper_y, b.upper_z),
+        };
         if bounds.is_empty() { Aabb::EMPTY } else { bounds }
     }
 
@@ -221,7 +241,8 @@ impl Device {
         // Without a device the thread's own error tells why.
         device.check("creating a device")?;
         let counter = from_ref::<AtomicIsize>(&device.memory).cast_mut().cast();
-        // SAFETY: the counter is boxed and outlives the handle, see `drop`; the callback only adds to it.
+        // SAFETY: the counter is boxed and outlives the handle, see `drop`; the callback only adds
+        // to it.
         unsafe { rtcSetDeviceMemoryMonitorFunction(handle, Some(count_memory), counter) };
         device.check("watching memory")?;
         Ok(device)
@@ -248,8 +269,14 @@ impl Device {
         }
     }
 
-    /// A committed scene of the primitives in `range`; the one with `groups` also gets the instances.
-    fn scene(&self, geometry: &Geometry, range: Range<u32>, groups: &[Scene]) -> Result<Scene, AccelError> {
+    /// A committed scene of the primitives in `range`; the one with `groups` also gets the
+    /// instances.
+    fn scene(
+        &self,
+        geometry: &Geometry,
+        range: Range<u32>,
+        groups: &[Scene],
+    ) -> Result<Scene, AccelError> {
         // SAFETY: the handle is valid.
         let scene = Scene(unsafe { rtcNewScene(self.handle) });
         self.check("creating a scene")?;
@@ -263,10 +290,16 @@ impl Device {
             for instance in &geometry.instances {
                 let handle = self.handle(RTCGeometryType::INSTANCE)?;
                 let columns: [f32; 12] = instance.transform.affine().to_cols_array();
-                // SAFETY: both handles are valid; the instance keeps its scene alive by itself; twelve numbers are read.
+                // SAFETY: both handles are valid; the instance keeps its scene alive by itself;
+                // twelve numbers are read.
                 unsafe {
                     rtcSetGeometryInstancedScene(handle.0, groups[instance.group as usize].0);
-                    rtcSetGeometryTransform(handle.0, 0, RTCFormat::FLOAT3X4_COLUMN_MAJOR, columns.as_ptr().cast());
+                    rtcSetGeometryTransform(
+                        handle.0,
+                        0,
+                        RTCFormat::FLOAT3X4_COLUMN_MAJOR,
+                        columns.as_ptr().cast(),
+                    );
                     rtcCommitGeometry(handle.0);
                 }
                 scene.attach(&handle);
@@ -291,7 +324,8 @@ impl Device {
             Shape::Mesh(mesh) => {
                 let handle = self.mesh(mesh)?;
                 if primitive.alpha.is_some() {
-                    // SAFETY: the handle is valid; every query passes a `Context`, as the callback wants.
+                    // SAFETY: the handle is valid; every query passes a `Context`, as the callback
+                    // wants.
                     unsafe {
                         rtcSetGeometryIntersectFilterFunction(handle.0, Some(filter));
                         rtcSetGeometryOccludedFilterFunction(handle.0, Some(filter));
@@ -301,8 +335,8 @@ impl Device {
             }
             shape => {
                 let handle = self.handle(RTCGeometryType::USER)?;
-                // SAFETY: the handle is valid; the bounds callback gets the shape, which outlives the geometry; every query
-                // passes a `Context`, as the other callbacks want.
+                // SAFETY: the handle is valid; the bounds callback gets the shape, which outlives
+                // the geometry; every query passes a `Context`, as the other callbacks want.
                 unsafe {
                     rtcSetGeometryUserPrimitiveCount(handle.0, shape.len());
                     rtcSetGeometryUserData(handle.0, from_ref(shape).cast_mut().cast());
@@ -327,16 +361,36 @@ impl Device {
         }
         let (vertex, index) = (RTCBufferType::VERTEX, RTCBufferType::INDEX);
         let (vertex_size, index_size) = (size_of::<Vec3>(), size_of::<[u32; 3]>());
-        // Embree reads 16 bytes at each vertex, so the last of a shared buffer would be read beyond its end: copy.
-        // SAFETY: the handle is valid, and the new buffer has room for as many vertices as are copied.
+        // Embree reads 16 bytes at each vertex, so the last of a shared buffer would be read beyond
+        // its end: copy. SAFETY: the handle is valid, and the new buffer has room for as many
+        // vertices as are copied.
         unsafe {
-            let buffer = rtcSetNewGeometryBuffer(handle.0, vertex, 0, RTCFormat::FLOAT3, vertex_size, positions.len());
+            let buffer = rtcSetNewGeometryBuffer(
+                handle.0,
+                vertex,
+                0,
+                RTCFormat::FLOAT3,
+                vertex_size,
+                positions.len(),
+            );
             self.check("allocating vertices")?;
             positions.as_ptr().copy_to_nonoverlapping(buffer.cast(), positions.len());
         }
         let indices = triangles.as_ptr().cast();
-        // SAFETY: the indices live as long as the geometry, are not written, and a `Mesh` vouches for their range.
-        unsafe { rtcSetSharedGeometryBuffer(handle.0, index, 0, RTCFormat::UINT3, indices, 0, index_size, triangles.len()) };
+        // SAFETY: the indices live as long as the geometry, are not written, and a `Mesh` vouches
+        // for their range.
+        unsafe {
+            rtcSetSharedGeometryBuffer(
+                handle.0,
+                index,
+                0,
+                RTCFormat::UINT3,
+                indices,
+                0,
+                index_size,
+                triangles.len(),
+            )
+        };
         self.check("sharing indices")?;
         Ok(handle)
     }
@@ -345,8 +399,8 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the handle is ours. The device itself goes with the last of its scenes, all of which are dropped before,
-            // and no callback may come later.
+            // SAFETY: the handle is ours. The device itself goes with the last of its scenes, all
+            // of which are dropped before, and no callback may come later.
             unsafe {
                 rtcSetDeviceMemoryMonitorFunction(self.handle, None, null_mut());
                 rtcReleaseDevice(self.handle);
@@ -383,7 +437,8 @@ impl Drop for Handle {
     }
 }
 
-/// `RTCRayHitN`: rays and hits of `N` lanes, field by field, with `instPrimID` whether the library has it or not.
+/// `RTCRayHitN`: rays and hits of `N` lanes, field by field, with `instPrimID` whether the library
+/// has it or not.
 #[repr(C, align(64))]
 struct Packet<const N: usize> {
     o: [[f32; N]; 3],
@@ -452,8 +507,8 @@ impl<const N: usize> Packet<N> {
     #[inline(always)]
     fn intersect(&mut self, scene: &Scene, valid: &Valid<N>, args: &mut RTCIntersectArguments) {
         let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
-        // SAFETY: the packet has the layout and the alignment of Embree's for this width, with room for `instPrimID`; the scene is
-        // committed; `args` comes with its `Context`.
+        // SAFETY: the packet has the layout and the alignment of Embree's for this width, with room
+        // for `instPrimID`; the scene is committed; `args` comes with its `Context`.
         unsafe {
             match N {
                 1 => rtcIntersect1(scene.0, packet.cast(), args),
@@ -486,7 +541,14 @@ impl<const N: usize> Packet<N> {
             return Hit::MISS;
         }
         let (primitive, instance) = indices(geometry, self.geometry[lane], self.instance[lane]);
-        Hit { t: self.tfar[lane], u: self.u[lane], v: self.v[lane], primitive, element: self.element[lane], instance }
+        Hit {
+            t: self.tfar[lane],
+            u: self.u[lane],
+            v: self.v[lane],
+            primitive,
+            element: self.element[lane],
+            instance,
+        }
     }
 }
 
@@ -526,18 +588,31 @@ impl Context {
     #[inline(always)]
     fn intersect_arguments(&mut self, flags: RTCRayQueryFlags) -> RTCIntersectArguments {
         let feature_mask = RTCFeatureFlags::RTC_FEATURE_FLAG_ALL;
-        RTCIntersectArguments { flags, feature_mask, context: from_mut(self).cast(), filter: None, intersect: None }
+        RTCIntersectArguments {
+            flags,
+            feature_mask,
+            context: from_mut(self).cast(),
+            filter: None,
+            intersect: None,
+        }
     }
 
     /// As [`Context::intersect_arguments`].
     #[inline(always)]
     fn occluded_arguments(&mut self) -> RTCOccludedArguments {
-        let (flags, feature_mask) = (RTCRayQueryFlags::INCOHERENT, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
-        RTCOccludedArguments { flags, feature_mask, context: from_mut(self).cast(), filter: None, occluded: None }
+        let (flags, feature_mask) =
+            (RTCRayQueryFlags::INCOHERENT, RTCFeatureFlags::RTC_FEATURE_FLAG_ALL);
+        RTCOccludedArguments {
+            flags,
+            feature_mask,
+            context: from_mut(self).cast(),
+            filter: None,
+            occluded: None,
+        }
     }
 
-    /// The ray with an id, whole, in the space of an instance: computed as the built-in structure does, so that opacity decides
-    /// alike.
+    /// The ray with an id, whole, in the space of an instance: computed as the built-in structure
+    /// does, so that opacity decides alike.
     ///
     /// # Safety
     /// The context is that of a running query, and the id that of one of its rays.
@@ -612,11 +687,18 @@ unsafe extern "C" fn filter(args: *const RTCFilterFunctionNArguments) {
             if *valid != 0 {
                 let ray = Lane { base: args.ray.cast(), width, lane };
                 let hit = Lane { base: hits, width, lane };
-                let (geometry_id, instance_id) = (hit.get(Field::Geometry).to_bits(), hit.get(Field::Instance).to_bits());
+                let (geometry_id, instance_id) =
+                    (hit.get(Field::Geometry).to_bits(), hit.get(Field::Instance).to_bits());
                 let (primitive, instance) = indices(geometry, geometry_id, instance_id);
                 let local = context.local_ray(ray.get(Field::Id).to_bits(), instance);
                 let element = hit.get(Field::Element).to_bits();
-                if !geometry.accepts(&local, primitive, element, hit.get(Field::U), hit.get(Field::V)) {
+                if !geometry.accepts(
+                    &local,
+                    primitive,
+                    element,
+                    hit.get(Field::U),
+                    hit.get(Field::V),
+                ) {
                     *valid = 0;
                 }
             }
@@ -631,7 +713,8 @@ unsafe extern "C" fn shape_bounds(args: *const RTCBoundsFunctionArguments) {
         let args = &*args;
         ((*args.geometryUserPtr.cast::<Shape>()).aabb(args.primID), &mut *args.bounds_o)
     };
-    let (min, max) = if is_usable(&bounds) { (bounds.min, bounds.max) } else { (Vec3::NAN, Vec3::NAN) };
+    let (min, max) =
+        if is_usable(&bounds) { (bounds.min, bounds.max) } else { (Vec3::NAN, Vec3::NAN) };
     (out.lower_x, out.lower_y, out.lower_z) = min.into();
     (out.upper_x, out.upper_y, out.upper_z) = max.into();
 }
@@ -646,7 +729,8 @@ unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctionNArguments
         for lane in (0..args.N as usize).filter(|&lane| *args.valid.add(lane) != 0) {
             let rayhit = Lane { base: args.rayhit.cast(), width: args.N as usize, lane };
             let local = context.local_ray(rayhit.get(Field::Id).to_bits(), instance);
-            let rest = Ray { tmin: rayhit.get(Field::Tnear), tmax: rayhit.get(Field::Tfar), ..local };
+            let rest =
+                Ray { tmin: rayhit.get(Field::Tnear), tmax: rayhit.get(Field::Tfar), ..local };
             if let Some(hit) = nearest_accepted(&*context.geometry, primitive, args.primID, &rest) {
                 rayhit.set(Field::Tfar, hit.t);
                 rayhit.set(Field::U, hit.u);
@@ -691,15 +775,29 @@ mod tests {
     }
 
     fn soup(n: u32) -> Vec<[Vec3; 3]> {
-        (0..n).map(|i| [cube(3 * i), cube(3 * i) + 0.3 * cube(3 * i + 1), cube(3 * i) + 0.3 * cube(3 * i + 2)]).collect()
+        (0..n)
+            .map(|i| {
+                [
+                    cube(3 * i),
+                    cube(3 * i) + 0.3 * cube(3 * i + 1),
+                    cube(3 * i) + 0.3 * cube(3 * i + 2),
+                ]
+            })
+            .collect()
     }
 
     fn structure(triangles: &[[Vec3; 3]]) -> Embree {
         let indices = (0..triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
         let mesh = Mesh::new(triangles.concat(), indices, Vec::new(), Vec::new()).unwrap();
         let shape = Shape::Mesh(mesh);
-        let primitive = Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
-        Embree::new(Arc::new(Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() })).unwrap()
+        let primitive =
+            Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
+        Embree::new(Arc::new(Geometry {
+            primitives: vec![primitive],
+            world: 0..1,
+            ..Geometry::default()
+        }))
+        .unwrap()
     }
 
     fn rays(n: u32) -> Vec<Ray> {
@@ -711,14 +809,18 @@ mod tests {
         static NEAREST: Cell<(f32, u32)> = const { Cell::new((f32::INFINITY, 0)) };
     }
 
-    /// Notes a candidate and refuses it. So no hit is ever written, for which `embree4-rs` has too little room where the
-    /// library is 4.3 or later.
+    /// Notes a candidate and refuses it. So no hit is ever written, for which `embree4-rs` has too
+    /// little room where the library is 4.3 or later.
     unsafe extern "C" fn note(args: *const RTCFilterFunctionNArguments) {
         // SAFETY: Embree passes valid arguments, here of a single ray.
         unsafe {
             let args = &*args;
             let ray = Lane { base: args.ray.cast(), width: 1, lane: 0 };
-            let hit = Lane { base: args.hit.cast::<f32>().wrapping_sub(Field::NgX as usize), width: 1, lane: 0 };
+            let hit = Lane {
+                base: args.hit.cast::<f32>().wrapping_sub(Field::NgX as usize),
+                width: 1,
+                lane: 0,
+            };
             let t = ray.get(Field::Tfar);
             if t < NEAREST.get().0 {
                 NEAREST.set((t, hit.get(Field::Element).to_bits()));
@@ -732,11 +834,15 @@ mod tests {
         let triangles = soup(400);
         let ours = structure(&triangles);
         let device = embree4_rs::Device::try_new(None).unwrap();
-        let options = embree4_rs::SceneOptions { flags: RTCSceneFlags::ROBUST, ..Default::default() };
+        let options =
+            embree4_rs::SceneOptions { flags: RTCSceneFlags::ROBUST, ..Default::default() };
         let scene = embree4_rs::Scene::try_new(device, options).unwrap();
         let vertices: Vec<_> = triangles.as_flattened().iter().map(|p| (p.x, p.y, p.z)).collect();
-        let indices: Vec<_> = (0..triangles.len() as u32).map(|i| (3 * i, 3 * i + 1, 3 * i + 2)).collect();
-        let mesh = embree4_rs::geometry::TriangleMeshGeometry::try_new(&scene.device, &vertices, &indices).unwrap();
+        let indices: Vec<_> =
+            (0..triangles.len() as u32).map(|i| (3 * i, 3 * i + 1, 3 * i + 2)).collect();
+        let mesh =
+            embree4_rs::geometry::TriangleMeshGeometry::try_new(&scene.device, &vertices, &indices)
+                .unwrap();
         scene.attach_geometry(&mesh).unwrap();
         let scene = scene.commit().unwrap();
         let args = RTCIntersectArguments {

@@ -1,11 +1,13 @@
 //! Acceleration structures: which surface does a ray meet first, and is a segment blocked.
 //!
-//! Both implementations answer for one ray and for batches; a batch gives the same answers as its rays one by one. Surfaces
-//! whose opacity texture lets a ray through ([`Geometry::accepts`]) do not count as met.
+//! Both implementations answer for one ray and for batches; a batch gives the same answers as its
+//! rays one by one. Surfaces whose opacity texture lets a ray through ([`Geometry::accepts`]) do
+//! not count as met.
 //!
-//! Both count `t` in [tmin, tmax), as shapes do: a hit at the start of the segment is one, at its end it is none. Rays that are
-//! not finite or have no direction miss. Elements that are not finite and those beyond [`FARTHEST`] are never met; triangles
-//! without area do not get here, see [`crate::geometry::Mesh::new`].
+//! Both count `t` in [tmin, tmax), as shapes do: a hit at the start of the segment is one, at its
+//! end it is none. Rays that are not finite or have no direction miss. Elements that are not finite
+//! and those beyond [`FARTHEST`] are never met; triangles without area do not get here, see
+//! [`crate::geometry::Mesh::new`].
 
 mod builtin;
 #[cfg(feature = "embree")]
@@ -27,7 +29,8 @@ pub trait Accel: Send + Sync {
     /// Whether anything lies on the segment.
     fn occluded(&self, ray: &Ray) -> bool;
 
-    /// [`Accel::intersect`] of each ray; `hits` is cleared first. Neighbouring rays are best similar, but need not be.
+    /// [`Accel::intersect`] of each ray; `hits` is cleared first. Neighbouring rays are best
+    /// similar, but need not be.
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
         hits.extend(rays.iter().map(|r| self.intersect(r)));
@@ -64,7 +67,9 @@ pub enum AccelKind {
 #[derive(Debug, thiserror::Error)]
 pub enum AccelError {
     /// Asked for Embree in a program built without it.
-    #[error("this program was built without Embree; use `--accel builtin`, or build with `--features embree`")]
+    #[error(
+        "this program was built without Embree; use `--accel builtin`, or build with `--features embree`"
+    )]
     NoEmbree,
     /// The library refused.
     #[error("Embree failed: {0}")]
@@ -84,7 +89,8 @@ pub fn build(kind: AccelKind, geometry: Arc<Geometry>) -> Result<Box<dyn Accel>,
     }
 }
 
-/// Largest absolute coordinate of what rays can meet; Embree's limit, whose square still fits a float.
+/// Largest absolute coordinate of what rays can meet; Embree's limit, whose square still fits a
+/// float.
 pub const FARTHEST: f32 = 1.844e18;
 
 /// Whether a box holds something that can be met.
@@ -107,9 +113,14 @@ fn to_local(ray: &Ray, transform: &Transform) -> Ray {
     Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
 }
 
-/// The nearest point on the segment, whose end belongs to it here, where an element other than a triangle is met and does not
-/// let the ray through.
-fn nearest_accepted(geometry: &Geometry, primitive: u32, element: u32, ray: &Ray) -> Option<ShapeHit> {
+/// The nearest point on the segment, whose end belongs to it here, where an element other than a
+/// triangle is met and does not let the ray through.
+fn nearest_accepted(
+    geometry: &Geometry,
+    primitive: u32,
+    element: u32,
+    ray: &Ray,
+) -> Option<ShapeHit> {
     let shape = &geometry.primitives[primitive as usize].shape;
     let mut rest = Ray { tmax: ray.tmax.next_up(), ..*ray };
     loop {

@@ -1,11 +1,14 @@
-//! Up to 16 rays at a time against one box or one triangle (Wald et al. 2001, *Interactive Rendering with Coherent Ray Tracing*).
+//! Up to 16 rays at a time against one box or one triangle (Wald et al. 2001, *Interactive
+//! Rendering with Coherent Ray Tracing*).
 //!
-//! The rays of a packet have the signs of their directions in common, and the axis along which these are longest ([`octant`]), so
-//! that all enter boxes by the same planes and see triangles from the same axis. Each lane computes what [`Tree::traverse`] and
-//! [`Shear::intersect`] compute for a ray alone, in the same order of operations: answers are the same bits.
+//! The rays of a packet have the signs of their directions in common, and the axis along which
+//! these are longest ([`octant`]), so that all enter boxes by the same planes and see triangles
+//! from the same axis. Each lane computes what [`Tree::traverse`] and [`Shear::intersect`] compute
+//! for a ray alone, in the same order of operations: answers are the same bits.
 //!
-//! Packets pay even for rays that go anywhere within an octant. To sort the rays of an octant by where they start as well, and to let single
-//! rays of a packet go on alone, takes a quarter of the nodes away, and as much time as it saves.
+//! Packets pay even for rays that go anywhere within an octant. To sort the rays of an octant by
+//! where they start as well, and to let single rays of a packet go on alone, takes a quarter of the
+//! nodes away, and as much time as it saves.
 
 use super::is_traceable;
 use super::tree::{FAR_SCALE, LEAF, Node, Tree};
@@ -22,15 +25,16 @@ const OCTANTS: usize = 24;
 /// A number for each ray.
 pub(super) type Floats<S> = f32x16<S>;
 
-/// Which rays may share a packet: a number below [`OCTANTS`] for the signs of the direction and its longest axis; [`OCTANTS`] for rays that
-/// cannot be traced.
+/// Which rays may share a packet: a number below [`OCTANTS`] for the signs of the direction and its
+/// longest axis; [`OCTANTS`] for rays that cannot be traced.
 #[inline(always)]
 fn octant(ray: &Ray) -> usize {
     let signs = ray.d.extend(0.0).is_negative_bitmask();
     if is_traceable(ray) { 8 * longest(ray.d) + signs as usize } else { OCTANTS }
 }
 
-/// The indices of rays that can be traced, sorted by octants; where each octant starts, and the last one ends.
+/// The indices of rays that can be traced, sorted by octants; where each octant starts, and the
+/// last one ends.
 pub(super) fn by_octant(rays: &[Ray]) -> (Vec<u32>, [usize; OCTANTS + 1]) {
     // Those that cannot be traced come last.
     let octants: Vec<u8> = rays.iter().map(|ray| octant(ray) as u8).collect();
@@ -93,7 +97,8 @@ impl<'a, S: Simd> Packet<'a, S> {
         // Lanes without a ray repeat the first one; their segments have no end.
         let ray = |lane: usize| rays.get(lane).unwrap_or(&first);
         let one = Floats::splat(simd, 1.0);
-        let d: [Floats<S>; 3] = std::array::from_fn(|axis| Floats::from_fn(simd, |lane| ray(lane).d[axis]));
+        let d: [Floats<S>; 3] =
+            std::array::from_fn(|axis| Floats::from_fn(simd, |lane| ray(lane).d[axis]));
         let inverse = d.map(|d| one / d);
         let axes = axes(&first);
         let [x, y, z] = axes;
@@ -113,11 +118,14 @@ impl<'a, S: Simd> Packet<'a, S> {
     /// Ends of the segments, as the test for triangles counts them; −∞ where there is no ray.
     #[inline(always)]
     pub(super) fn ends(&self) -> Floats<S> {
-        Floats::from_fn(self.simd, |lane| self.rays.get(lane).map_or(f32::NEG_INFINITY, |ray| ray.tmax.next_down()))
+        Floats::from_fn(self.simd, |lane| {
+            self.rays.get(lane).map_or(f32::NEG_INFINITY, |ray| ray.tmax.next_down())
+        })
     }
 
-    /// Calls `leaf` with the numbers of leaves that rays meet before their ends, near ones first, and a bit for each of these rays.
-    /// It moves the ends; where one is before the start of the segment, the ray is done.
+    /// Calls `leaf` with the numbers of leaves that rays meet before their ends, near ones first,
+    /// and a bit for each of these rays. It moves the ends; where one is before the start of the
+    /// segment, the ray is done.
     #[inline(always)]
     pub(super) fn traverse(
         &self,
@@ -160,8 +168,10 @@ impl<'a, S: Simd> Packet<'a, S> {
         for axis in 0..3 {
             let upper = self.upper[axis];
             let (first, last) = (node.plane(axis, upper, slot), node.plane(axis, !upper, slot));
-            near = ((Floats::splat(self.simd, first) - self.origin[axis]) * self.inverse[axis]).max(near);
-            far = ((Floats::splat(self.simd, last) - self.origin[axis]) * self.inverse_far[axis]).min(far);
+            near = ((Floats::splat(self.simd, first) - self.origin[axis]) * self.inverse[axis])
+                .max(near);
+            far = ((Floats::splat(self.simd, last) - self.origin[axis]) * self.inverse_far[axis])
+                .min(far);
         }
         let met = near.simd_le(far);
         (met.select(near, Floats::splat(self.simd, f32::INFINITY)), met.to_bitmask() != 0)
@@ -179,7 +189,8 @@ impl<'a, S: Simd> Packet<'a, S> {
     }
 
     /// A coordinate of a vertex, seen from the origins.
-    // Neither this nor what follows is a closure: those that are not inlined are compiled without the features of the machine.
+    // Neither this nor what follows is a closure: those that are not inlined are compiled without
+    // the features of the machine.
     #[inline(always)]
     fn seen(&self, block: &Block, vertex: usize, axis: usize, triangle: usize) -> Floats<S> {
         Floats::splat(self.simd, block.coordinate(vertex, axis, triangle)) - self.origin[axis]
@@ -197,12 +208,23 @@ impl<'a, S: Simd> Packet<'a, S> {
 
     /// Tests a triangle of a block against the rays of `lanes`, as [`Shear::intersect`] does.
     #[inline(always)]
-    pub(super) fn intersect(&self, block: &Block, triangle: usize, lanes: u32, end: Floats<S>) -> Met<S> {
+    pub(super) fn intersect(
+        &self,
+        block: &Block,
+        triangle: usize,
+        lanes: u32,
+        end: Floats<S>,
+    ) -> Met<S> {
         let zero = Floats::splat(self.simd, 0.0);
-        let [a, b, c] = [self.place(block, 0, triangle), self.place(block, 1, triangle), self.place(block, 2, triangle)];
+        let [a, b, c] = [
+            self.place(block, 0, triangle),
+            self.place(block, 1, triangle),
+            self.place(block, 2, triangle),
+        ];
         let mut weights = [edge(&b, &c), edge(&c, &a), edge(&a, &b)];
         let [u, v, w] = weights;
-        let zeros = (u.simd_eq(zero) | v.simd_eq(zero) | w.simd_eq(zero)).to_bitmask() as u32 & lanes;
+        let zeros =
+            (u.simd_eq(zero) | v.simd_eq(zero) | w.simd_eq(zero)).to_bitmask() as u32 & lanes;
         if zeros != 0 {
             settle(&mut weights, zeros, &a, &b, &c);
         }
@@ -227,7 +249,13 @@ fn edge<S: Simd>(p: &[Floats<S>; 3], q: &[Floats<S>; 3]) -> Floats<S> {
 /// Recomputes the edge functions of the lanes in `mask` with more digits.
 #[cold]
 #[inline(never)]
-fn settle<S: Simd>(weights: &mut [Floats<S>; 3], mask: u32, a: &[Floats<S>; 3], b: &[Floats<S>; 3], c: &[Floats<S>; 3]) {
+fn settle<S: Simd>(
+    weights: &mut [Floats<S>; 3],
+    mask: u32,
+    a: &[Floats<S>; 3],
+    b: &[Floats<S>; 3],
+    c: &[Floats<S>; 3],
+) {
     for lane in (0..WIDTH).filter(|lane| mask >> lane & 1 != 0) {
         for (weight, (p, q)) in weights.iter_mut().zip([(b, c), (c, a), (a, b)]) {
             let [px, py, qx, qy] = [p[0], p[1], q[0], q[1]].map(|x| f64::from(x[lane]));
@@ -246,7 +274,12 @@ mod tests {
     fn rays_are_sorted_by_what_packets_need_in_common() {
         let mut rays: Vec<Ray> = points(500, 1)
             .zip(points(500, 2))
-            .map(|(a, b)| Ray::new(Vec3::ZERO, vec3(a.x - 0.5, a.y - 0.5, if b.x < 0.1 { -0.0 } else { b.y - 0.5 })))
+            .map(|(a, b)| {
+                Ray::new(
+                    Vec3::ZERO,
+                    vec3(a.x - 0.5, a.y - 0.5, if b.x < 0.1 { -0.0 } else { b.y - 0.5 }),
+                )
+            })
             .collect();
         rays[77].d = Vec3::ZERO;
         rays[78].o.x = f32::NAN;
@@ -254,7 +287,8 @@ mod tests {
         let mut traced = order[..starts[OCTANTS]].to_vec();
         for range in starts.windows(2) {
             let alike = order[range[0]..range[1]].iter().map(|&index| &rays[index as usize]);
-            let in_common = |ray: &Ray| (axes(ray), ray.d.to_array().map(|x| (1.0 / x).is_sign_negative()));
+            let in_common =
+                |ray: &Ray| (axes(ray), ray.d.to_array().map(|x| (1.0 / x).is_sign_negative()));
             assert!(alike.clone().zip(alike.skip(1)).all(|(a, b)| in_common(a) == in_common(b)));
         }
         traced.sort_unstable();

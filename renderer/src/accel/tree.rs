@@ -1,11 +1,13 @@
 //! A four-wide tree of boxes with single-ray traversal.
 //!
-//! `obvhs` builds a binary tree on all cores (parallel locally-ordered clustering, Meister & Bittner 2018, then parallel
-//! reinsertion, Meister & Bittner 2018); we flatten two levels of it into nodes of four children whose boxes lie side by side, so
-//! that one pass over a node is one SIMD slab test (Wald et al. 2008, *Getting Rid of Packets*). The compressed eight-wide trees
-//! of `obvhs` take a third of the memory, but their traversal drops boxes that end before t = 10⁻⁴ and rounds inwards; here a ray
-//! that meets an element meets all boxes around it: boxes are one ulp larger than what they hold, and the far distances are
-//! scaled as in Ize 2013, *Robust BVH Ray Traversal*.
+//! `obvhs` builds a binary tree on all cores (parallel locally-ordered clustering, Meister &
+//! Bittner 2018, then parallel reinsertion, Meister & Bittner 2018); we flatten two levels of it
+//! into nodes of four children whose boxes lie side by side, so that one pass over a node is one
+//! SIMD slab test (Wald et al. 2008, *Getting Rid of Packets*). The compressed eight-wide trees of
+//! `obvhs` take a third of the memory, but their traversal drops boxes that end before t = 10⁻⁴ and
+//! rounds inwards; here a ray that meets an element meets all boxes around it: boxes are one ulp
+//! larger than what they hold, and the far distances are scaled as in Ize 2013, *Robust BVH Ray
+//! Traversal*.
 
 use crate::math::{Aabb, Ray, Vec3};
 use glam::{Vec3A, Vec4};
@@ -22,12 +24,14 @@ const STACK: usize = 96;
 /// (1 + 2γ₃): more than the slab test's rounding error.
 pub(super) const FAR_SCALE: f32 = 1.000_000_4;
 
-/// So many nodes the reinsertion optimiser moves at a time: all of small trees, which makes rays up to a tenth faster.
+/// So many nodes the reinsertion optimiser moves at a time: all of small trees, which makes rays up
+/// to a tenth faster.
 const REINSERTIONS: f32 = 65_536.0;
 /// The least part of the nodes that it moves, of large trees, where it takes most of the time.
 const LEAST_REINSERTION: f32 = 0.1;
 
-/// Four children: along x, y, z the lower and the upper planes, and a reference each. Missing children have an empty box. 128 bytes.
+/// Four children: along x, y, z the lower and the upper planes, and a reference each. Missing
+/// children have an empty box. 128 bytes.
 #[repr(C, align(64))]
 #[derive(Clone)]
 pub(super) struct Node {
@@ -71,7 +75,8 @@ impl Node {
         planes[slot]
     }
 
-    /// All slots, those that rays get to last first, as far as their boxes tell along the axis, down or up.
+    /// All slots, those that rays get to last first, as far as their boxes tell along the axis,
+    /// down or up.
     #[inline(always)]
     pub(super) fn farthest_first(&self, axis: usize, up: bool) -> impl Iterator<Item = usize> {
         let order = self.orders[axis][usize::from(up)];
@@ -83,16 +88,21 @@ impl Node {
 pub(super) struct Tree {
     /// The root first.
     pub(super) nodes: Vec<Node>,
-    /// Entries that the traversal's stack can need, with room for all children of the node that is opened.
+    /// Entries that the traversal's stack can need, with room for all children of the node that is
+    /// opened.
     pub(super) stack: usize,
     /// Box around everything.
     pub(super) bounds: Aabb,
 }
 
 impl Tree {
-    /// Builds over `boxes`, which must be finite. `leaf` turns the indices of up to `leaf_size` (at most 4) boxes into the number
-    /// that the leaf carries, below 2³¹.
-    pub(super) fn build(boxes: &[Aabb], leaf_size: usize, mut leaf: impl FnMut(&[u32]) -> u32) -> Tree {
+    /// Builds over `boxes`, which must be finite. `leaf` turns the indices of up to `leaf_size` (at
+    /// most 4) boxes into the number that the leaf carries, below 2³¹.
+    pub(super) fn build(
+        boxes: &[Aabb],
+        leaf_size: usize,
+        mut leaf: impl FnMut(&[u32]) -> u32,
+    ) -> Tree {
         let bounds = boxes.iter().fold(Aabb::EMPTY, |a, b| a.union(*b));
         let mut tree = Tree { nodes: Vec::new(), stack: 0, bounds };
         if boxes.is_empty() {
@@ -130,9 +140,9 @@ impl Tree {
         self.nodes.capacity() * size_of::<Node>()
     }
 
-    /// Calls `leaf` with the numbers of the leaves that the ray meets between `ray.tmin` and `end`, near ones first, and the end
-    /// of the segment so far. `leaf` returns the new end; one before `ray.tmin` ends the traversal. The ray must be finite, its
-    /// direction not zero.
+    /// Calls `leaf` with the numbers of the leaves that the ray meets between `ray.tmin` and `end`,
+    /// near ones first, and the end of the segment so far. `leaf` returns the new end; one before
+    /// `ray.tmin` ends the traversal. The ray must be finite, its direction not zero.
     #[inline(always)]
     pub(super) fn traverse(&self, ray: &Ray, end: f32, mut leaf: impl FnMut(u32, f32) -> f32) {
         if self.nodes.is_empty() {
@@ -159,7 +169,8 @@ impl Tree {
                     mask &= mask - 1;
                     current = node.children[slot];
                     if mask != 0 {
-                        // Sort the children met into the stack, the nearest on top, which is the next to visit.
+                        // Sort the children met into the stack, the nearest on top, which is the
+                        // next to visit.
                         let near = near.to_array();
                         let base = top;
                         stack[top] = (current, near[slot]);
@@ -212,7 +223,8 @@ struct Slab {
 
 impl Slab {
     fn new(ray: &Ray) -> Slab {
-        // A zero component gives an infinite inverse; no 0 · ∞ can arise inside a box, whose planes lie off what it holds.
+        // A zero component gives an infinite inverse; no 0 · ∞ can arise inside a box, whose planes
+        // lie off what it holds.
         let inverse = Vec3::ONE / ray.d;
         Slab {
             origin: std::array::from_fn(|i| Vec4::splat(ray.o[i])),
@@ -247,14 +259,20 @@ fn binary_tree(boxes: &[Aabb]) -> Bvh2 {
     }
     let bounded: Vec<_> = boxes.iter().map(Bounded).collect();
     let indices = (0..boxes.len() as u32).collect();
-    let mut tree =
-        PlocBuilder::with_capacity(boxes.len()).build(PlocSearchDistance::Medium, &bounded, indices, SortPrecision::U64, 3);
+    let mut tree = PlocBuilder::with_capacity(boxes.len()).build(
+        PlocSearchDistance::Medium,
+        &bounded,
+        indices,
+        SortPrecision::U64,
+        3,
+    );
     let part = (REINSERTIONS / tree.nodes.len() as f32).clamp(LEAST_REINSERTION, 1.0);
     ReinsertionOptimizer::default().run(&mut tree, part, None);
     tree
 }
 
-/// The one to four nodes that take the place of `root`: its grandchildren and so on, largest first to be opened.
+/// The one to four nodes that take the place of `root`: its grandchildren and so on, largest first
+/// to be opened.
 fn widen(tree: &Bvh2, root: usize, leaf_size: usize) -> Vec<usize> {
     if elements(tree, root, leaf_size).is_some() {
         return vec![root];
@@ -265,7 +283,8 @@ fn widen(tree: &Bvh2, root: usize, leaf_size: usize) -> Vec<usize> {
         let first = tree.nodes[opened].first_index as usize;
         children.extend([first, first + 1]);
         let area = |&at: &usize| tree.nodes[children[at]].aabb().half_area();
-        let openable = (0..children.len()).filter(|&at| elements(tree, children[at], leaf_size).is_none());
+        let openable =
+            (0..children.len()).filter(|&at| elements(tree, children[at], leaf_size).is_none());
         let largest = openable.max_by(|a, b| area(a).total_cmp(&area(b)));
         match largest {
             Some(at) if children.len() < 4 => opened = children.swap_remove(at),
@@ -300,7 +319,10 @@ mod tests {
 
     /// Unit boxes at 2 i along x.
     fn row(n: u32) -> Vec<Aabb> {
-        (0..n).map(|i| vec3(2.0 * i as f32, 0.0, 0.0)).map(|p| Aabb { min: p, max: p + 1.0 }).collect()
+        (0..n)
+            .map(|i| vec3(2.0 * i as f32, 0.0, 0.0))
+            .map(|p| Aabb { min: p, max: p + 1.0 })
+            .collect()
     }
 
     fn met(tree: &Tree, ray: &Ray) -> Vec<u32> {
@@ -329,7 +351,9 @@ mod tests {
         }
         let flat = [Aabb { min: Vec3::ZERO, max: vec3(0.0, 1.0, 1.0) }];
         let tree = Tree::build(&flat, 1, |held| held[0]);
-        for ray in [Ray::new(vec3(0.0, -1.0, 0.5), Vec3::Y), Ray::new(vec3(-1.0, 0.0, 0.5), Vec3::X)] {
+        for ray in
+            [Ray::new(vec3(0.0, -1.0, 0.5), Vec3::Y), Ray::new(vec3(-1.0, 0.0, 0.5), Vec3::X)]
+        {
             assert_eq!(met(&tree, &ray), [0]);
         }
     }

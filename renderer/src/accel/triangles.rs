@@ -1,14 +1,16 @@
 //! Four triangles at a time against one ray.
 //!
-//! The test is that of Woop, Benthin & Wald 2013, *Watertight Ray/Triangle Intersection*: vertices are moved and sheared into
-//! the ray's frame, where the signs of three 2D edge functions decide. A vertex comes out alike in all triangles around it, and
-//! the sign of a rounded difference of two products is right unless it is zero, which double precision then settles; so a ray
-//! cannot slip through between neighbours.
+//! The test is that of Woop, Benthin & Wald 2013, *Watertight Ray/Triangle Intersection*: vertices
+//! are moved and sheared into the ray's frame, where the signs of three 2D edge functions decide. A
+//! vertex comes out alike in all triangles around it, and the sign of a rounded difference of two
+//! products is right unless it is zero, which double precision then settles; so a ray cannot slip
+//! through between neighbours.
 
 use crate::math::{Ray, Vec3};
 use glam::Vec4;
 
-/// Up to four triangles, coordinate by coordinate; lanes without one are NaN and never hit. 176 bytes.
+/// Up to four triangles, coordinate by coordinate; lanes without one are NaN and never hit. 176
+/// bytes.
 #[derive(Clone)]
 pub(super) struct Block {
     /// By vertex, then axis.
@@ -42,7 +44,8 @@ pub(super) struct BlockHits {
 
 impl Block {
     /// No triangle in any lane.
-    pub(super) const EMPTY: Block = Block { vertices: [[Vec4::NAN; 3]; 3], primitive: [u32::MAX; 4], element: [u32::MAX; 4] };
+    pub(super) const EMPTY: Block =
+        Block { vertices: [[Vec4::NAN; 3]; 3], primitive: [u32::MAX; 4], element: [u32::MAX; 4] };
 
     /// A coordinate of a vertex of the triangle in a lane.
     #[inline(always)]
@@ -72,8 +75,8 @@ pub(super) fn longest(d: Vec3) -> usize {
     if z > longer { 2 } else { xy }
 }
 
-/// The axes in the order in which a ray sees them: the one along which its direction is largest comes last; the order keeps the
-/// orientation.
+/// The axes in the order in which a ray sees them: the one along which its direction is largest
+/// comes last; the order keeps the orientation.
 #[inline(always)]
 pub(super) fn axes(ray: &Ray) -> [usize; 3] {
     let z = longest(ray.d);
@@ -88,7 +91,8 @@ impl Shear {
         Shear::along(ray, [x, y, z], [d[x] / d[z], d[y] / d[z], 1.0 / d[z]])
     }
 
-    /// The same by what is known of it: its [`axes`], and how far vertices are moved for each unit of depth.
+    /// The same by what is known of it: its [`axes`], and how far vertices are moved for each unit
+    /// of depth.
     #[inline(always)]
     pub(super) fn along(ray: &Ray, axes: [usize; 3], shear: [f32; 3]) -> Shear {
         let origin = axes.map(|axis| Vec4::splat(ray.o[axis]));
@@ -108,7 +112,11 @@ impl Shear {
     /// Tests the four triangles against the segment from `tmin` to `tmax`; both ends belong to it.
     #[inline(always)]
     pub(super) fn intersect(&self, block: &Block, tmax: f32) -> BlockHits {
-        let (a, b, c) = (self.place(&block.vertices[0]), self.place(&block.vertices[1]), self.place(&block.vertices[2]));
+        let (a, b, c) = (
+            self.place(&block.vertices[0]),
+            self.place(&block.vertices[1]),
+            self.place(&block.vertices[2]),
+        );
         let mut weights = [edge(&b, &c), edge(&c, &a), edge(&a, &b)];
         let [u, v, w] = weights;
         let zero = (u.cmpeq(Vec4::ZERO) | v.cmpeq(Vec4::ZERO) | w.cmpeq(Vec4::ZERO)).bitmask();
@@ -124,11 +132,17 @@ impl Shear {
         let outside = least.cmplt(Vec4::ZERO) & most.cmpgt(Vec4::ZERO);
         let inside = t.cmpge(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
         let mask = inside.bitmask() & !outside.bitmask();
-        BlockHits { mask, t: t.to_array(), u: (v * inverse).to_array(), v: (w * inverse).to_array() }
+        BlockHits {
+            mask,
+            t: t.to_array(),
+            u: (v * inverse).to_array(),
+            v: (w * inverse).to_array(),
+        }
     }
 }
 
-/// The edge function of the edge from `p` to `q` at the ray: twice the signed area of the triangle of both and the ray.
+/// The edge function of the edge from `p` to `q` at the ray: twice the signed area of the triangle
+/// of both and the ray.
 #[inline(always)]
 fn edge(p: &[Vec4; 3], q: &[Vec4; 3]) -> Vec4 {
     q[0] * p[1] - q[1] * p[0]

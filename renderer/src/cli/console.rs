@@ -1,4 +1,5 @@
-//! What a waiting user sees: a bar with the time left on a terminal, plain lines elsewhere, nothing when quiet.
+//! What a waiting user sees: a bar with the time left on a terminal, plain lines elsewhere, nothing
+//! when quiet.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
@@ -79,7 +80,8 @@ impl Console {
         let bar = match self {
             Console::Terminal => {
                 // Of fixed width, so that it stands still while the text behind it changes.
-                let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}").expect("the template is well-formed");
+                let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}")
+                    .expect("the template is well-formed");
                 ProgressBar::new(STEPS).with_style(style).with_prefix(activity)
             }
             Console::Lines | Console::Quiet => ProgressBar::hidden(),
@@ -178,12 +180,13 @@ struct Plan {
 }
 
 impl Plan {
-    /// Finished fraction and remaining time, if all samples take equally long. A time limit that comes first is what counts, but
-    /// every pixel gets a sample.
+    /// Finished fraction and remaining time, if all samples take equally long. A time limit that
+    /// comes first is what counts, but every pixel gets a sample.
     fn outlook(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
         let seconds = elapsed.as_secs_f64();
         let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
-        let limit = self.limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.least)));
+        let limit =
+            self.limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.least)));
         let total = needed(self.all).min(limit).max(seconds);
         let fraction = if total > 0.0 { seconds / total } else { 0.0 };
         (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
@@ -255,9 +258,12 @@ mod tests {
 
     #[test]
     fn durations_and_rates_read_well() {
-        let text: Vec<String> = [0.04, 0.4, 9.26, 37.8, 250.0, 7500.0].map(|s| duration(Duration::from_secs_f64(s))).into();
+        let text: Vec<String> = [0.04, 0.4, 9.26, 37.8, 250.0, 7500.0]
+            .map(|s| duration(Duration::from_secs_f64(s)))
+            .into();
         assert_eq!(text, ["40 ms", "0.4 s", "9.3 s", "37 s", "4 min 10 s", "2 h 5 min"]);
-        let text: Vec<String> = [170, 1_440_000, 2_500_000].map(|samples| rate(samples, 2 * SECOND)).into();
+        let text: Vec<String> =
+            [170, 1_440_000, 2_500_000].map(|samples| rate(samples, 2 * SECOND)).into();
         assert_eq!(text, ["85 samples/s", "720 k samples/s", "1.25 M samples/s"]);
         assert_eq!(rate(0, Duration::ZERO), "0 samples/s");
         assert_eq!([0, 1, 2].map(|n| count(n, "light")), ["0 lights", "1 light", "2 lights"]);

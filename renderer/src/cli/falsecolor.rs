@@ -58,7 +58,9 @@ fn range(text: &str) -> Result<[f32; 2], String> {
     let number = |text: &str| text.trim().parse().ok().filter(|x: &f32| x.is_finite());
     let ends = text.split_once("..").and_then(|(lo, hi)| Some([number(lo)?, number(hi)?]));
     let ends = ends.filter(|[lo, hi]| lo < hi && (hi - lo).is_finite());
-    ends.ok_or_else(|| "expected two numbers, the first below the second, as in 0..20 or -1..1".into())
+    ends.ok_or_else(|| {
+        "expected two numbers, the first below the second, as in 0..20 or -1..1".into()
+    })
 }
 
 /// Runs the command.
@@ -74,7 +76,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let scale = Scale::of_values(&values, args.log, args.range);
     let title = if args.log { format!("{name}, logarithmic") } else { name.clone() };
     let canvas = draw(&values, width, &scale, &title);
-    output.write(|path| write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes))?;
+    output.write(|path| {
+        write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes)
+    })?;
     if !args.quiet {
         console::print(&summary(output.path(), &name, &values, &scale));
     }
@@ -85,14 +89,23 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 fn output(args: &Args) -> Result<Output, Error> {
     let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
     if let (true, Some([lo, _])) = (args.log, args.range.filter(|[lo, _]| *lo <= 0.0)) {
-        return fault(format!("--log has no place for {lo}, where --range begins"), "begin above 0, or leave --log out");
+        return fault(
+            format!("--log has no place for {lo}, where --range begins"),
+            "begin above 0, or leave --log out",
+        );
     }
     if Format::of(&args.output) != Some(Format::Png) {
-        return fault(format!("falsecolor writes PNG, not `{}`", args.output.display()), "name a file that ends in .png");
+        return fault(
+            format!("falsecolor writes PNG, not `{}`", args.output.display()),
+            "name a file that ends in .png",
+        );
     }
     let output = Output::check(&args.output)?;
     match output.is(&args.file) {
-        true => fault(format!("-o would overwrite the picture `{}`", args.file.display()), "name another file"),
+        true => fault(
+            format!("-o would overwrite the picture `{}`", args.file.display()),
+            "name another file",
+        ),
         false => Ok(output),
     }
 }
@@ -102,16 +115,21 @@ fn full_name(layer: &Layer, channel: &Channel) -> String {
     match layer.name.as_str() {
         COLOUR => channel.name.clone(),
         // Those that are layers of their own have their full names.
-        name if matches!(channel.samples, ChannelSamples::U32(_)) || name == channel.name || name.ends_with(".A") => {
+        name if matches!(channel.samples, ChannelSamples::U32(_))
+            || name == channel.name
+            || name.ends_with(".A") =>
+        {
             name.into()
         }
         name => format!("{name}.{}", channel.name),
     }
 }
 
-/// The channel of a name, or the only one of the layer of that name: its full name, its width and its values.
+/// The channel of a name, or the only one of the layer of that name: its full name, its width and
+/// its values.
 fn find(layers: &[Layer], name: &str) -> Option<(String, usize, Vec<f32>)> {
-    let channels = layers.iter().flat_map(|layer| layer.channels.iter().map(move |channel| (layer, channel)));
+    let channels =
+        layers.iter().flat_map(|layer| layer.channels.iter().map(move |channel| (layer, channel)));
     let found = channels.into_iter().find(|(layer, channel)| {
         let alone = layer.channels.len() == 1 && layer.name != COLOUR;
         full_name(layer, channel) == name || alone && layer.name == name
@@ -125,7 +143,8 @@ fn find(layers: &[Layer], name: &str) -> Option<(String, usize, Vec<f32>)> {
     })
 }
 
-/// The names that can be asked for, shorter ones where they are enough; not the exact sums of parts, which nobody looks at.
+/// The names that can be asked for, shorter ones where they are enough; not the exact sums of
+/// parts, which nobody looks at.
 fn names(layers: &[Layer]) -> Vec<String> {
     let of = |layer: &Layer| match &layer.channels[..] {
         [_] if layer.name != COLOUR => vec![layer.name.clone()],
@@ -141,14 +160,27 @@ fn summary(path: &Path, name: &str, values: &[f32], scale: &Scale) -> String {
     let figures = match n {
         0 => "no pixel is finite".into(),
         _ => {
-            let (least, most) = (finite().fold(f32::INFINITY, f32::min), finite().fold(f32::NEG_INFINITY, f32::max));
+            let (least, most) = (
+                finite().fold(f32::INFINITY, f32::min),
+                finite().fold(f32::NEG_INFINITY, f32::max),
+            );
             let mean = finite().map(f64::from).sum::<f64>() / n as f64;
-            format!("from {} to {}, mean {}", number(least.into()), number(most.into()), number(mean))
+            format!(
+                "from {} to {}, mean {}",
+                number(least.into()),
+                number(most.into()),
+                number(mean)
+            )
         }
     };
     let nan = values.iter().filter(|x| x.is_nan()).count();
     let odd = [("not a number", nan), ("infinite", values.len() - n - nan)];
-    let odd = odd.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{n} {what}")).collect::<Vec<_>>().join(", ");
+    let odd = odd
+        .iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(what, n)| format!("{n} {what}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     let odd = if odd.is_empty() { odd } else { format!("; pixels in green: {odd}") };
     let [lo, hi] = scale.ends().map(|x| number(x.into()));
     format!("{}: {name}, {figures}; colours from {lo} to {hi}{odd}", path.display())
@@ -161,7 +193,10 @@ mod tests {
 
     #[test]
     fn ranges_of_numbers() {
-        assert_eq!((range("0..20"), range("-1 .. 1e3"), range("0...5")), (Ok([0.0, 20.0]), Ok([-1.0, 1e3]), Ok([0.0, 0.5])));
+        assert_eq!(
+            (range("0..20"), range("-1 .. 1e3"), range("0...5")),
+            (Ok([0.0, 20.0]), Ok([-1.0, 1e3]), Ok([0.0, 0.5]))
+        );
         for wrong in ["", "..", "1", "1..1", "2..1", "0..inf", "nan..1", "a..b", "-3e38..3e38"] {
             assert!(range(wrong).is_err(), "{wrong}");
         }
@@ -170,7 +205,10 @@ mod tests {
     #[test]
     fn channels_go_by_their_names_in_the_file() {
         let layer = |name: &str, channels: &[&str], x: f32| {
-            let channel = |name: &&str| Channel { name: name.to_string(), samples: ChannelSamples::F32(vec![x]) };
+            let channel = |name: &&str| Channel {
+                name: name.to_string(),
+                samples: ChannelSamples::F32(vec![x]),
+            };
             let channels = channels.iter().map(channel).collect();
             Layer { name: name.into(), area: Area::of_size(0, 0, 1, 1), channels }
         };
@@ -185,12 +223,28 @@ mod tests {
         let id = Channel { name: "id".into(), samples: ChannelSamples::U32(vec![7]) };
         layers.push(Layer { channels: vec![id], ..layer("object.id", &[], 0.0) });
         layers.push(layer("sums.R0", &["R0"], 0.0));
-        let listed = ["R", "G", "B", "depth", "normal.X", "normal.Y", "normal.Z", "cut_size", "A", "glow.A", "object.id"];
+        let listed = [
+            "R",
+            "G",
+            "B",
+            "depth",
+            "normal.X",
+            "normal.Y",
+            "normal.Z",
+            "cut_size",
+            "A",
+            "glow.A",
+            "object.id",
+        ];
         assert_eq!(names(&layers), listed);
         let value = |name: &str| find(&layers, name).map(|(_, _, values)| values[0]);
-        for (name, x) in listed.iter().zip([1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0, 6.0, 7.0]) {
+        for (name, x) in listed.iter().zip([1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+        {
             assert_eq!(value(name), Some(x), "{name}");
         }
-        assert_eq!((value("depth.Z"), value("normal"), value(COLOUR), value("cut")), (Some(2.0), None, None, None));
+        assert_eq!(
+            (value("depth.Z"), value("normal"), value(COLOUR), value("cut")),
+            (Some(2.0), None, None, None)
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Ctrl-C: once to end rendering early, twice to abort.
 //!
-//! Before rendering there is nothing to keep, so Ctrl-C ends the process at once. During rendering the first one only sets a flag,
-//! and the picture so far gets written. Files are written in a moment, and not interrupted.
+//! Before rendering there is nothing to keep, so Ctrl-C ends the process at once. During rendering
+//! the first one only sets a flag, and the picture so far gets written. Files are written in a
+//! moment, and not interrupted.
 
 use super::{Exit, console};
 use indicatif::ProgressBar;
@@ -27,10 +28,12 @@ impl Stage {
     fn farewell(self) -> Option<&'static str> {
         match self {
             Stage::Loading | Stage::Writing => None,
-            Stage::Rendering => Some("interrupted: writing the picture so far (Ctrl-C again aborts)"),
-            Stage::Testing => {
-                Some("interrupted: what is done is kept, and the same command goes on from there (Ctrl-C again aborts)")
+            Stage::Rendering => {
+                Some("interrupted: writing the picture so far (Ctrl-C again aborts)")
             }
+            Stage::Testing => Some(
+                "interrupted: what is done is kept, and the same command goes on from there (Ctrl-C again aborts)",
+            ),
         }
     }
 }
@@ -53,7 +56,8 @@ impl State {
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C for this process; call once. Where the system refuses, Ctrl-C keeps its usual meaning.
+    /// Takes over Ctrl-C for this process; call once. Where the system refuses, Ctrl-C keeps its
+    /// usual meaning.
     pub fn install(quiet: bool) -> Interrupt {
         let interrupt = Interrupt::default();
         let state = interrupt.0.clone();

@@ -19,7 +19,11 @@ use lightbound::image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 const MAX_MANIFEST: usize = 1 << 16;
 
 /// A picture, within an image of `resolution`, as EXR layers.
-pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(String, Attribute)>) -> ExrPicture {
+pub fn exr_picture(
+    resolution: (u32, u32),
+    picture: &Picture,
+    attributes: Vec<(String, Attribute)>,
+) -> ExrPicture {
     let mut channels = Vec::new();
     let mut add = |name: String, samples| channels.push(Channel { name, samples });
     let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {
@@ -47,7 +51,9 @@ pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(S
             ("shadow_rays", shadow_rays),
             ("error_bound", error_bound),
         ];
-        layers.into_iter().for_each(|(name, values)| add(name.into(), ChannelSamples::F32(values.clone())));
+        layers
+            .into_iter()
+            .for_each(|(name, values)| add(name.into(), ChannelSamples::F32(values.clone())));
     }
     let window = picture.window;
     ExrPicture {
@@ -59,9 +65,12 @@ pub fn exr_picture(resolution: (u32, u32), picture: &Picture, attributes: Vec<(S
     }
 }
 
-/// Which id stands for which name, as a JSON object `{"1":"floor",…}`; `None` where it would be too long.
+/// Which id stands for which name, as a JSON object `{"1":"floor",…}`; `None` where it would be too
+/// long.
 pub fn manifest(names: &[String]) -> Option<String> {
-    let entry = |(i, name): (usize, &String)| format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()));
+    let entry = |(i, name): (usize, &String)| {
+        format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()))
+    };
     let entries: Vec<String> = names.iter().enumerate().map(entry).collect();
     let text = format!("{{{}}}", entries.join(","));
     (text.len() <= MAX_MANIFEST).then_some(text)

@@ -26,7 +26,8 @@ What still misses samples is a part again, to be merged later.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Parts, as `lightbound render` writes them with --sample-range or --crop, or `lightbound merge` does
+    /// Parts, as `lightbound render` writes them with --sample-range or --crop, or
+    /// `lightbound merge` does
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
@@ -42,14 +43,20 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let parts = args.parts.iter().map(|path| Ok((path.as_path(), Part::open(path)?))).collect::<Result<Vec<_>, Error>>()?;
+    let parts = args
+        .parts
+        .iter()
+        .map(|path| Ok((path.as_path(), Part::open(path)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
     let coverage = check(&parts)?;
     let first = &parts[0].1;
     let (whole, options) = (first.header.whole, first.header.film);
-    let window = coverage.window().filter(|w| u64::from(w.width()) * u64::from(w.height()) <= MAX_PIXELS);
+    let window =
+        coverage.window().filter(|w| u64::from(w.width()) * u64::from(w.height()) <= MAX_PIXELS);
     let Some(window) = window else {
         return Err(Error::Data {
-            message: "the parts have no sample at all, or more pixels than an image can have".into(),
+            message: "the parts have no sample at all, or more pixels than an image can have"
+                .into(),
             help: "render them again".into(),
         });
     };
@@ -65,7 +72,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut attributes = first.settings.clone();
     attributes.extend(first.scene.clone().map(|scene| ("lightbound/scene".to_string(), scene)));
     attributes.extend(sample_counts(&picture));
-    attributes.push(("lightbound/renderSeconds".into(), Attribute::Float(effort.wall.as_secs_f32())));
+    attributes
+        .push(("lightbound/renderSeconds".into(), Attribute::Float(effort.wall.as_secs_f32())));
     let exr = if missing.blocks().is_empty() {
         layers::exr_picture(first.resolution.into(), &picture, attributes)
     } else {
@@ -86,9 +94,14 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     if !missing.blocks().is_empty() {
-        console::warn(&format!("{} is still a part: it misses {}", output.path().display(), list(&missing)));
+        console::warn(&format!(
+            "{} is still a part: it misses {}",
+            output.path().display(),
+            list(&missing)
+        ));
     }
-    let remarks = [odd_samples(&picture, effort.camera_samples), violated_bounds(&effort.counts.cuts)];
+    let remarks =
+        [odd_samples(&picture, effort.camera_samples), violated_bounds(&effort.counts.cuts)];
     remarks.iter().flatten().for_each(|remark| console::warn(remark));
     Ok(Exit::Done)
 }
@@ -97,24 +110,33 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 fn output(args: &Args) -> Result<Output, Error> {
     let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
     if Format::expect(&args.output)? != Format::Exr {
-        return fault(format!("`{}` cannot hold what parts hold", args.output.display()), "name an .exr with -o");
+        return fault(
+            format!("`{}` cannot hold what parts hold", args.output.display()),
+            "name an .exr with -o",
+        );
     }
     let output = Output::check(&args.output)?;
     match args.parts.iter().find(|part| output.is(part)) {
-        Some(part) => fault(format!("-o would overwrite the part `{}`", part.display()), "name another file"),
+        Some(part) => {
+            fault(format!("-o would overwrite the part `{}`", part.display()), "name another file")
+        }
         None => Ok(output),
     }
 }
 
-/// What all parts together have; an error where they are not of one picture, or have something in common.
+/// What all parts together have; an error where they are not of one picture, or have something in
+/// common.
 fn check(parts: &[(&Path, Part)]) -> Result<Coverage, Error> {
     let mut all = Coverage::default();
     let (first_path, first) = &parts[0];
     for (i, (path, part)) in parts.iter().enumerate() {
-        let refuse =
-            |why: String, help: &str| Err(Error::Data { message: format!("{}: {why}", path.display()), help: help.into() });
+        let refuse = |why: String, help: &str| {
+            Err(Error::Data { message: format!("{}: {why}", path.display()), help: help.into() })
+        };
         let other = first_path.display().to_string();
-        if let Some(difference) = part.differs(first.resolution, &first.settings, first.header.film, &other) {
+        if let Some(difference) =
+            part.differs(first.resolution, &first.settings, first.header.film, &other)
+        {
             return refuse(
                 format!("is not a part of the same picture: {difference}"),
                 "leave it out, or render it with the same options",
@@ -122,13 +144,20 @@ fn check(parts: &[(&Path, Part)]) -> Result<Coverage, Error> {
         }
         if part.header.whole != first.header.whole {
             let (mine, theirs) = (part.header.whole, first.header.whole);
-            let why = format!("is not a part of the same picture: that has {mine}, that of {other} {theirs}");
+            let why = format!(
+                "is not a part of the same picture: that has {mine}, that of {other} {theirs}"
+            );
             return refuse(why, "leave it out, or render it with the same options");
         }
         let common = |earlier: &Part| part.header.coverage.overlap(&earlier.header.coverage);
-        if let Some((earlier, block)) = parts[..i].iter().find_map(|(path, earlier)| Some((path, common(earlier)?))) {
+        if let Some((earlier, block)) =
+            parts[..i].iter().find_map(|(path, earlier)| Some((path, common(earlier)?)))
+        {
             let why = format!("has {block} in common with {}", earlier.display());
-            return refuse(why, "samples must not count twice; leave one of the two out, or render other ranges");
+            return refuse(
+                why,
+                "samples must not count twice; leave one of the two out, or render other ranges",
+            );
         }
         part.header.coverage.blocks().iter().for_each(|&block| all.add(block));
     }

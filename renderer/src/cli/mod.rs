@@ -1,7 +1,7 @@
 //! The command line: what there is to say, and how errors come back.
 //!
-//! Arguments are checked as far as possible before any work starts. Everything meant for a reader goes to stderr; stdout is
-//! left to data. Exit codes are those of [`Exit`].
+//! Arguments are checked as far as possible before any work starts. Everything meant for a reader
+//! goes to stderr; stdout is left to data. Exit codes are those of [`Exit`].
 
 mod bounds;
 mod compare;
@@ -90,7 +90,9 @@ pub enum Error {
     Stdout(io::Error),
     /// Warnings that came up after loading, under `--strict`.
     #[error("{0}")]
-    #[diagnostic(help("the picture is written all the same; warnings are errors here because of --strict"))]
+    #[diagnostic(help(
+        "the picture is written all the same; warnings are errors here because of --strict"
+    ))]
     Strict(String),
 }
 
@@ -107,7 +109,9 @@ impl From<ShaderError> for Error {
 impl Error {
     fn exit(&self) -> Exit {
         match self {
-            Error::Scene(_) | Error::Shader(_) | Error::Picture(_) | Error::Data { .. } => Exit::Input,
+            Error::Scene(_) | Error::Shader(_) | Error::Picture(_) | Error::Data { .. } => {
+                Exit::Input
+            }
             Error::Option { .. } | Error::Strict(_) => Exit::Input,
             Error::Write { .. } | Error::Stdout(_) => Exit::Write,
         }
@@ -179,12 +183,14 @@ pub fn run() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// How errors look: coloured and wrapped on a terminal; elsewhere plain, in long lines, since somebody may search them.
+/// How errors look: coloured and wrapped on a terminal; elsewhere plain, in long lines, since
+/// somebody may search them.
 fn reports() -> MietteHandlerOpts {
     let terminal = io::stderr().is_terminal();
     let variable = |name| std::env::var_os(name).unwrap_or_default();
     let plain = !terminal || !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
-    let mut theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    let mut theme =
+        if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
     // The word that logs are searched for.
     theme.characters.error = "error:".into();
     MietteHandlerOpts::new().graphical_theme(theme).wrap_lines(terminal)

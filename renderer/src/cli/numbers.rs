@@ -12,7 +12,9 @@ where
 {
     move |text: &str| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| format!("expected a whole number from {} to {}", range.start(), range.end()))
+        number.ok_or_else(|| {
+            format!("expected a whole number from {} to {}", range.start(), range.end())
+        })
     }
 }
 
@@ -27,8 +29,10 @@ pub struct NoFloat {
 
 /// Parses a float. Infinity is one by its name, but no number that is merely too large is.
 pub fn float(text: &str) -> Result<f32, NoFloat> {
-    const TEXT: NoFloat = NoFloat { what: "is not a number", help: "write it as in 0.5, -1 or 2e-3" };
-    const LARGE: NoFloat = NoFloat { what: "is too large for a float", help: "the largest is 3.4028235e38" };
+    const TEXT: NoFloat =
+        NoFloat { what: "is not a number", help: "write it as in 0.5, -1 or 2e-3" };
+    const LARGE: NoFloat =
+        NoFloat { what: "is too large for a float", help: "the largest is 3.4028235e38" };
     let x: f32 = text.parse().map_err(|_| TEXT)?;
     let is_named = text.contains(['i', 'I']);
     if x.is_infinite() && !is_named { Err(LARGE) } else { Ok(x) }
@@ -45,7 +49,11 @@ pub fn number(x: f64) -> String {
     let (digits, exponent) = scientific.split_once('e').expect("it was asked for");
     let exponent: i32 = exponent.parse().expect("exponents are whole");
     let trim = |text: &str| {
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.to_string() }
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').into()
+        } else {
+            text.to_string()
+        }
     };
     match exponent {
         _ if x == 0.0 => "0".into(),
@@ -62,13 +70,18 @@ mod tests {
     #[test]
     fn whole_numbers_are_in_their_range() {
         let parse = |text: &str| {
-            let command = Command::new("a").arg(Arg::new("n").allow_hyphen_values(true).value_parser(whole(1..=4096u16)));
-            let matches = command.try_get_matches_from(["a", text]).map_err(|error| error.to_string())?;
+            let command = Command::new("a")
+                .arg(Arg::new("n").allow_hyphen_values(true).value_parser(whole(1..=4096u16)));
+            let matches =
+                command.try_get_matches_from(["a", text]).map_err(|error| error.to_string())?;
             Ok::<_, String>(*matches.get_one::<u16>("n").expect("it was given"))
         };
         assert_eq!((parse("1"), parse("4096")), (Ok(1), Ok(4096)));
         for wrong in ["0", "4097", "-1", "65536", "1.5", "many", ""] {
-            assert!(parse(wrong).unwrap_err().contains("expected a whole number from 1 to 4096"), "{wrong}");
+            assert!(
+                parse(wrong).unwrap_err().contains("expected a whole number from 1 to 4096"),
+                "{wrong}"
+            );
         }
     }
 

@@ -1,7 +1,8 @@
 //! Files that commands write: checked before the work starts, written whole or not at all.
 //!
-//! [`lightbound::image::write`] sees to the latter. If writing fails after the work is done (disk full, folder gone), it is tried
-//! once more in the system's folder for temporary files and in the current one, under a name that is free there.
+//! [`lightbound::image::write`] sees to the latter. If writing fails after the work is done (disk
+//! full, folder gone), it is tried once more in the system's folder for temporary files and in the
+//! current one, under a name that is free there.
 
 use super::Error;
 use lightbound::image::ImageError;
@@ -76,7 +77,11 @@ impl Output {
         }
         if !folder.is_dir() {
             return fault(
-                format!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display()),
+                format!(
+                    "cannot write `{}`: there is no folder `{}`",
+                    path.display(),
+                    folder.display()
+                ),
                 "create the folder first, or name another",
             );
         }
@@ -84,7 +89,11 @@ impl Output {
         let trial = folder.join(format!(".lightbound-{}.tmp", std::process::id()));
         if let Err(cause) = File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
             return fault(
-                format!("cannot write `{}`: no file can be made in `{}`: {cause}", path.display(), folder.display()),
+                format!(
+                    "cannot write `{}`: no file can be made in `{}`: {cause}",
+                    path.display(),
+                    folder.display()
+                ),
                 "check the folder's permissions, or name another",
             );
         }
@@ -96,14 +105,15 @@ impl Output {
         &self.path
     }
 
-    /// Whether it is the same file as `other`, by whatever way: links are followed, as writing follows them. Devices and pipes
-    /// are never, for they have no content to lose.
+    /// Whether it is the same file as `other`, by whatever way: links are followed, as writing
+    /// follows them. Devices and pipes are never, for they have no content to lose.
     pub fn is(&self, other: &Path) -> bool {
         if fs::metadata(&self.path).is_ok_and(|m| !m.is_file()) {
             return false;
         }
         // A file to come has no canonical path yet, but its folder has.
-        let to_come = |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
+        let to_come =
+            |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
         let whole = |path: &Path| fs::canonicalize(path).ok().or_else(|| to_come(path));
         whole(&self.path).is_some_and(|path| Some(path) == whole(other))
     }
@@ -120,11 +130,14 @@ impl Output {
 
     /// Writes the file by `write`, which leaves all of it or nothing.
     ///
-    /// *Errors*: the file could not be written; the error tells where it was saved instead, if anywhere.
+    /// *Errors*: the file could not be written; the error tells where it was saved instead, if
+    /// anywhere.
     pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
         let Err(cause) = write(&self.path) else { return Ok(()) };
         let folders = [std::env::temp_dir(), PathBuf::from(".")];
-        let spare = folders.iter().find_map(|folder| free_name(folder, &self.path).filter(|path| write(path).is_ok()));
+        let spare = folders
+            .iter()
+            .find_map(|folder| free_name(folder, &self.path).filter(|path| write(path).is_ok()));
         let help = match spare {
             Some(spare) => format!("it was saved as `{}` instead; move it from there", spare.display()),
             None => "nothing was kept, since it cannot be written elsewhere either; make room and try again".into(),
@@ -133,7 +146,8 @@ impl Output {
     }
 }
 
-/// A path in `folder` that nothing stands at, named like `file` as far as possible: `a.exr`, `a-1.exr`, …
+/// A path in `folder` that nothing stands at, named like `file` as far as possible: `a.exr`,
+/// `a-1.exr`, …
 fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
     let stem = file.file_stem()?;
     let name = |n: u32| {
@@ -152,7 +166,10 @@ fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
 }
 
 fn is_a_folder(path: &Path) -> Error {
-    Error::Option { message: format!("`{}` is a folder", path.display()), help: "add a file name to it".into() }
+    Error::Option {
+        message: format!("`{}` is a folder", path.display()),
+        help: "add a file name to it".into(),
+    }
 }
 
 /// The folder that holds `path`.
@@ -169,8 +186,10 @@ mod tests {
     use lightbound::image::write::save;
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -227,7 +246,8 @@ mod tests {
     #[test]
     fn the_same_file_by_a_link() {
         let folder = tempfile::tempdir().unwrap();
-        let [file, link, copy] = ["a.png", "link.png", "copy.png"].map(|name| folder.path().join(name));
+        let [file, link, copy] =
+            ["a.png", "link.png", "copy.png"].map(|name| folder.path().join(name));
         fs::write(&file, b"picture").unwrap();
         fs::write(&copy, b"picture").unwrap();
         std::os::unix::fs::symlink("a.png", &link).unwrap();

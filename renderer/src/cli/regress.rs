@@ -101,9 +101,10 @@ impl From<ReportError> for Error {
                 let help = "the results are kept: make room, or name another folder, and the same command goes on".into();
                 Error::Write { cause, help }
             }
-            ReportError::Foreign(_) => {
-                Error::Option { message: error.to_string(), help: "name another folder with --report".into() }
-            }
+            ReportError::Foreign(_) => Error::Option {
+                message: error.to_string(),
+                help: "name another folder with --report".into(),
+            },
         }
     }
 }
@@ -128,8 +129,9 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     let cases = chosen(suite, &args.filter)?;
     let report = args.report.as_deref().map(Report::into_folder).transpose()?;
     let (console, interrupt) = (Console::new(args.quiet), Interrupt::install(args.quiet));
-    let state =
-        State::open(&suite.path).map_err(|error| console::warn(&format!("{error}; an interrupted run starts anew"))).ok();
+    let state = State::open(&suite.path)
+        .map_err(|error| console::warn(&format!("{error}; an interrupted run starts anew")))
+        .ok();
     let start = Instant::now();
     let progress = console.testing(cases.len() as u64 * STEPS as u64);
     interrupt.enter(Stage::Testing, Some(progress.bar()));
@@ -148,8 +150,10 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     .run(&cases);
     progress.finish();
     interrupt.enter(Stage::Writing, None);
-    let failed = outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Failed(_))).count();
-    let broken = outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
+    let failed =
+        outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Failed(_))).count();
+    let broken =
+        outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
     console.say(&summary(&outcomes, failed, broken, cases.len(), start));
     if outcomes.len() < cases.len() {
         return Ok(Exit::Interrupted);
@@ -158,7 +162,9 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;
         console.say(&format!("report: {}", index.display()));
     }
-    if let Some(Err(error)) = state.map(|state| state.finish(cases.iter().map(|case| case.name.as_str()))) {
+    if let Some(Err(error)) =
+        state.map(|state| state.finish(cases.iter().map(|case| case.name.as_str())))
+    {
         console::warn(&error);
     }
     Ok(match (failed, broken) {
@@ -177,11 +183,17 @@ fn advance(progress: &Progress, done: &Mutex<f64>, share: f64) {
 
 /// The cases with one of `filters` in their names; all where there is none.
 fn chosen<'a>(suite: &'a Suite, filters: &[String]) -> Result<Vec<&'a Case>, Error> {
-    let matches = |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()));
+    let matches = |case: &&Case| {
+        filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()))
+    };
     let cases: Vec<&Case> = suite.cases.iter().filter(matches).collect();
     match cases.is_empty() {
         true => Err(Error::Option {
-            message: format!("no case of `{}` has `{}` in its name", suite.path.display(), filters.join("` or `")),
+            message: format!(
+                "no case of `{}` has `{}` in its name",
+                suite.path.display(),
+                filters.join("` or `")
+            ),
             help: format!("the cases are {}", names(suite)),
         }),
         false => Ok(cases),
@@ -203,7 +215,9 @@ fn tell(console: Console, event: &Event) {
             }
         }
         Event::Warning(case, warning) => console::warn(&format!("{}: {warning}", case.name)),
-        Event::NotKept(error) => console::warn(&format!("{error}; an interrupted run does this case again")),
+        Event::NotKept(error) => {
+            console::warn(&format!("{error}; an interrupted run does this case again"))
+        }
     }
 }
 
@@ -221,7 +235,9 @@ fn line(outcome: &Outcome, kept: bool) -> String {
     }
     match (outcome.time, outcome.last_time) {
         (Some(_), _) if kept => line.push_str("  (kept)"),
-        (Some(time), Some(last)) => line.push_str(&format!("  {} (last {})", duration(time), duration(last))),
+        (Some(time), Some(last)) => {
+            line.push_str(&format!("  {} (last {})", duration(time), duration(last)))
+        }
         (Some(time), None) => line.push_str(&format!("  {}", duration(time))),
         (None, _) => (),
     }
@@ -244,16 +260,28 @@ fn text(figure: &Figure) -> String {
         _ => format!("{x:.1e}"),
     };
     match figure.limit {
-        Some(Limit::AtLeast(limit)) => format!("{} {} (≥ {})", figure.name, number(figure.value), number(limit)),
-        Some(Limit::AtMost(limit)) => format!("{} {} (≤ {})", figure.name, number(figure.value), number(limit)),
+        Some(Limit::AtLeast(limit)) => {
+            format!("{} {} (≥ {})", figure.name, number(figure.value), number(limit))
+        }
+        Some(Limit::AtMost(limit)) => {
+            format!("{} {} (≤ {})", figure.name, number(figure.value), number(limit))
+        }
         None => format!("{} {}", figure.name, number(figure.value)),
     }
 }
 
 /// The last line.
-fn summary(outcomes: &[Outcome], failed: usize, broken: usize, all: usize, start: Instant) -> String {
+fn summary(
+    outcomes: &[Outcome],
+    failed: usize,
+    broken: usize,
+    all: usize,
+    start: Instant,
+) -> String {
     let mut parts = vec![format!("{} passed", outcomes.len() - failed - broken)];
-    for (n, what) in [(failed, "failed"), (broken, "cannot be run"), (all - outcomes.len(), "not done")] {
+    for (n, what) in
+        [(failed, "failed"), (broken, "cannot be run"), (all - outcomes.len(), "not done")]
+    {
         if n > 0 {
             parts.push(format!("{n} {what}"));
         }
@@ -297,7 +325,10 @@ fn renew(args: &Args, suite: &Suite) -> Result<Exit, Error> {
             Err(UpdateError::Broken(broken)) => {
                 exit = Exit::Input;
                 {
-                    let text = format!("BROKEN  {}\n        {}\n        help: {}", case.name, broken.message, broken.help);
+                    let text = format!(
+                        "BROKEN  {}\n        {}\n        help: {}",
+                        case.name, broken.message, broken.help
+                    );
                     progress.bar().suspend(|| console::print(&text));
                     continue;
                 }
@@ -312,13 +343,20 @@ fn renew(args: &Args, suite: &Suite) -> Result<Exit, Error> {
 /// The lines of a new reference.
 fn renewed(case: &Case, update: &Update) -> String {
     let samples = count(update.samples.into(), "sample");
-    let mut text = format!("written {} ({samples} per pixel, {})", case.reference.display(), duration(update.time));
+    let mut text = format!(
+        "written {} ({samples} per pixel, {})",
+        case.reference.display(),
+        duration(update.time)
+    );
     match &update.change {
         Change::New => text.push_str("\n        there was none before"),
-        Change::Size(width, height) => text.push_str(&format!("\n        the old one had {width} × {height} pixels")),
+        Change::Size(width, height) => {
+            text.push_str(&format!("\n        the old one had {width} × {height} pixels"))
+        }
         Change::Figures(figures, found) => {
             let figures: Vec<String> = figures.iter().map(self::text).collect();
-            let verdict = if found.refused_blocks > 0 { "another picture" } else { "the same but for noise" };
+            let verdict =
+                if found.refused_blocks > 0 { "another picture" } else { "the same but for noise" };
             let z = found.worst_block.z;
             text.push_str(&format!(
                 "\n        against the old one: {}; {verdict} (largest block z {z:.1}, limit {:.1})",

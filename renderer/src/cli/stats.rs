@@ -39,7 +39,8 @@ pub struct Stats {
     pub rays: u64,
     /// Shadow rays.
     pub shadow_rays: u64,
-    /// Evaluations of shaders: of their setup, of light from given directions, and of directions that were drawn.
+    /// Evaluations of shaders: of their setup, of light from given directions, and of directions
+    /// that were drawn.
     pub shader_evaluations: u64,
     /// Share of the lanes of SIMD groups that these filled; null where there were none.
     pub shader_occupancy: Option<f64>,
@@ -67,7 +68,8 @@ pub struct Stats {
     pub accel: &'static str,
     /// Integrator.
     pub integrator: &'static str,
-    /// Of the trees of lights that the integrator built; null where it has none, as the path tracer by tables.
+    /// Of the trees of lights that the integrator built; null where it has none, as the path tracer
+    /// by tables.
     pub light_tree: Option<LightTreeStats>,
     /// Of the integrator lightcuts; null for others.
     pub lightcuts: Option<CutStats>,
@@ -77,7 +79,8 @@ pub struct Stats {
     pub warnings: Vec<String>,
 }
 
-/// What cuts through trees of lights took. Shares are of the time that threads worked on samples; null where there was none.
+/// What cuts through trees of lights took. Shares are of the time that threads worked on samples;
+/// null where there was none.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutStats {
     /// Cuts: points that were shaded by one.
@@ -121,7 +124,11 @@ pub struct LightTreeStats {
 
 impl From<LightTreeFigures> for LightTreeStats {
     fn from(tree: LightTreeFigures) -> LightTreeStats {
-        LightTreeStats { build_seconds: tree.build.as_secs_f64(), memory_bytes: tree.bytes, leaves: tree.points }
+        LightTreeStats {
+            build_seconds: tree.build.as_secs_f64(),
+            memory_bytes: tree.bytes,
+            leaves: tree.points,
+        }
     }
 }
 
@@ -129,7 +136,8 @@ impl CutStats {
     /// The figures of what was counted.
     pub fn new(counts: &CutCounts) -> CutStats {
         let CutTimes { total, bounds, shading, visibility } = counts.times;
-        let share = |part: Duration| (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64());
+        let share =
+            |part: Duration| (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64());
         CutStats {
             cuts: counts.sizes.count(),
             cut_size_mean: counts.sizes.mean(),
@@ -172,17 +180,24 @@ mod tests {
         let [total, bounds, shading, visibility] = [8, 4, 2, 1].map(Duration::from_millis);
         counts.times = CutTimes { total, bounds, shading, visibility };
         let stats = serde_json::to_value(CutStats::new(&counts)).unwrap();
-        for (key, value) in [("cuts", 3.0), ("cut_size_mean", 6.0), ("cut_size_median", 6.0), ("cut_size_max", 8.0)] {
+        for (key, value) in
+            [("cuts", 3.0), ("cut_size_mean", 6.0), ("cut_size_median", 6.0), ("cut_size_max", 8.0)]
+        {
             assert_eq!(stats[key].as_f64(), Some(value), "{key}");
         }
-        for (key, value) in [("bounds_share", 0.5), ("shading_share", 0.25), ("visibility_share", 0.125)] {
+        for (key, value) in
+            [("bounds_share", 0.5), ("shading_share", 0.25), ("visibility_share", 0.125)]
+        {
             assert_eq!(stats[key], value, "{key}");
         }
     }
 
     #[test]
     fn reads_the_high_water_mark() {
-        assert_eq!(high_water_mark("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2304 kB\n"), Some(2304 * 1024));
+        assert_eq!(
+            high_water_mark("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2304 kB\n"),
+            Some(2304 * 1024)
+        );
         assert_eq!(high_water_mark("Name:\tx\n"), None);
     }
 }

@@ -80,7 +80,8 @@ option! {
         /// Bounds of all results that are not NaN
         #[default]
         Suppress => Nan::Suppress,
-        /// Bounds that hold if no NaN comes up anywhere: in the shader, or in the arithmetic on endpoints, as in inf * 0
+        /// Bounds that hold if no NaN comes up anywhere: in the shader, or in the arithmetic on
+        /// endpoints, as in inf * 0
         Ignore => Nan::Ignore,
     }
 }
@@ -89,10 +90,12 @@ option! {
     Mode = Tracking {
         /// The general case of each operation
         Naive => Tracking::NONE,
-        /// The cheapest case that what is known of values allows; the same bounds, unless --nan ignore meets a NaN
+        /// The cheapest case that what is known of values allows; the same bounds, unless --nan
+        /// ignore meets a NaN
         #[default]
         Optimized => Tracking::ALL,
-        /// The same, with what relations between values tell: tighter bounds, for boxes of unit vectors
+        /// The same, with what relations between values tell: tighter bounds, for boxes of unit
+        /// vectors
         Related => Tracking::ALL,
     }
 }
@@ -101,14 +104,20 @@ option! {
 pub fn relations(text: &str) -> Result<Relations, String> {
     // What begins with one that is left out begins with all.
     let begin = if text.trim_start().starts_with('-') { Relations::all() } else { Relations::NONE };
-    let chosen = text.split(',').map(str::trim).try_fold(begin, |relations, item| match (item, item.strip_prefix('-')) {
-        ("all", _) => Ok(Relations::all()),
-        (_, Some("all")) => Ok(Relations::NONE),
-        (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
-        (name, None) => relation(name).map(|relation| relations.with(relation)),
+    let chosen = text.split(',').map(str::trim).try_fold(begin, |relations, item| {
+        match (item, item.strip_prefix('-')) {
+            ("all", _) => Ok(Relations::all()),
+            (_, Some("all")) => Ok(Relations::NONE),
+            (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
+            (name, None) => relation(name).map(|relation| relations.with(relation)),
+        }
     })?;
     // Without any, code would not be related.
-    if chosen == Relations::NONE { Err("no relation is left; name one, as in unit,dot".into()) } else { Ok(chosen) }
+    if chosen == Relations::NONE {
+        Err("no relation is left; name one, as in unit,dot".into())
+    } else {
+        Ok(chosen)
+    }
 }
 
 /// Names of relations, in order.
@@ -119,19 +128,22 @@ pub fn names_of(relations: Relations) -> Vec<&'static str> {
 fn relation(name: &str) -> Result<Relation, String> {
     let found = Relation::ALL.iter().find(|relation| relation.name() == name);
     found.copied().ok_or_else(|| {
-        let names: Vec<_> = std::iter::once("all").chain(Relation::ALL.iter().map(|relation| relation.name())).collect();
-        let hint = did_you_mean(name, names.iter().copied(), &format!("expected {}", names.join(", ")));
+        let names: Vec<_> = std::iter::once("all")
+            .chain(Relation::ALL.iter().map(|relation| relation.name()))
+            .collect();
+        let hint =
+            did_you_mean(name, names.iter().copied(), &format!("expected {}", names.join(", ")));
         format!("`{name}` is not the name of a relation: {hint}")
     })
 }
 
 /// What the short help says of the option.
-pub const RELATIONS: &str =
-    "Relations that mode related makes use of, as in unit,dot, or -monotone for all others [default: all]";
+pub const RELATIONS: &str = "Relations that mode related makes use of, as in unit,dot, or -monotone for all others [default: all]";
 
 /// What the long help says of the option: all names.
 pub fn relations_help() -> String {
-    let items = Relation::ALL.iter().map(|relation| format!("- {}: {}", relation.name(), relation.help()));
+    let items =
+        Relation::ALL.iter().map(|relation| format!("- {}: {}", relation.name(), relation.help()));
     format!("{RELATIONS}\n\nRelations:\n{}", items.collect::<Vec<_>>().join("\n"))
 }
 
@@ -145,7 +157,8 @@ impl Inputs {
     }
 }
 
-/// Options of a bounding shader. Those that are not given are told from those that are, since other functions have none.
+/// Options of a bounding shader. Those that are not given are told from those that are, since other
+/// functions have none.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub struct VariantArgs {
@@ -165,8 +178,8 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     sides: Option<Sides>,
 
-    /// What code may assume of inputs when it is compiled; values that are given must be in their declared ranges all the same
-    /// [default: declared]
+    /// What code may assume of inputs when it is compiled; values that are given must be in their
+    /// declared ranges all the same [default: declared]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 
@@ -189,7 +202,11 @@ impl VariantArgs {
             sides: self.sides.unwrap_or_default().of(),
             nan: self.nan.unwrap_or_default().of(),
             tracking: mode.of(),
-            relations: if mode == Mode::Related { self.relations.unwrap_or_else(Relations::all) } else { Relations::NONE },
+            relations: if mode == Mode::Related {
+                self.relations.unwrap_or_else(Relations::all)
+            } else {
+                Relations::NONE
+            },
             ..Options::default()
         })
     }
@@ -200,7 +217,12 @@ impl VariantArgs {
     }
 
     /// What is bounded.
-    pub fn integrand(&self, shader: &Shader, settings: &Settings, frame: bounding::Frame) -> Result<Integrand, ShaderError> {
+    pub fn integrand(
+        &self,
+        shader: &Shader,
+        settings: &Settings,
+        frame: bounding::Frame,
+    ) -> Result<Integrand, ShaderError> {
         let colours = Integrand::new(shader, settings, frame)?;
         Ok(if self.luminance { colours.with_luminance() } else { colours })
     }
@@ -248,6 +270,9 @@ mod tests {
         ] {
             assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
         }
-        assert!(relations("monoton").is_err_and(|error| error.contains("did you mean") && error.contains("monotone")));
+        assert!(
+            relations("monoton")
+                .is_err_and(|error| error.contains("did you mean") && error.contains("monotone"))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Errors of single samples: how far each is from its reference, in several measures, and where it is furthest.
+//! Errors of single samples: how far each is from its reference, in several measures, and where it
+//! is furthest.
 //!
 //! With A under test and the reference B:
 //!
@@ -10,7 +11,8 @@
 //! | relMSE | (A − B)² / (B² + 0.01) |
 //! | MAPE | \|A − B\| / (\|B\| + 0.01) |
 //!
-//! The 0.01 keeps black pixels from deciding everything; it is what papers on denoising and the viewer tev take.
+//! The 0.01 keeps black pixels from deciding everything; it is what papers on denoising and the
+//! viewer tev take.
 
 /// What keeps relative errors finite where the reference is black.
 pub const EPSILON: f64 = 0.01;
@@ -37,10 +39,13 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Errors of samples of A beside those of B. A pair with a value that is not finite does not count.
+    /// Errors of samples of A beside those of B. A pair with a value that is not finite does not
+    /// count.
     pub fn of(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
         let mut sums = Errors::default();
-        for (i, (a, b)) in pairs.into_iter().enumerate().filter(|(_, (a, b))| a.is_finite() && b.is_finite()) {
+        for (i, (a, b)) in
+            pairs.into_iter().enumerate().filter(|(_, (a, b))| a.is_finite() && b.is_finite())
+        {
             let (b, error) = (f64::from(b), f64::from(a) - f64::from(b));
             sums.count += 1;
             sums.mean += error;
@@ -74,7 +79,8 @@ impl Errors {
     }
 
     fn means(self, mean: impl Fn(f64) -> f64) -> Errors {
-        let [mean_error, mae, mse, rel_mse, mape] = [self.mean, self.mae, self.mse, self.rel_mse, self.mape].map(mean);
+        let [mean_error, mae, mse, rel_mse, mape] =
+            [self.mean, self.mae, self.mse, self.rel_mse, self.mape].map(mean);
         Errors { mean: mean_error, mae, mse, rel_mse, mape, ..self }
     }
 
@@ -83,7 +89,8 @@ impl Errors {
         self.mse.sqrt()
     }
 
-    /// Peak signal-to-noise ratio in decibels, of values whose peak is 1; infinite where all are equal.
+    /// Peak signal-to-noise ratio in decibels, of values whose peak is 1; infinite where all are
+    /// equal.
     pub fn psnr(&self) -> f64 {
         // + 0.0 for a zero without sign.
         -10.0 * libm::log10(self.mse) + 0.0
@@ -130,7 +137,8 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_does_not_count() {
-        let errors = Errors::of([(f32::NAN, 1.0), (1.0, f32::INFINITY), (2.0, 1.0), (f32::NAN, f32::NAN)]);
+        let errors =
+            Errors::of([(f32::NAN, 1.0), (1.0, f32::INFINITY), (2.0, 1.0), (f32::NAN, f32::NAN)]);
         assert_eq!((errors.count, errors.mean, errors.max_at), (1, 1.0, 2));
         assert_eq!(Errors::of([]), Errors::default());
     }
@@ -147,6 +155,9 @@ mod tests {
     fn the_mean_of_channels() {
         let (r, g) = (Errors::of([(1.0, 0.0), (0.0, 0.0)]), Errors::of([(0.0, 0.0), (-3.0, 0.0)]));
         let both = Errors::mean_of(&[r, g]);
-        assert_eq!((both.mean, both.mae, both.mse, both.max, both.max_at), (-0.5, 1.0, 2.5, 3.0, 1));
+        assert_eq!(
+            (both.mean, both.mae, both.mse, both.max, both.max_at),
+            (-0.5, 1.0, 2.5, 3.0, 1)
+        );
     }
 }

@@ -8,7 +8,8 @@ use super::{Metric, Planes, flip, ssim};
 pub struct Comparison {
     /// Pixels.
     pub pixels: usize,
-    /// Pixels with a value that is not finite, in either picture; they are left out of all figures but the share of differing ones.
+    /// Pixels with a value that is not finite, in either picture; they are left out of all figures
+    /// but the share of differing ones.
     pub left_out: usize,
     /// Pixels that are not equal; NaN equals NaN here.
     pub differing: usize,
@@ -33,13 +34,18 @@ pub struct Figure {
     pub channels: Vec<f64>,
 }
 
-/// Compares A, the picture under test, with B, the reference. What displays show is `exposure` stops brighter than 1 = white.
+/// Compares A, the picture under test, with B, the reference. What displays show is `exposure`
+/// stops brighter than 1 = white.
 ///
 /// # Panics
 /// If the pictures differ in size or number of channels.
 pub fn compare(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32) -> Comparison {
-    assert_eq!((a.width(), a.height(), a.channels().len()), (b.width(), b.height(), b.channels().len()));
-    let same = |i: usize| channel_pairs(a, b).all(|(a, b)| a[i] == b[i] || a[i].is_nan() && b[i].is_nan());
+    assert_eq!(
+        (a.width(), a.height(), a.channels().len()),
+        (b.width(), b.height(), b.channels().len())
+    );
+    let same =
+        |i: usize| channel_pairs(a, b).all(|(a, b)| a[i] == b[i] || a[i].is_nan() && b[i].is_nan());
     let differing = (0..a.len()).filter(|&i| !same(i)).count();
     let finite = |i: usize| channel_pairs(a, b).all(|(a, b)| a[i].is_finite() && b[i].is_finite());
     let out: Vec<bool> = (0..a.len()).map(|i| !finite(i)).collect();
@@ -53,7 +59,10 @@ pub fn compare(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32) -> Com
     Comparison { left_out, ..figures(&a, &b, metrics, exposure, differing) }
 }
 
-fn channel_pairs<'a>(a: &'a Planes, b: &'a Planes) -> impl Iterator<Item = (&'a Vec<f32>, &'a Vec<f32>)> {
+fn channel_pairs<'a>(
+    a: &'a Planes,
+    b: &'a Planes,
+) -> impl Iterator<Item = (&'a Vec<f32>, &'a Vec<f32>)> {
     a.channels().iter().zip(b.channels())
 }
 
@@ -62,10 +71,19 @@ fn errors(a: &Planes, b: &Planes) -> Vec<Errors> {
 }
 
 /// The same, where pixels to be left out are NaN in all channels of both.
-fn figures(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32, differing: usize) -> Comparison {
+fn figures(
+    a: &Planes,
+    b: &Planes,
+    metrics: &[Metric],
+    exposure: f32,
+    differing: usize,
+) -> Comparison {
     let wants = |metric| metrics.contains(&metric);
-    let shown = (wants(Metric::Psnr) || wants(Metric::Ssim)).then(|| (a.displayed(exposure), b.displayed(exposure)));
-    let ssim = |(a, b): &(Planes, Planes)| channel_pairs(a, b).map(|(x, y)| ssim::mean(x, y, a.width())).collect();
+    let shown = (wants(Metric::Psnr) || wants(Metric::Ssim))
+        .then(|| (a.displayed(exposure), b.displayed(exposure)));
+    let ssim = |(a, b): &(Planes, Planes)| {
+        channel_pairs(a, b).map(|(x, y)| ssim::mean(x, y, a.width())).collect()
+    };
     Comparison {
         pixels: a.len(),
         left_out: 0,
@@ -79,10 +97,11 @@ fn figures(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32, differing:
 }
 
 impl Comparison {
-    /// What a metric says; `None` where it was not asked for, where it means nothing for pictures so small, or where no pixel is
-    /// finite in both.
+    /// What a metric says; `None` where it was not asked for, where it means nothing for pictures
+    /// so small, or where no pixel is finite in both.
     ///
-    /// Overall is the mean of the channels, for RMSE and PSNR by way of the MSE, and the largest one for the maximum.
+    /// Overall is the mean of the channels, for RMSE and PSNR by way of the MSE, and the largest
+    /// one for the maximum.
     pub fn figure(&self, metric: Metric) -> Option<Figure> {
         if metric == Metric::Differing {
             let overall = self.differing as f64 / self.pixels as f64;
@@ -121,7 +140,10 @@ mod tests {
 
     #[test]
     fn figures_of_one_pixel_in_two_channels() {
-        let (a, b) = (Planes::new(1, 1, vec![vec![1.0], vec![0.25]]), Planes::new(1, 1, vec![vec![0.5], vec![0.75]]));
+        let (a, b) = (
+            Planes::new(1, 1, vec![vec![1.0], vec![0.25]]),
+            Planes::new(1, 1, vec![vec![0.5], vec![0.75]]),
+        );
         let comparison = compare(&a, &b, &Metric::ALL[..8], 0.0);
         let figure = |metric| comparison.figure(metric).unwrap();
         assert_eq!(figure(Metric::MeanError), Figure { overall: 0.0, channels: vec![0.5, -0.5] });
@@ -130,19 +152,37 @@ mod tests {
         // sRGB of 1 and 0.5, of 0.25 and 0.75.
         let mse = ((1.0 - 0.735_357f64).powi(2) + (0.537_099f64 - 0.880_825).powi(2)) / 2.0;
         assert!((figure(Metric::Psnr).overall + 10.0 * mse.log10()).abs() < 1e-4);
-        assert_eq!((comparison.figure(Metric::Ssim), comparison.figure(Metric::LdrFlip)), (None, None));
+        assert_eq!(
+            (comparison.figure(Metric::Ssim), comparison.figure(Metric::LdrFlip)),
+            (None, None)
+        );
     }
 
     #[test]
     fn pixels_that_are_not_finite_are_left_out_of_all_channels() {
-        let a = Planes::new(4, 1, vec![vec![f32::NAN, 1.0, f32::INFINITY, 2.0], vec![5.0, 1.0, 1.0, 2.0]]);
-        let b = Planes::new(4, 1, vec![vec![f32::NAN, 1.0, f32::INFINITY, 1.0], vec![5.0, 1.0, 9.0, 2.0]]);
+        let a = Planes::new(
+            4,
+            1,
+            vec![vec![f32::NAN, 1.0, f32::INFINITY, 2.0], vec![5.0, 1.0, 1.0, 2.0]],
+        );
+        let b = Planes::new(
+            4,
+            1,
+            vec![vec![f32::NAN, 1.0, f32::INFINITY, 1.0], vec![5.0, 1.0, 9.0, 2.0]],
+        );
         let comparison = compare(&a, &b, &Metric::ALL, 0.0);
         assert_eq!((comparison.left_out, comparison.differing), (2, 2));
-        assert_eq!(comparison.errors.iter().map(|e| (e.count, e.mae)).collect::<Vec<_>>(), [(2, 0.5), (2, 0.0)]);
+        assert_eq!(
+            comparison.errors.iter().map(|e| (e.count, e.mae)).collect::<Vec<_>>(),
+            [(2, 0.5), (2, 0.0)]
+        );
         let flip = &comparison.hdr_flip.as_ref().unwrap().values;
         assert!(flip[0].is_nan() && flip[2].is_nan() && flip[3] > 0.0);
-        let nothing = compare(&b, &Planes::new(4, 1, vec![vec![f32::NAN; 4]; 2]), &Metric::ALL, 0.0);
-        assert_eq!((nothing.left_out, nothing.figure(Metric::HdrFlip), nothing.figure(Metric::Mae)), (4, None, None));
+        let nothing =
+            compare(&b, &Planes::new(4, 1, vec![vec![f32::NAN; 4]; 2]), &Metric::ALL, 0.0);
+        assert_eq!(
+            (nothing.left_out, nothing.figure(Metric::HdrFlip), nothing.figure(Metric::Mae)),
+            (4, None, None)
+        );
     }
 }

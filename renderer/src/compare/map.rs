@@ -10,7 +10,8 @@ impl Metric {
     }
 }
 
-/// What `metric` is at each pixel, the mean of its channels (the largest one, for the maximum); NaN where one is not finite.
+/// What `metric` is at each pixel, the mean of its channels (the largest one, for the maximum); NaN
+/// where one is not finite.
 ///
 /// `None` where it has no map, or is a ꟻLIP that `comparison` was not asked for.
 ///
@@ -20,20 +21,31 @@ pub fn map(a: &Planes, b: &Planes, metric: Metric, comparison: &Comparison) -> O
     assert_eq!((a.len(), a.channels().len()), (b.len(), b.channels().len()));
     let n = a.channels().len() as f64;
     let pixel = |i: usize, of: &dyn Fn(f64, f64) -> f64, fold: fn(f64, f64) -> f64| {
-        let samples = || a.channels().iter().zip(b.channels()).map(move |(a, b)| (f64::from(a[i]), f64::from(b[i])));
+        let samples = || {
+            a.channels()
+                .iter()
+                .zip(b.channels())
+                .map(move |(a, b)| (f64::from(a[i]), f64::from(b[i])))
+        };
         let finite = samples().all(|(a, b)| a.is_finite() && b.is_finite());
         if finite { samples().map(|(a, b)| of(a - b, b)).fold(0.0, fold) } else { f64::NAN }
     };
     let mean = |of: &dyn Fn(f64, f64) -> f64| {
-        Some((0..a.len()).map(|i| (pixel(i, of, |sum, x| sum + x) / n) as f32).collect::<Vec<f32>>())
+        Some(
+            (0..a.len()).map(|i| (pixel(i, of, |sum, x| sum + x) / n) as f32).collect::<Vec<f32>>(),
+        )
     };
     match metric {
         Metric::MeanError => mean(&|error, _| error),
         Metric::Mae => mean(&|error, _| error.abs()),
-        Metric::Rmse => mean(&|error, _| error * error).map(|map| map.into_iter().map(f32::sqrt).collect()),
+        Metric::Rmse => {
+            mean(&|error, _| error * error).map(|map| map.into_iter().map(f32::sqrt).collect())
+        }
         Metric::RelMse => mean(&relative_squared),
         Metric::Mape => mean(&relative),
-        Metric::Max => Some((0..a.len()).map(|i| pixel(i, &|error, _| error.abs(), f64::max) as f32).collect()),
+        Metric::Max => {
+            Some((0..a.len()).map(|i| pixel(i, &|error, _| error.abs(), f64::max) as f32).collect())
+        }
         Metric::LdrFlip => comparison.ldr_flip.as_ref().map(|map| map.values.clone()),
         Metric::HdrFlip => comparison.hdr_flip.as_ref().map(|map| map.values.clone()),
         Metric::Differing | Metric::Psnr | Metric::Ssim => None,
@@ -58,7 +70,10 @@ mod tests {
                 Metric::Rmse => (map.iter().map(|x| f64::from(x * x)).sum::<f64>() / 2.0).sqrt(),
                 _ => map.iter().map(|x| f64::from(*x)).sum::<f64>() / 2.0,
             };
-            assert!((overall - expected).abs() < 1e-6 * expected.abs().max(1.0), "{metric:?}: {overall} {expected}");
+            assert!(
+                (overall - expected).abs() < 1e-6 * expected.abs().max(1.0),
+                "{metric:?}: {overall} {expected}"
+            );
         }
         assert_eq!(map(&a, &b, Metric::Ssim, &comparison), None);
         let hole = Planes::new(2, 1, vec![vec![1.0, f32::INFINITY], vec![0.5, 4.0]]);

@@ -1,4 +1,5 @@
-//! A pair of pictures that is easily made elsewhere too, for figures of other programs to be held against.
+//! A pair of pictures that is easily made elsewhere too, for figures of other programs to be held
+//! against.
 
 use super::Planes;
 
@@ -7,8 +8,11 @@ pub const HEIGHT: usize = 28;
 
 /// 8-bit codes of A and B: stripes over a checkerboard, and quadratic patterns added to them in A.
 pub fn codes() -> [Vec<[u8; 3]>; 2] {
-    let reference = |x: usize, y: usize, c: usize| (x * 3 * (c + 1) + y * 2 + (x / 6 + y / 5) % 2 * 90) % 256;
-    let change = |x: usize, y: usize, c: usize| ((x * x * 5 + y * y * 3 + x * y * 7 + c * 11) % 41) as i32 - 20;
+    let reference =
+        |x: usize, y: usize, c: usize| (x * 3 * (c + 1) + y * 2 + (x / 6 + y / 5) % 2 * 90) % 256;
+    let change = |x: usize, y: usize, c: usize| {
+        ((x * x * 5 + y * y * 3 + x * y * 7 + c * 11) % 41) as i32 - 20
+    };
     let picture = |code: &dyn Fn(usize, usize, usize) -> u8| {
         let pixel = |i: usize| [0, 1, 2].map(|c| code(i % WIDTH, i / WIDTH, c));
         (0..WIDTH * HEIGHT).map(pixel).collect()
@@ -19,6 +23,7 @@ pub fn codes() -> [Vec<[u8; 3]>; 2] {
 
 /// Planes of what `value` makes of a column and a code.
 pub fn planes(codes: &[[u8; 3]], value: impl Fn(usize, u8) -> f32) -> Planes {
-    let rgb: Vec<[f32; 3]> = codes.iter().enumerate().map(|(i, p)| p.map(|code| value(i % WIDTH, code))).collect();
+    let rgb: Vec<[f32; 3]> =
+        codes.iter().enumerate().map(|(i, p)| p.map(|code| value(i % WIDTH, code))).collect();
     Planes::from_rgb(WIDTH, HEIGHT, &rgb)
 }

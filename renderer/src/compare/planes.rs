@@ -25,7 +25,11 @@ impl Planes {
     /// # Panics
     /// If `rgb` is not `width * height` long.
     pub fn from_rgb(width: usize, height: usize, rgb: &[[f32; 3]]) -> Planes {
-        Planes::new(width, height, [0, 1, 2].map(|c| rgb.iter().map(|pixel| pixel[c]).collect()).into())
+        Planes::new(
+            width,
+            height,
+            [0, 1, 2].map(|c| rgb.iter().map(|pixel| pixel[c]).collect()).into(),
+        )
     }
 
     /// Pixels along x.
@@ -62,7 +66,8 @@ impl Planes {
         }
     }
 
-    /// What a display shows of it, `exposure` stops (powers of 2) brighter: the sRGB value, from 0 to 1. NaN stays.
+    /// What a display shows of it, `exposure` stops (powers of 2) brighter: the sRGB value, from 0
+    /// to 1. NaN stays.
     pub fn displayed(&self, exposure: f32) -> Planes {
         let gain = libm::exp2f(exposure);
         let code = |&x: &f32| srgb((x * gain).clamp(0.0, 1.0));
@@ -94,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_display_clamps_and_encodes() {
-        let linear = Planes::new(5, 1, vec![vec![-1.0, 0.107_020_57, f32::INFINITY, f32::NAN, 0.5]]);
+        let linear =
+            Planes::new(5, 1, vec![vec![-1.0, 0.107_020_57, f32::INFINITY, f32::NAN, 0.5]]);
         let shown = linear.displayed(1.0);
         let [low, half, high, nan, one] = shown.channels()[0][..] else { panic!() };
         assert_eq!((low, high), (0.0, one));

@@ -1,11 +1,13 @@
 //! Structural similarity, Wang et al. 2004.
 //!
-//! Means μ, variances σ² and the covariance of both pictures in a window of 11 × 11 pixels, weighted by a Gaussian of
-//! standard deviation 1.5 whose weights sum to 1, give
+//! Means μ, variances σ² and the covariance of both pictures in a window of 11 × 11 pixels,
+//! weighted by a Gaussian of standard deviation 1.5 whose weights sum to 1, give
 //!
-//! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)),  C₁ = 0.01², C₂ = 0.03²
+//! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)), C₁ = 0.01²,
+//! C₂ = 0.03²
 //!
-//! for values from 0 to 1. The figure is the mean over all windows that lie in the picture and hold numbers only.
+//! for values from 0 to 1. The figure is the mean over all windows that lie in the picture and hold
+//! numbers only.
 
 use rayon::prelude::*;
 
@@ -44,7 +46,12 @@ pub fn mean(a: &[f32], b: &[f32], width: usize) -> Option<f64> {
 }
 
 /// SSIM of all windows in a strip of [`WINDOW`] rows.
-fn windows(a: &[f32], b: &[f32], width: usize, weights: &[f64; WINDOW]) -> impl Iterator<Item = f64> {
+fn windows(
+    a: &[f32],
+    b: &[f32],
+    width: usize,
+    weights: &[f64; WINDOW],
+) -> impl Iterator<Item = f64> {
     // Moments of columns: of A, B, A², B², AB.
     let column = |x: usize| {
         let mut moments = [0.0; 5];
@@ -70,7 +77,8 @@ fn windows(a: &[f32], b: &[f32], width: usize, weights: &[f64; WINDOW]) -> impl 
 
 fn ssim([a, b, aa, bb, ab]: [f64; 5]) -> f64 {
     let (variance_a, variance_b, covariance) = (aa - a * a, bb - b * b, ab - a * b);
-    (2.0 * a * b + C1) * (2.0 * covariance + C2) / ((a * a + b * b + C1) * (variance_a + variance_b + C2))
+    (2.0 * a * b + C1) * (2.0 * covariance + C2)
+        / ((a * a + b * b + C1) * (variance_a + variance_b + C2))
 }
 
 /// The Gaussian along one axis.
@@ -89,13 +97,15 @@ mod tests {
     use super::super::pattern::{self, WIDTH};
     use super::*;
 
-    /// `skimage.metrics.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
-    /// data_range=1)` of scikit-image 0.26.0, for the codes over 255.
-    const SCIKIT_IMAGE: [f64; 3] = [0.962_018_694_283_489, 0.974_245_446_468_634_3, 0.975_028_959_588_911_2];
+    /// `skimage.metrics.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=1)`
+    /// of scikit-image 0.26.0, for the codes over 255.
+    const SCIKIT_IMAGE: [f64; 3] =
+        [0.962_018_694_283_489, 0.974_245_446_468_634_3, 0.975_028_959_588_911_2];
 
     #[test]
     fn another_implementation_agrees() {
-        let [a, b] = pattern::codes().map(|codes| pattern::planes(&codes, |_, code| f32::from(code) / 255.0));
+        let [a, b] = pattern::codes()
+            .map(|codes| pattern::planes(&codes, |_, code| f32::from(code) / 255.0));
         for (c, expected) in SCIKIT_IMAGE.into_iter().enumerate() {
             let found = mean(&a.channels()[c], &b.channels()[c], WIDTH).unwrap();
             // The codes are rounded to 32 bits here.

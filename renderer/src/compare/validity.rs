@@ -39,7 +39,10 @@ impl Validity {
     /// # Panics
     /// If the pictures differ in size or number of channels.
     pub fn of(a: &Planes, b: &Planes) -> Validity {
-        assert_eq!((a.width(), a.height(), a.channels().len()), (b.width(), b.height(), b.channels().len()));
+        assert_eq!(
+            (a.width(), a.height(), a.channels().len()),
+            (b.width(), b.height(), b.channels().len())
+        );
         let fault = |index: usize, is_bad: fn(f32, f32) -> bool| {
             let values = a.channels().iter().zip(b.channels()).map(|(a, b)| (a[index], b[index]));
             let bad = values.enumerate().find(|(_, (a, b))| is_bad(*a, *b));
@@ -49,7 +52,9 @@ impl Validity {
         for index in 0..a.len() {
             if let Some(nan) = fault(index, |a, b| a.is_nan() || b.is_nan()) {
                 validity.nan.add(nan);
-            } else if let Some(infinite) = fault(index, |a, b| (a.is_infinite() || b.is_infinite()) && a != b) {
+            } else if let Some(infinite) =
+                fault(index, |a, b| (a.is_infinite() || b.is_infinite()) && a != b)
+            {
                 validity.infinite.add(infinite);
             }
         }
@@ -71,12 +76,23 @@ mod tests {
     #[test]
     fn faults_are_counted_by_pixel_and_the_first_is_kept() {
         let (nan, inf) = (f32::NAN, f32::INFINITY);
-        let a = Planes::new(6, 1, vec![vec![0.0, inf, nan, inf, -inf, 2.0], vec![0.0, 1.0, nan, 1.0, 1.0, inf]]);
-        let b = Planes::new(6, 1, vec![vec![0.0, inf, nan, 3.0, inf, 2.0], vec![0.0, 1.0, 1.0, 1.0, 1.0, nan]]);
+        let a = Planes::new(
+            6,
+            1,
+            vec![vec![0.0, inf, nan, inf, -inf, 2.0], vec![0.0, 1.0, nan, 1.0, 1.0, inf]],
+        );
+        let b = Planes::new(
+            6,
+            1,
+            vec![vec![0.0, inf, nan, 3.0, inf, 2.0], vec![0.0, 1.0, 1.0, 1.0, 1.0, nan]],
+        );
         let Validity { nan, infinite } = Validity::of(&a, &b);
         assert_eq!((nan.pixels, infinite.pixels), (2, 2));
         assert_eq!(infinite.first, Some(Fault { index: 3, channel: 0, a: inf, b: 3.0 }));
         assert_eq!(nan.first.map(|fault| (fault.index, fault.channel)), Some((2, 0)));
-        assert_eq!(Validity::of(&Planes::new(0, 0, vec![vec![]]), &Planes::new(0, 0, vec![vec![]])), Validity::default());
+        assert_eq!(
+            Validity::of(&Planes::new(0, 0, vec![vec![]]), &Planes::new(0, 0, vec![vec![]])),
+            Validity::default()
+        );
     }
 }

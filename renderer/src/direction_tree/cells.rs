@@ -1,24 +1,28 @@
 //! Cells of directions: an 8-wide hierarchy of rectangles in which area is the cosine's measure.
 //!
-//! The concentric map (Shirley & Chiu 1997) takes the unit square to the unit disk, and z = √(1 − x² − y²) lifts the disk to the hemisphere;
-//! uniform points of the square become directions with density cos θ/π. For shaders of both sides there are two squares, beside each other: the
-//! *domain* is one unit high, and as wide as there are sides. It is cut into 4 × 2 cells, each of these into 2 × 4, and so on in turns, so
-//! that every second level has the shape of the domain.
+//! The concentric map (Shirley & Chiu 1997) takes the unit square to the unit disk, and z = √(1 −
+//! x² − y²) lifts the disk to the hemisphere; uniform points of the square become directions with
+//! density cos θ/π. For shaders of both sides there are two squares, beside each other:
+//! the *domain* is one unit high, and as wide as there are sides. It is cut into 4 × 2 cells, each
+//! of these into 2 × 4, and so on in turns, so that every second level has the shape of the domain.
 //!
 //! # Boxes
 //!
-//! With the origin in the middle of a square and sides of 2, (a, b) with |b| ≤ |a| becomes (a cos τ, a sin τ), τ = π/4 · b/a, and likewise about
-//! the diagonal. In the quadrant where both are positive, x grows with a (where b ≤ a, ∂x/∂a = cos τ + τ sin τ > 0; beyond, it is
-//! sin τ − τ cos τ ≥ 0, of the other τ), and with b it falls up to b = a, and grows from there on. All cells lie within a quadrant, so x is
-//! least at the least a and the b next to it, and greatest at the greatest a and one of both ends of b. y is the same, with a and b exchanged, and
-//! z² = 1 − max(a, b)².
+//! With the origin in the middle of a square and sides of 2, (a, b) with |b| ≤ |a| becomes (a cos
+//! τ, a sin τ), τ = π/4 · b/a, and likewise about the diagonal. In the quadrant where both are
+//! positive, x grows with a (where b ≤ a, ∂x/∂a = cos τ + τ sin τ > 0; beyond, it is sin τ − τ cos
+//! τ ≥ 0, of the other τ), and with b it falls up to b = a, and grows from there on. All cells lie
+//! within a quadrant, so x is least at the least a and the b next to it, and greatest at the
+//! greatest a and one of both ends of b. y is the same, with a and b exchanged, and z² = 1 − max(a,
+//! b)².
 //!
 //! # Rounding
 //!
-//! With u = 2⁻²⁴: a position that is drawn lies in its cell, and its direction is off by 4u in x and y. The position of a direction that is
-//! given is off by at most 10u in a and in b: 2u of the root, 4u of the angle, 2u of the product, 1u of the sum with ½, and another where 1 is
-//! added for the lower side. x and y are off by √2 · 10u from that, ρ² = max(a, b)² by 20u, and a given vector's squared length by
-//! 8u = 2⁻²¹. [`MARGIN`], 64u, covers each of them.
+//! With u = 2⁻²⁴: a position that is drawn lies in its cell, and its direction is off by 4u in x
+//! and y. The position of a direction that is given is off by at most 10u in a and in b: 2u of the
+//! root, 4u of the angle, 2u of the product, 1u of the sum with ½, and another where 1 is added for
+//! the lower side. x and y are off by √2 · 10u from that, ρ² = max(a, b)² by 20u, and a given
+//! vector's squared length by 8u = 2⁻²¹. [`MARGIN`], 64u, covers each of them.
 
 use crate::math::direction_box::{LANES, Lanes, greater, lesser};
 use crate::math::{DirectionBoxes, Vec2, Vec3, vec2};
@@ -30,7 +34,8 @@ use std::f32::consts::FRAC_1_SQRT_2;
 /// What rounding may take from x, y and z².
 const MARGIN: f32 = 1.0 / (1 << 18) as f32;
 
-/// The least |z| of a direction that is drawn, half a step of the square's lattice above the horizon: its density is never 0.
+/// The least |z| of a direction that is drawn, half a step of the square's lattice above the
+/// horizon: its density is never 0.
 const LEAST_COSINE: f32 = 1.0 / 4096.0;
 
 /// Levels below the domain; cells of the last one are 32 times as wide as what rounding may shift.
@@ -118,8 +123,9 @@ impl Cell {
         direction((corner + place * extent).min(vec2(far.x.next_down(), far.y.next_down())))
     }
 
-    /// Boxes of the directions of its parts: they hold each float vector that is drawn from a position in the part, and each that is unit to
-    /// 2⁻²¹ and has its position there. With them, the directions of the middles.
+    /// Boxes of the directions of its parts: they hold each float vector that is drawn from a
+    /// position in the part, and each that is unit to 2⁻²¹ and has its position there. With them,
+    /// the directions of the middles.
     pub fn parts(&self, sides: Sides) -> Parts {
         let Turned { least, most, signs } = self.turned(sides);
         let mut boxes = boxes(&least, &most);
@@ -141,7 +147,8 @@ impl Cell {
     fn turned(&self, sides: Sides) -> Turned {
         let (_, rows) = division(self.level);
         let (corner, extent) = self.child(0).rectangle(sides);
-        let mut turned = Turned { least: [[0.0; LANES]; 2], most: [[0.0; LANES]; 2], signs: [[1.0; LANES]; 3] };
+        let mut turned =
+            Turned { least: [[0.0; LANES]; 2], most: [[0.0; LANES]; 2], signs: [[1.0; LANES]; 3] };
         let Turned { least, most, signs } = &mut turned;
         for lane in 0..LANES {
             let near = corner + extent * vec2((lane / rows) as f32, (lane % rows) as f32);
@@ -149,7 +156,8 @@ impl Cell {
             let near = 2.0 * vec2(if down { near.x - 1.0 } else { near.x }, near.y) - Vec2::ONE;
             let far = near + 2.0 * extent;
             for k in 0..2 {
-                (least[k][lane], most[k][lane]) = (lesser(near[k].abs(), far[k].abs()), greater(near[k].abs(), far[k].abs()));
+                (least[k][lane], most[k][lane]) =
+                    (lesser(near[k].abs(), far[k].abs()), greater(near[k].abs(), far[k].abs()));
                 signs[k][lane] = if near[k] < 0.0 { -1.0 } else { 1.0 };
             }
             signs[2][lane] = if down { -1.0 } else { 1.0 };
@@ -187,8 +195,10 @@ fn boxes(least: &[Lanes; 2], most: &[Lanes; 2]) -> DirectionBoxes {
     for lane in 0..LANES {
         for k in 0..2 {
             let of = |corner: usize| corners[corner][k][lane];
-            let (lo, hi) =
-                (lesser(lesser(of(0), of(1)), lesser(of(2), of(3))), greater(greater(of(0), of(1)), greater(of(2), of(3))));
+            let (lo, hi) = (
+                lesser(lesser(of(0), of(1)), lesser(of(2), of(3))),
+                greater(greater(of(0), of(1)), greater(of(2), of(3))),
+            );
             // Where the diagonal crosses the least of one's own, it is least there.
             let own = least[k][lane];
             let crosses = (least[1 - k][lane] < own) & (own < most[1 - k][lane]);
@@ -240,7 +250,8 @@ fn turn(signs: &Lanes, lo: &mut Lanes, hi: &mut Lanes) {
     }
 }
 
-/// The concentric map of a, b ≥ 0, eight at a time and without branches, so that the compiler makes vector instructions of it.
+/// The concentric map of a, b ≥ 0, eight at a time and without branches, so that the compiler makes
+/// vector instructions of it.
 #[inline]
 fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
     let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
@@ -302,7 +313,9 @@ mod tests {
                 let w = direction(inside.min((corner + extent).map(f32::next_down)));
                 assert_holds(&parts.boxes, lane, w, "drawn");
                 // A vector that is as long as any may be, next to that.
-                let nudge = |random: &mut Random| 1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32);
+                let nudge = |random: &mut Random| {
+                    1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32)
+                };
                 let given = w.normalize() * nudge(random);
                 if (given.length_squared() - 1.0).abs() <= 0.5f32.powi(21)
                     && let Some(lane) = lane_of(&cell, sides, position(given))

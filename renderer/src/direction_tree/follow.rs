@@ -1,9 +1,11 @@
 //! Whether a table of trees is good enough for a material.
 //!
-//! A table takes it that lobes move against `wo`, as that about the mirror direction does ([`TreeTable`]). A lobe that stays, goes with `wo` as that of
-//! a retroreflector, or moves by its own measure as that through glass, is then looked for in the wrong place, and where it is narrow it is found by the
-//! cosine alone. So both are held against each other, for a few `wo`: the second moment of the estimator s/p by a tree of that very point, and by the
-//! shifted tree of the table. Lobes at the horizon, which no shift gets quite right, count as one `wo` of many.
+//! A table takes it that lobes move against `wo`, as that about the mirror direction does
+//! ([`TreeTable`]). A lobe that stays, goes with `wo` as that of a retroreflector, or moves by its
+//! own measure as that through glass, is then looked for in the wrong place, and where it is narrow
+//! it is found by the cosine alone. So both are held against each other, for a few `wo`: the second
+//! moment of the estimator s/p by a tree of that very point, and by the shifted tree of the table.
+//! Lobes at the horizon, which no shift gets quite right, count as one `wo` of many.
 
 use super::DirectionTree;
 use super::grow::{Budget, Grower};
@@ -13,7 +15,8 @@ use crate::math::{Vec3, vec2, vec3};
 use crate::sampling::{hash, unit_float};
 use lightbound_shader::Sides;
 
-/// How many times as great the second moment may be by the table, in the geometric mean: a tree of a point takes about as much longer.
+/// How many times as great the second moment may be by the table, in the geometric mean: a tree of
+/// a point takes about as much longer.
 const MOST: f32 = 16.0;
 
 /// What a single `wo` may count.
@@ -26,30 +29,50 @@ const VIEWS: u32 = 8;
 const GROUPS: u32 = 16;
 
 impl Grower<'_> {
-    /// Whether a table, empty or not, is good enough for the material of the given words of members.
-    pub fn follows(&mut self, table: &TreeTable, members: impl Iterator<Item = u32> + Clone) -> bool {
+    /// Whether a table, empty or not, is good enough for the material of the given words of
+    /// members.
+    pub fn follows(
+        &mut self,
+        table: &TreeTable,
+        members: impl Iterator<Item = u32> + Clone,
+    ) -> bool {
         self.loss(table, members) <= MOST
     }
 
     /// How many times as great the second moment is by the table as by trees of points.
-    pub(super) fn loss(&mut self, table: &TreeTable, members: impl Iterator<Item = u32> + Clone) -> f32 {
+    pub(super) fn loss(
+        &mut self,
+        table: &TreeTable,
+        members: impl Iterator<Item = u32> + Clone,
+    ) -> f32 {
         let sides = self.sides();
         let mut sum = 0.0;
         for view in 0..VIEWS {
             let wo = view_of(view, sides);
             let mut own = DirectionTree::cosine(sides);
             self.grow(wo, members.clone(), &Budget::TABLE, &mut own);
-            let tabled = table.tree(wo, |middle, tree| self.grow(middle, members.clone(), &Budget::TABLE, tree));
+            let tabled = table
+                .tree(wo, |middle, tree| self.grow(middle, members.clone(), &Budget::TABLE, tree));
             let [mut by_own, mut by_table] = [0.0; 2];
             for group in 0..GROUPS {
-                let number = |lane: usize, k: u32| unit_float(hash(hash(view, group * LANES as u32 + lane as u32), k));
-                let drawn: [Option<Vec3>; LANES] =
-                    std::array::from_fn(|lane| own.draw(vec2(number(lane, 0), number(lane, 1))).map(|(wi, _)| wi));
+                let number = |lane: usize, k: u32| {
+                    unit_float(hash(hash(view, group * LANES as u32 + lane as u32), k))
+                };
+                let drawn: [Option<Vec3>; LANES] = std::array::from_fn(|lane| {
+                    own.draw(vec2(number(lane, 0), number(lane, 1))).map(|(wi, _)| wi)
+                });
                 let wi = drawn.map(|wi| wi.unwrap_or(Vec3::Z));
-                let values = self.evaluate(wo, members.clone(), &[0, 1, 2].map(|axis| wi.map(|wi| wi[axis])));
+                let values = self.evaluate(
+                    wo,
+                    members.clone(),
+                    &[0, 1, 2].map(|axis| wi.map(|wi| wi[axis])),
+                );
                 for (value, wi) in values.into_iter().zip(drawn) {
-                    // At an edge of its cell, a direction may be found in the next one, where none may be drawn.
-                    let Some((wi, density)) = wi.map(|wi| (wi, own.per_area(wi))).filter(|(_, density)| *density > 0.0) else {
+                    // At an edge of its cell, a direction may be found in the next one, where none
+                    // may be drawn.
+                    let Some((wi, density)) =
+                        wi.map(|wi| (wi, own.per_area(wi))).filter(|(_, density)| *density > 0.0)
+                    else {
                         continue;
                     };
                     let weight = value / density;

@@ -1,13 +1,16 @@
 //! Growing a tree of directions for a shading point, from values and bounds of its BRDF.
 //!
-//! After Clarberg et al. 2010 §6.2, with two departures. Cells are not cut to a fixed depth but where it pays: the one next whose bounds leave the
-//! most open, until nothing much is open any more or the budget is spent. Bounds tell where a lobe is that no value has met yet, so that it is found
-//! however narrow it is. And the density is not that of upper bounds, which are poor probabilities where they are loose (Tokuyoshi et al. 2024):
-//! it is that of values, but for a part ([`BY_BOUNDS`]) which follows the upper bounds. That part keeps the support: a density is 0 only where the
-//! upper bound is. And it costs no more than itself, however loose bounds are.
+//! After Clarberg et al. 2010 §6.2, with two departures. Cells are not cut to a fixed depth but
+//! where it pays: the one next whose bounds leave the most open, until nothing much is open any
+//! more or the budget is spent. Bounds tell where a lobe is that no value has met yet, so that it
+//! is found however narrow it is. And the density is not that of upper bounds, which are poor
+//! probabilities where they are loose (Tokuyoshi et al. 2024): it is that of values, but for a part
+//! ([`BY_BOUNDS`]) which follows the upper bounds. That part keeps the support: a density is 0 only
+//! where the upper bound is. And it costs no more than itself, however loose bounds are.
 //!
-//! Some bounds are so loose that cutting cells for them would never end, as those of quotients at the horizon. So bounds are trusted less from cell to part
-//! ([`DOUBT`]), until a value comes near to one: a lobe that is there is met by a value after a few cuts.
+//! Some bounds are so loose that cutting cells for them would never end, as those of quotients at
+//! the horizon. So bounds are trusted less from cell to part ([`DOUBT`]), until a value comes near
+//! to one: a lobe that is there is met by a value after a few cuts.
 
 use super::cells::{Cell, LEVELS, width};
 use super::kernels::{Brdf, BrdfKernels, Known};
@@ -22,7 +25,8 @@ use std::f32::consts::FRAC_1_PI;
 /// The part of directions that follows upper bounds.
 const BY_BOUNDS: f32 = 0.1;
 
-/// The least density where there may be anything, so that it does not underflow; that of the cosine is 1.
+/// The least density where there may be anything, so that it does not underflow; that of the cosine
+/// is 1.
 const LEAST: f32 = 1e-9;
 
 /// When a tree is good enough.
@@ -38,7 +42,8 @@ impl Budget {
     /// For a tree of one point of a path, which serves one direction that is drawn and one light.
     pub const POINT: Budget = Budget { cuts: 48, open: 0.1 };
 
-    /// For a tree of one point which serves products with a sky alone, in which the shader's own sampler has its part.
+    /// For a tree of one point which serves products with a sky alone, in which the shader's own
+    /// sampler has its part.
     pub const SKETCH: Budget = Budget { cuts: 12, open: 0.1 };
 
     /// For a tree of a table, which serves many.
@@ -48,7 +53,8 @@ impl Budget {
 /// What is left, from a cell to its parts, of the trust in bounds that no value came near to.
 const DOUBT: f32 = 0.4;
 
-/// Cells that leave less open than this part of what all may, for each that may be cut, are not worth to be remembered.
+/// Cells that leave less open than this part of what all may, for each that may be cut, are not
+/// worth to be remembered.
 const NEGLIGIBLE: f32 = 0.05;
 
 /// A cell that was cut.
@@ -62,7 +68,8 @@ struct Family {
     node: Node,
 }
 
-/// A cell that may be cut, as a number that is greater the more it leaves open; among equals, that of the first family.
+/// A cell that may be cut, as a number that is greater the more it leaves open; among equals, that
+/// of the first family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Open(u64);
 
@@ -98,13 +105,25 @@ impl<'a> Grower<'a> {
     }
 
     /// The BRDF of a point for eight directions, as [`Grower::grow`] sees it.
-    pub(super) fn evaluate(&mut self, wo: Vec3, members: impl Iterator<Item = u32>, wi: &[Lanes; 3]) -> Lanes {
+    pub(super) fn evaluate(
+        &mut self,
+        wo: Vec3,
+        members: impl Iterator<Item = u32>,
+        wi: &[Lanes; 3],
+    ) -> Lanes {
         self.brdf.begin(wo, members);
         self.brdf.evaluate(wi)
     }
 
-    /// Makes the tree that of a point: `wo` is unit, and above the surface where the shader is for that alone; members are words.
-    pub fn grow(&mut self, wo: Vec3, members: impl Iterator<Item = u32>, budget: &Budget, tree: &mut DirectionTree) {
+    /// Makes the tree that of a point: `wo` is unit, and above the surface where the shader is for
+    /// that alone; members are words.
+    pub fn grow(
+        &mut self,
+        wo: Vec3,
+        members: impl Iterator<Item = u32>,
+        budget: &Budget,
+        tree: &mut DirectionTree,
+    ) {
         self.brdf.begin(wo, members);
         self.families.clear();
         self.open.clear();
@@ -117,7 +136,8 @@ impl<'a> Grower<'a> {
             parent.node.child[lane] = index;
             let (cell, trust) = (parent.cell.child(lane), DOUBT * parent.trust[lane]);
             sum -= parent.area * parent.known.value[lane];
-            open += self.cut(cell, trust, NEGLIGIBLE * budget.open * sum / budget.cuts as f32) - error;
+            open +=
+                self.cut(cell, trust, NEGLIGIBLE * budget.open * sum / budget.cuts as f32) - error;
             sum += self.values();
         }
         self.weigh();
@@ -139,7 +159,8 @@ impl<'a> Grower<'a> {
             let (value, range) = (known.value[lane], known.upper[lane] - known.lower[lane]);
             // NaN of 0/0 is greater than nothing.
             *of_part = greater(value / known.upper[lane], trust);
-            let error = if range > 0.0 { *of_part * area * range * (range / (value + range)) } else { 0.0 };
+            let error =
+                if range > 0.0 { *of_part * area * range * (range / (value + range)) } else { 0.0 };
             if error > least && cell.level() + 1 < LEVELS {
                 self.open.push(Open::new(error, family, lane));
                 sum += error;
@@ -164,9 +185,12 @@ impl<'a> Grower<'a> {
             }
         }
         // Sums that have no reciprocal say nothing.
-        let (values, bounds) = (1.0 / values.max(f32::MIN_POSITIVE), 1.0 / bounds.max(f32::MIN_POSITIVE));
+        let (values, bounds) =
+            (1.0 / values.max(f32::MIN_POSITIVE), 1.0 / bounds.max(f32::MIN_POSITIVE));
         let density = |value: f32, upper: f32| match upper > 0.0 {
-            true => ((1.0 - BY_BOUNDS) * (values * value) + BY_BOUNDS * (bounds * upper)).max(LEAST),
+            true => {
+                ((1.0 - BY_BOUNDS) * (values * value) + BY_BOUNDS * (bounds * upper)).max(LEAST)
+            }
             false => 0.0,
         };
         for index in (0..self.families.len()).rev() {

@@ -1,7 +1,9 @@
-//! Compiled code that a tree of directions grows by: values of a shader's BRDF, and bounds of it from both sides.
+//! Compiled code that a tree of directions grows by: values of a shader's BRDF, and bounds of it
+//! from both sides.
 //!
-//! All is of the luminance, which is 0 only where all colours are. The cosine is left out, since cells have their size by it. A bound is that of
-//! all results that are numbers: NaN is *suppressed*, since a tree must be one everywhere else, too.
+//! All is of the luminance, which is 0 only where all colours are. The cosine is left out, since
+//! cells have their size by it. A bound is that of all results that are numbers: NaN
+//! is *suppressed*, since a tree must be one everywhere else, too.
 
 use super::cells::Parts;
 use crate::material::{Bound, Program, ProgramError};
@@ -104,7 +106,11 @@ impl<'a> Brdf<'a> {
 
     /// Evaluates and bounds it in eight cells.
     pub fn look(&mut self, parts: &Parts) -> Known {
-        let mut known = Known { value: self.evaluate(&parts.middles), lower: [0.0; LANES], upper: [0.0; LANES] };
+        let mut known = Known {
+            value: self.evaluate(&parts.middles),
+            lower: [0.0; LANES],
+            upper: [0.0; LANES],
+        };
         for (port, (lo, hi)) in std::iter::zip(&parts.boxes.lo, &parts.boxes.hi).enumerate() {
             self.boxes.set_all(port, lo, hi);
         }

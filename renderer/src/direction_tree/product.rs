@@ -1,17 +1,23 @@
-//! Product sampling: directions by BRDF · cos θ · L, from a tree of directions and the image of a sky.
+//! Product sampling: directions by BRDF · cos θ · L, from a tree of directions and the image of a
+//! sky.
 //!
-//! As in Clarberg & Akenine-Möller 2008 (*Practical Product Importance Sampling for Direct Illumination*), the tree of the BRDF is descended from the
-//! domain, each part weighed by its mass times the mean of the sky over its directions, which a [pyramid](SkyPyramid) has; below the
-//! leaves of the tree, cells are cut further, until the sky is nearly constant in them. Nothing is kept of a point: the weights of parts are found
-//! on the way, anew for each direction. What is drawn at a cell is drawn by the weights of its parts alone, so the density of any direction
-//! is found on the same way, and exact, however poor estimates are.
+//! As in Clarberg & Akenine-Möller 2008 (*Practical Product Importance Sampling for Direct
+//! Illumination*), the tree of the BRDF is descended from the domain, each part weighed by its mass
+//! times the mean of the sky over its directions, which a [pyramid](SkyPyramid) has; below the
+//! leaves of the tree, cells are cut further, until the sky is nearly constant in them. Nothing is
+//! kept of a point: the weights of parts are found on the way, anew for each direction. What is
+//! drawn at a cell is drawn by the weights of its parts alone, so the density of any direction is
+//! found on the same way, and exact, however poor estimates are.
 //!
-//! They are poor where a narrow lobe is in a wide cell whose sky varies; to weigh the 128 cells with most of the mass at once, and wide ones by sums of
-//! these, leaves about 0.6 of the variance, for three times the time.
+//! They are poor where a narrow lobe is in a wide cell whose sky varies; to weigh the 128 cells
+//! with most of the mass at once, and wide ones by sums of these, leaves about 0.6 of the variance,
+//! for three times the time.
 //!
-//! Suns are too bright for means over cells that do not end where they do. So the sky is cut at some times its mean ([`CUT`]) for all that, and what is
-//! above, its *peaks*, is drawn by itself, exactly texel by texel, as often as the tree's density towards it tells. A trace of all the sky is among the peaks.
-//! That keeps the support, whatever is estimated: a density is 0 only where there is no light.
+//! Suns are too bright for means over cells that do not end where they do. So the sky is cut at
+//! some times its mean ([`CUT`]) for all that, and what is above, its *peaks*, is drawn by itself,
+//! exactly texel by texel, as often as the tree's density towards it tells. A trace of all the sky
+//! is among the peaks. That keeps the support, whatever is estimated: a density is 0 only where
+//! there is no light.
 
 use super::cells::{Cell, LEVELS, width};
 use super::table::ShiftedTree;
@@ -43,7 +49,8 @@ pub struct ProductSky {
     peaks: Environment,
     /// Directions to the peaks, in the world.
     probes: [Vec3; PROBES * PROBES],
-    /// Irradiance from the peaks, all from ahead, as a part of the radiance at which the sky is cut.
+    /// Irradiance from the peaks, all from ahead, as a part of the radiance at which the sky is
+    /// cut.
     power: f32,
 }
 
@@ -93,23 +100,36 @@ struct Weighed {
 }
 
 impl<'a> Product<'a> {
-    /// Of a tree in a frame of these axes in the world, which are those of an orthonormal one, and of an environment with what was made of it.
-    pub fn new(tree: ShiftedTree<'a>, environment: &'a Environment, sky: &'a ProductSky, axes: [Vec3; 3]) -> Product<'a> {
+    /// Of a tree in a frame of these axes in the world, which are those of an orthonormal one, and
+    /// of an environment with what was made of it.
+    pub fn new(
+        tree: ShiftedTree<'a>,
+        environment: &'a Environment,
+        sky: &'a ProductSky,
+        axes: [Vec3; 3],
+    ) -> Product<'a> {
         let first = Weighed { weights: [0.0; LANES], sky: [0.0; LANES] };
         let in_image = sky.smooth.directions(axes);
         let mut product = Product { tree, environment, sky, axes, in_image, first, by_peaks: 1.0 };
         if let Some(node) = tree.tree.cuts().first() {
             product.first = product.weigh(&Cell::DOMAIN, Some(node));
-            let smooth = (0..LANES).map(|lane| node.mass[lane] * product.first.sky[lane].abs()).sum::<f32>();
+            let smooth =
+                (0..LANES).map(|lane| node.mass[lane] * product.first.sky[lane].abs()).sum::<f32>();
             let towards = |&probe: &Vec3| {
                 let wi = product.to_local(probe);
                 let is_seen = tree.tree.sides().covers(wi.z);
-                if is_seen { tree.tree.per_area(tree.unshifted(wi)) * wi.z.abs() * FRAC_1_PI } else { 0.0 }
+                if is_seen {
+                    tree.tree.per_area(tree.unshifted(wi)) * wi.z.abs() * FRAC_1_PI
+                } else {
+                    0.0
+                }
             };
-            let peaks = sky.power * sky.probes.iter().map(towards).sum::<f32>() / sky.probes.len() as f32;
+            let peaks =
+                sky.power * sky.probes.iter().map(towards).sum::<f32>() / sky.probes.len() as f32;
             // Numbers that are too great or too small to tell are no numbers here.
             let by_peaks = peaks / (peaks + smooth);
-            product.by_peaks = if by_peaks >= 0.0 { by_peaks.clamp(LEAST, 1.0 - LEAST) } else { 0.5 };
+            product.by_peaks =
+                if by_peaks >= 0.0 { by_peaks.clamp(LEAST, 1.0 - LEAST) } else { 0.5 };
         }
         product
     }
@@ -126,9 +146,14 @@ impl<'a> Product<'a> {
             let wi = self.to_local(sample.wi);
             // At the edge of a bright texel, another look-up might find the dark one beside it.
             let pdf = self.mixed(wi, sample.pdf, self.by_tree(wi));
-            return Some(LightSample { radiance: self.environment.radiance(sample.wi), pdf, ..sample });
+            return Some(LightSample {
+                radiance: self.environment.radiance(sample.wi),
+                pdf,
+                ..sample
+            });
         }
-        let mut rest = vec2(((u.x - self.by_peaks) / (1.0 - self.by_peaks)).min(ONE_MINUS_EPSILON), u.y);
+        let mut rest =
+            vec2(((u.x - self.by_peaks) / (1.0 - self.by_peaks)).min(ONE_MINUS_EPSILON), u.y);
         let (cell, mass) = self.descend(|weights, level| choose_part(weights, level, &mut rest))?;
         let wi = self.tree.shifted(cell.direction(tree.sides(), rest));
         let in_world = self.to_world(wi);
@@ -152,7 +177,8 @@ impl<'a> Product<'a> {
             return 0.0;
         }
         let mut digits = Digits::of(self.tree.unshifted(wi), tree.sides());
-        let found = self.descend(|weights, level| Some(digits.part(level)).filter(|&part| weights[part] > 0.0));
+        let found = self
+            .descend(|weights, level| Some(digits.part(level)).filter(|&part| weights[part] > 0.0));
         found.map_or(0.0, |(cell, mass)| tree.mean(mass, cell.level()))
     }
 
@@ -170,7 +196,8 @@ impl<'a> Product<'a> {
         self.by_peaks * of_peaks + (1.0 - self.by_peaks) * per_area * wi.z.abs() * FRAC_1_PI
     }
 
-    /// The cell to which choices of parts lead, by their weights and the level of what they are parts of, and its probability.
+    /// The cell to which choices of parts lead, by their weights and the level of what they are
+    /// parts of, and its probability.
     #[inline]
     fn descend(&self, mut choose: impl FnMut(&Lanes, u32) -> Option<usize>) -> Option<(Cell, f32)> {
         let cuts = self.tree.tree.cuts();
@@ -199,7 +226,8 @@ impl<'a> Product<'a> {
     fn weigh(&self, cell: &Cell, node: Option<&Node>) -> Weighed {
         let (shift, axes) = (self.tree.shift, &self.in_image);
         let sides = self.tree.tree.sides();
-        // A part has the solid angle A/cos θ, where A is its share of the area of all disks, π each: of the sphere there are 4 cos θ / A.
+        // A part has the solid angle A/cos θ, where A is its share of the area of all disks, π
+        // each: of the sphere there are 4 cos θ / A.
         let most = 4.0 / (cell.child(0).area() * width(sides));
         let middles = cell.middles(sides);
         let (mut towards, mut counts) = ([[0.0; LANES]; 3], [0.0; LANES]);
@@ -209,7 +237,8 @@ impl<'a> Product<'a> {
             let moved = (x - shift.x, y - shift.y);
             let height2 = 1.0 - (moved.0 * moved.0 + moved.1 * moved.1);
             let is_inside = height2 > 0.0;
-            let (x, y) = (if is_inside { moved.0 } else { -x }, if is_inside { moved.1 } else { -y });
+            let (x, y) =
+                (if is_inside { moved.0 } else { -x }, if is_inside { moved.1 } else { -y });
             let height = if is_inside { height2 } else { z * z }.sqrt();
             counts[lane] = most * height;
             let z = height.copysign(z);
@@ -246,31 +275,52 @@ mod tests {
     use lightbound_shader::ir::random::Random;
 
     /// An image by columns and rows, as it is seen through a map.
-    fn sky(size: usize, map: DAffine3, texel: impl Fn(usize, usize) -> Vec3) -> (Environment, ProductSky) {
+    fn sky(
+        size: usize,
+        map: DAffine3,
+        texel: impl Fn(usize, usize) -> Vec3,
+    ) -> (Environment, ProductSky) {
         let texels: Vec<Vec3> = (0..size * size).map(|i| texel(i % size, i / size)).collect();
-        let environment = Environment::image(&texels, size, &Transform::new(map).unwrap(), 2.0).unwrap();
+        let environment =
+            Environment::image(&texels, size, &Transform::new(map).unwrap(), 2.0).unwrap();
         let sky = ProductSky::new(&environment).expect("it shines");
         (environment, sky)
     }
 
     fn skewed() -> DAffine3 {
-        DAffine3::from_quat(DQuat::from_rotation_y(0.8)) * DAffine3::from_scale(dvec3(-2.0, 1.0, 0.6))
+        DAffine3::from_quat(DQuat::from_rotation_y(0.8))
+            * DAffine3::from_scale(dvec3(-2.0, 1.0, 0.6))
     }
 
     /// Maps that are hard, each in its way.
     fn skies() -> Vec<(&'static str, (Environment, ProductSky))> {
         let turned = DAffine3::from_quat(DQuat::from_rotation_x(1.0));
-        let varied = |x: usize, y: usize| vec3((1 + x % 3) as f32, (y % 4) as f32, 1.0) * if x == y { 20.0 } else { 1.0 };
+        let varied = |x: usize, y: usize| {
+            vec3((1 + x % 3) as f32, (y % 4) as f32, 1.0) * if x == y { 20.0 } else { 1.0 }
+        };
         vec![
             ("constant", sky(8, turned, |_, _| Vec3::splat(3.0))),
-            ("one bright texel", sky(64, turned, |x, y| Vec3::splat(if (x, y) == (40, 33) { 5e3 } else { 0.5 }))),
-            ("one texel alone", sky(32, turned, |x, y| Vec3::splat(if (x, y) == (17, 14) { 1.0 } else { 0.0 }))),
-            ("black parts", sky(21, turned, |x, y| if x < 9 && y > 5 { varied(x, y) } else { Vec3::ZERO })),
+            (
+                "one bright texel",
+                sky(64, turned, |x, y| Vec3::splat(if (x, y) == (40, 33) { 5e3 } else { 0.5 })),
+            ),
+            (
+                "one texel alone",
+                sky(32, turned, |x, y| Vec3::splat(if (x, y) == (17, 14) { 1.0 } else { 0.0 })),
+            ),
+            (
+                "black parts",
+                sky(21, turned, |x, y| if x < 9 && y > 5 { varied(x, y) } else { Vec3::ZERO }),
+            ),
             ("stretched", sky(16, skewed(), varied)),
         ]
     }
 
-    fn product<'a>(tree: ShiftedTree<'a>, (environment, sky): &'a (Environment, ProductSky), frame: &Frame) -> Product<'a> {
+    fn product<'a>(
+        tree: ShiftedTree<'a>,
+        (environment, sky): &'a (Environment, ProductSky),
+        frame: &Frame,
+    ) -> Product<'a> {
         Product::new(tree, environment, sky, [frame.t, frame.b, frame.n])
     }
 
@@ -279,8 +329,11 @@ mod tests {
     fn directions_follow_the_density() {
         let random = &mut Random::new(1);
         let (skies, library) = (skies(), Subject::library());
-        for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
-            let subject = library.iter().find(|subject| subject.name() == name).expect("it is there");
+        for (name, alpha) in
+            [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)]
+        {
+            let subject =
+                library.iter().find(|subject| subject.name() == name).expect("it is there");
             let members = subject.members(|p, k| match &*p.name {
                 "exponent" | "alpha_x" | "alpha_y" => alpha,
                 _ => p.default.as_ref().expect("the library has defaults")[k],
@@ -289,8 +342,9 @@ mod tests {
             for (k, (name, sky)) in skies.iter().enumerate() {
                 let frame = Frame::from_normal(unit(random));
                 let wo = from_angles([(10.0, 30.0), (50.0, 200.0), (80.0, 100.0)][k % 3]);
-                let tree =
-                    table.tree(wo, |middle, tree| subject.grow_within(&Budget { cuts: 6, open: 0.0 }, middle, &members, tree));
+                let tree = table.tree(wo, |middle, tree| {
+                    subject.grow_within(&Budget { cuts: 6, open: 0.0 }, middle, &members, tree)
+                });
                 let product = product(tree, sky, &frame);
                 let draw = |u: [f32; 3]| {
                     let sample = product.draw(vec2(u[0], u[1]))?;
@@ -303,11 +357,18 @@ mod tests {
         }
     }
 
-    /// The integral of a density over parts of the world's directions, by the eight signs, each with its squared error, for draws that follow half the tree and half
-    /// the sky; and how many of as many draws of the product are there.
-    fn shares(product: &Product, frame: &Frame, draws: usize, random: &mut Random) -> [[f64; 3]; 8] {
+    /// The integral of a density over parts of the world's directions, by the eight signs, each
+    /// with its squared error, for draws that follow half the tree and half the sky; and how many
+    /// of as many draws of the product are there.
+    fn shares(
+        product: &Product,
+        frame: &Frame,
+        draws: usize,
+        random: &mut Random,
+    ) -> [[f64; 3]; 8] {
         let mut shares = [[0.0; 3]; 8];
-        let part = |wi: Vec3| wi.to_array().iter().fold(0, |part, x| 2 * part + usize::from(*x < 0.0));
+        let part =
+            |wi: Vec3| wi.to_array().iter().fold(0, |part, x| 2 * part + usize::from(*x < 0.0));
         for k in 0..draws {
             let wi = if k % 2 == 0 {
                 frame.to_world(product.tree.draw(number(random)).expect("there is mass").0)
@@ -343,9 +404,14 @@ mod tests {
                 let mut whole = 0.0;
                 for [sum, squares, count] in shares(&product, &frame, draws, random) {
                     let share = sum / n;
-                    let deviation = ((squares / n - share * share).max(0.0) / n + count / n * (1.0 - count / n) / n).sqrt();
+                    let deviation = ((squares / n - share * share).max(0.0) / n
+                        + count / n * (1.0 - count / n) / n)
+                        .sqrt();
                     let what = format!("{}, {name}, {wo}", subject.name());
-                    assert!((share - count / n).abs() < 5.0 * deviation + 2e-3, "{what}: {share}, {count} of {draws}");
+                    assert!(
+                        (share - count / n).abs() < 5.0 * deviation + 2e-3,
+                        "{what}: {share}, {count} of {draws}"
+                    );
                     whole += share;
                 }
                 assert!((whole - 1.0).abs() < 0.2, "{} {name}: {whole}", subject.name());
@@ -370,7 +436,8 @@ mod tests {
         let skies = skies();
         for subject in Subject::library() {
             let (_, sky) = &skies[random.below(skies.len())];
-            let (wo, frame) = (any_wo(random, subject.bound.program.sides), Frame::from_normal(unit(random)));
+            let (wo, frame) =
+                (any_wo(random, subject.bound.program.sides), Frame::from_normal(unit(random)));
             let members = subject.defaults();
             let table = subject.table();
             let tree = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
@@ -395,7 +462,8 @@ mod tests {
         for (round, subject) in Subject::library().iter().enumerate() {
             let (_, sky) = &skies[round % skies.len()];
             for seed in 0..10 {
-                let (wo, frame) = (any_wo(random, subject.bound.program.sides), Frame::from_normal(unit(random)));
+                let (wo, frame) =
+                    (any_wo(random, subject.bound.program.sides), Frame::from_normal(unit(random)));
                 let members = subject.any(seed);
                 let tree = subject.tree(wo, &members);
                 let product = product(tree.centred(), sky, &frame);
@@ -403,11 +471,16 @@ mod tests {
                     0 => unit(random),
                     _ => sky.0.sample_li(Vec3::ZERO, number(random)).expect("it shines").wi,
                 };
-                let directions: Vec<Vec3> = (0..100).map(bright).map(|wi| frame.local_direction(wi)).collect();
+                let directions: Vec<Vec3> =
+                    (0..100).map(bright).map(|wi| frame.local_direction(wi)).collect();
                 let s = subject.s(&directions, wo, &members);
                 for (wi, s) in directions.into_iter().zip(s) {
                     let is_lit = s > 0.0 && sky.0.radiance(frame.to_world(wi)) != Vec3::ZERO;
-                    assert!(!is_lit || product.pdf(wi) > 0.0, "{} {members:x?} {wo}: {wi}", subject.name());
+                    assert!(
+                        !is_lit || product.pdf(wi) > 0.0,
+                        "{} {members:x?} {wo}: {wi}",
+                        subject.name()
+                    );
                     lit += u32::from(is_lit);
                 }
             }
@@ -425,7 +498,8 @@ mod tests {
             Vec3::splat(if d.dot(sun) > 0.99 { 60.0 } else { 0.3 + (2.0 * d.x + d.z).powi(2) })
         });
         let library = Subject::library();
-        let subject = library.iter().find(|subject| subject.name() == "phong.wgsl").expect("it is there");
+        let subject =
+            library.iter().find(|subject| subject.name() == "phong.wgsl").expect("it is there");
         let (members, frame) = (subject.defaults(), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
         let wo = from_angles((40.0, 100.0));
         let tree = subject.tree(wo, &members);
@@ -433,9 +507,11 @@ mod tests {
         let mut variance = |draw: &mut dyn FnMut(Vec2) -> (Vec3, f32)| {
             let drawn: Vec<_> = (0..4000).map(|_| draw(number(random))).collect();
             let s = subject.s(&drawn.iter().map(|(wi, _)| *wi).collect::<Vec<_>>(), wo, &members);
-            let value =
-                |((wi, pdf), s): (&(Vec3, f32), f32)| f64::from(s * luminance(sky.0.radiance(frame.to_world(*wi))) / pdf);
-            let (sum, squares) = drawn.iter().zip(s).map(value).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
+            let value = |((wi, pdf), s): (&(Vec3, f32), f32)| {
+                f64::from(s * luminance(sky.0.radiance(frame.to_world(*wi))) / pdf)
+            };
+            let (sum, squares) =
+                drawn.iter().zip(s).map(value).fold((0.0, 0.0), |(a, b), w| (a + w, b + w * w));
             (sum / 4000.0, 4000.0 * squares / (sum * sum) - 1.0)
         };
         let (mean, of_tree) = variance(&mut |u| tree.draw(u).expect("there is mass"));
@@ -466,7 +542,9 @@ mod tests {
         let sky = sky(16, skewed(), |x, y| Vec3::splat(if x < 8 { 1.0 } else { 0.1 * y as f32 }));
         let product = product(shifted, &sky, &Frame::from_normal(unit(random)));
         let draw = |u: [f32; 3]| product.draw(vec2(u[0], u[1])).map(|sample| sample.wi);
-        let in_world = |wi: Vec3| product.pdf(Vec3::from_array(product.axes.map(|axis| axis.dot(wi))).normalize());
+        let in_world = |wi: Vec3| {
+            product.pdf(Vec3::from_array(product.axes.map(|axis| axis.dot(wi))).normalize())
+        };
         chi_square_sphere("both sides", 50_000, draw, in_world, 1);
     }
 }

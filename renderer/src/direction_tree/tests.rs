@@ -1,4 +1,5 @@
-//! What trees of directions must obey, for all materials of the library, with any parameters and from anywhere.
+//! What trees of directions must obey, for all materials of the library, with any parameters and
+//! from anywhere.
 
 use super::{BrdfKernels, Budget, DirectionTree, Grower, TreeTable};
 use crate::material::self_check::tests::any_value;
@@ -27,7 +28,9 @@ pub(super) struct Subject {
 impl Subject {
     fn new(name: &str, text: &str) -> Subject {
         let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).expect("it compiles");
+        let program =
+            Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
+                .expect("it compiles");
         let kernels = BrdfKernels::compile(&Arena::new(), &program).expect("it compiles");
         Subject { bound: Bound::new(Arc::new(program), vec![]), kernels }
     }
@@ -42,7 +45,8 @@ impl Subject {
 
     /// Words of the members, of which `value` gives each.
     pub fn members(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
-        let words = |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
+        let words =
+            |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
         self.bound.program.settable.iter().flat_map(words).collect()
     }
 
@@ -68,12 +72,19 @@ impl Subject {
         self.grow_within(&Budget::POINT, wo, members, tree);
     }
 
-    pub fn grow_within(&self, budget: &Budget, wo: Vec3, members: &[u32], tree: &mut DirectionTree) {
+    pub fn grow_within(
+        &self,
+        budget: &Budget,
+        wo: Vec3,
+        members: &[u32],
+        tree: &mut DirectionTree,
+    ) {
         Grower::new(&self.kernels, &self.bound).grow(wo, members.iter().copied(), budget, tree);
     }
 
     pub fn table(&self) -> TreeTable {
-        TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30).expect("there is room")
+        TreeTable::new(self.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30)
+            .expect("there is room")
     }
 
     /// Luminance of s for light directions.
@@ -118,7 +129,9 @@ fn directions_follow_the_density() {
     let library = Subject::library();
     let tests = library.len() * ANGLES.len() * settings as usize;
     for subject in &library {
-        for (angles, setting) in ANGLES.iter().flat_map(|angles| (0..settings).map(move |setting| (angles, setting))) {
+        for (angles, setting) in
+            ANGLES.iter().flat_map(|angles| (0..settings).map(move |setting| (angles, setting)))
+        {
             let members = if setting == 0 { subject.defaults() } else { subject.any(setting) };
             let tree = subject.tree(from_angles(*angles), &members);
             if tree.nodes() == 0 {
@@ -131,7 +144,8 @@ fn directions_follow_the_density() {
     }
 }
 
-/// Settings of each material whose lobes are told from each other by them: the defaults, as narrow as can be, and that along x alone.
+/// Settings of each material whose lobes are told from each other by them: the defaults, as narrow
+/// as can be, and that along x alone.
 fn settings(subject: &Subject) -> Vec<Vec<u32>> {
     let set = |narrow: fn(&str) -> bool, wide: fn(&str) -> bool| {
         subject.members(|p, k| match &*p.name {
@@ -152,7 +166,8 @@ fn settings(subject: &Subject) -> Vec<Vec<u32>> {
             _ => p.default.as_ref().expect("the library has defaults")[k],
         })
     };
-    let is_of_lobe = |name: &str| matches!(name, "alpha" | "alpha_x" | "alpha_y" | "exponent" | "n_u" | "n_v");
+    let is_of_lobe =
+        |name: &str| matches!(name, "alpha" | "alpha_x" | "alpha_y" | "exponent" | "n_u" | "n_v");
     let along_x = |name: &str| matches!(name, "alpha_x" | "n_u");
     let mut all = vec![subject.defaults(), set(is_of_lobe, |_| false), set(along_x, is_of_lobe)];
     all.dedup();
@@ -172,7 +187,9 @@ fn a_million_draws_follow_the_density() {
             for angles in ANGLES {
                 let wo = from_angles(angles);
                 let tree = subject.tree(wo, members);
-                let own = TreeTable::new(subject.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30).expect("there is room");
+                let own =
+                    TreeTable::new(subject.bound.program.sides, 1, Budget::POINT.cuts, 1 << 30)
+                        .expect("there is room");
                 let table = if number == 0 { &table } else { &own };
                 let shifted = table.tree(wo, |middle, tree| subject.grow(middle, members, tree));
                 let (p, at_edges) = (tree.chi_square(random, DRAWS), tree.at_edges(random, DRAWS));
@@ -190,11 +207,17 @@ fn a_million_draws_follow_the_density() {
     let threshold = 1.0 - 0.99f64.powf(1.0 / all.len() as f64);
     let least = all.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("there are some");
     let below = all.iter().filter(|(p, _)| *p < 0.05).count();
-    println!("{} tests, {below} below 0.05, least {:.2e} ({}), threshold {threshold:.2e}", all.len(), least.0, least.1);
+    println!(
+        "{} tests, {below} below 0.05, least {:.2e} ({}), threshold {threshold:.2e}",
+        all.len(),
+        least.0,
+        least.1
+    );
     assert!(least.0 > threshold, "{least:?}");
 }
 
-/// All that arrives is reflected, about one direction: since area of the disk is the cosine's measure, that is exact while the lobe is within it.
+/// All that arrives is reflected, about one direction: since area of the disk is the cosine's
+/// measure, that is exact while the lobe is within it.
 const SPIKE: &str = "struct Material {
     /// range: [-1, 1], default: 0
     place: vec2f,
@@ -220,13 +243,15 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 #[test]
 fn tables_are_for_lobes_that_move_as_theirs() {
     let loss = |subject: &Subject, members: &[u32]| {
-        Grower::new(&subject.kernels, &subject.bound).loss(&subject.table(), members.iter().copied())
+        Grower::new(&subject.kernels, &subject.bound)
+            .loss(&subject.table(), members.iter().copied())
     };
     for subject in Subject::library() {
         for (number, members) in settings(&subject).iter().enumerate() {
             let loss = loss(&subject, members);
             println!("{} {number}: {loss}", subject.name());
-            // Narrow lobes through glass move by the ratio of indices, and those of metal that is rough along y alone turn: they have none.
+            // Narrow lobes through glass move by the ratio of indices, and those of metal that is
+            // rough along y alone turn: they have none.
             assert!(number > 0 || loss < 8.0, "{} {number}: {loss}", subject.name());
         }
     }
@@ -246,12 +271,17 @@ fn lobes_narrower_than_the_first_cells_are_found() {
     for width in [0.1, 0.01, 0.003, 0.001] {
         for _ in 0..if cfg!(debug_assertions) { 6 } else { 100 } {
             let place = 0.9 * (1.0 - 5.0 * width) * unit(random).truncate();
-            let members = subject.members(|p, k| if &*p.name == "width" { f64::from(width) } else { f64::from(place[k]) });
+            let members = subject.members(|p, k| {
+                if &*p.name == "width" { f64::from(width) } else { f64::from(place[k]) }
+            });
             let wo = any_wo(random, Sides::One);
             let tree = subject.tree(wo, &members);
             let [reflected, variance] = mean(&subject, (wo, &members), random, |u| tree.draw(u));
             let sigma = variance.sqrt();
-            assert!((reflected - 1.0).abs() < 4.5 * sigma + 1e-3, "{place} {width}: {reflected} ± {sigma}");
+            assert!(
+                (reflected - 1.0).abs() < 4.5 * sigma + 1e-3,
+                "{place} {width}: {reflected} ± {sigma}"
+            );
             // By the cosine alone, it would be 1 / (2 π width²) draws that count as one.
             assert!(sigma < 0.05, "{place} {width}: {sigma} of {} cuts", tree.nodes());
         }
@@ -279,7 +309,11 @@ fn what_is_scattered_can_be_drawn() {
                 .filter(|wi| subject.bound.program.sides.covers(wi.z) && wi.z != 0.0)
                 .collect();
             for (s, wi) in subject.s(&directions, wo, &members).into_iter().zip(&directions) {
-                assert!(s.is_nan() || s <= 0.0 || tree.pdf(*wi) > 0.0, "{} {members:x?} {wo}: {s} at {wi}", subject.name());
+                assert!(
+                    s.is_nan() || s <= 0.0 || tree.pdf(*wi) > 0.0,
+                    "{} {members:x?} {wo}: {s} at {wi}",
+                    subject.name()
+                );
                 bright += u32::from(s > 0.0);
             }
         }
@@ -311,14 +345,18 @@ fn means_are_those_of_the_cosine() {
         let table = subject.table();
         for angles in [(30.0, 70.0), (70.0, 200.0)] {
             let (wo, members) = (from_angles(angles), subject.defaults());
-            let (tree, cosine) = (subject.tree(wo, &members), DirectionTree::cosine(subject.bound.program.sides));
+            let (tree, cosine) =
+                (subject.tree(wo, &members), DirectionTree::cosine(subject.bound.program.sides));
             let shifted = table.tree(wo, |middle, tree| subject.grow(middle, &members, tree));
             let [by_cosine, variance] = mean(&subject, (wo, &members), random, |u| cosine.draw(u));
             let by_tree = mean(&subject, (wo, &members), random, |u| tree.draw(u));
             let by_table = mean(&subject, (wo, &members), random, |u| shifted.draw(u));
             for [other, other_variance] in [by_tree, by_table] {
                 let (name, sigma) = (subject.name(), (variance + other_variance).sqrt());
-                assert!((other - by_cosine).abs() < 4.5 * sigma + 1e-6, "{name} {angles:?}: {other}, {by_cosine} ± {sigma}");
+                assert!(
+                    (other - by_cosine).abs() < 4.5 * sigma + 1e-6,
+                    "{name} {angles:?}: {other}, {by_cosine} ± {sigma}"
+                );
             }
         }
     }
@@ -328,7 +366,8 @@ fn means_are_those_of_the_cosine() {
 fn directions_of_tables_follow_the_density() {
     let random = &mut Random::new(4);
     let library = Subject::library();
-    let subject = |name: &str| library.iter().find(|subject| subject.name() == name).expect("it is there");
+    let subject =
+        |name: &str| library.iter().find(|subject| subject.name() == name).expect("it is there");
     for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
         let subject = subject(name);
         let members = subject.members(|p, k| match &*p.name {

@@ -1,8 +1,10 @@
 //! A piecewise constant density of directions over a tree of cells.
 //!
-//! A direction is drawn by hierarchical sample warping (after Clarberg et al. 2005, *Wavelet Importance Sampling*): at each node the first
-//! number chooses a column, the second a row within it, and what is left of each is uniform again. Numbers that are close lead to directions that
-//! are close, so strata stay strata. The density of a direction is that of the cell that has its position: what is drawn, to rounding.
+//! A direction is drawn by hierarchical sample warping (after Clarberg et al. 2005, *Wavelet
+//! Importance Sampling*): at each node the first number chooses a column, the second a row within
+//! it, and what is left of each is uniform again. Numbers that are close lead to directions that
+//! are close, so strata stay strata. The density of a direction is that of the cell that has its
+//! position: what is drawn, to rounding.
 
 use super::cells::{Cell, LEVELS, division, position, width};
 use super::table::ShiftedTree;
@@ -74,7 +76,8 @@ impl DirectionTree {
         self.nodes.len()
     }
 
-    /// A direction for numbers in [0, 1), and its density per steradian; `None` if no direction has any.
+    /// A direction for numbers in [0, 1), and its density per steradian; `None` if no direction has
+    /// any.
     pub fn draw(&self, u: Vec2) -> Option<(Vec3, f32)> {
         let mut node = self.nodes.first()?;
         let (mut rest, mut cell) = (u, Cell::DOMAIN);
@@ -104,9 +107,11 @@ impl DirectionTree {
         mass * (1u64 << (3 * level)) as f32 / width(self.sides)
     }
 
-    /// Probability by the area of the disk, whose whole is 1, at a direction, of which x, y and the sign of z count.
+    /// Probability by the area of the disk, whose whole is 1, at a direction, of which x, y and the
+    /// sign of z count.
     pub(super) fn per_area(&self, wi: Vec3) -> f32 {
-        self.find(wi).map_or(0.0, |(node, lane, level)| self.mean(self.nodes[node].mass[lane], level))
+        self.find(wi)
+            .map_or(0.0, |(node, lane, level)| self.mean(self.nodes[node].mass[lane], level))
     }
 
     /// Density of a unit direction per steradian.
@@ -117,7 +122,8 @@ impl DirectionTree {
         }
     }
 
-    /// The node and the lane of the cell of a direction, and its level; `None` where no direction is drawn.
+    /// The node and the lane of the cell of a direction, and its level; `None` where no direction
+    /// is drawn.
     fn find(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
         if self.nodes.is_empty() || !self.sides.covers(wi.z) {
             return None;
@@ -138,19 +144,33 @@ impl DirectionTree {
 /// Draws and masses held against each other.
 #[cfg(test)]
 impl DirectionTree {
-    /// χ² of so many draws over all cells, in which densities are those of the cosine to a factor: its p-value.
-    pub fn chi_square(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> f64 {
+    /// χ² of so many draws over all cells, in which densities are those of the cosine to a factor:
+    /// its p-value.
+    pub fn chi_square(
+        &self,
+        random: &mut lightbound_shader::ir::random::Random,
+        draws: usize,
+    ) -> f64 {
         use crate::math::direction_box::testing::uniform;
         let draw = || {
-            let (wi, pdf) = self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
-            assert!(pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7, "{wi} {pdf}");
+            let (wi, pdf) =
+                self.draw(vec2(uniform(random), uniform(random))).expect("there is mass");
+            assert!(
+                pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
+                "{wi} {pdf}"
+            );
             wi
         };
         self.chi_square_of(draw, 0.0, draws)
     }
 
     /// The same of given draws, a part of which follow the cosine instead.
-    pub fn chi_square_of(&self, mut draw: impl FnMut() -> Vec3, by_cosine: f32, draws: usize) -> f64 {
+    pub fn chi_square_of(
+        &self,
+        mut draw: impl FnMut() -> Vec3,
+        by_cosine: f32,
+        draws: usize,
+    ) -> f64 {
         let mut counts = vec![[0.0; LANES]; self.nodes.len()];
         for _ in 0..draws {
             let (node, lane, _) = self.find(draw()).expect("there is a cell");
@@ -173,12 +193,18 @@ impl DirectionTree {
         crate::sampling::chi_square::pearson(pairs).2
     }
 
-    /// The share of draws whose density is not that of their direction, which lie at edges of cells.
-    pub fn at_edges(&self, random: &mut lightbound_shader::ir::random::Random, draws: usize) -> f64 {
+    /// The share of draws whose density is not that of their direction, which lie at edges of
+    /// cells.
+    pub fn at_edges(
+        &self,
+        random: &mut lightbound_shader::ir::random::Random,
+        draws: usize,
+    ) -> f64 {
         use crate::math::direction_box::testing::uniform;
         let differs = |(wi, pdf): (Vec3, f32)| (self.pdf(wi) / pdf - 1.0).abs() > 1e-6;
         let draw = |()| self.draw(vec2(uniform(random), uniform(random))).is_some_and(differs);
-        std::iter::repeat_n((), draws).map(draw).filter(|differs| *differs).count() as f64 / draws as f64
+        std::iter::repeat_n((), draws).map(draw).filter(|differs| *differs).count() as f64
+            / draws as f64
     }
 }
 
@@ -215,8 +241,8 @@ fn take_digits(x: &mut u32, parts: usize) -> usize {
     part as usize
 }
 
-/// A part of a cell of a level, each as often as it has a share of the mass: a column, then a row within it. What is left of the numbers is
-/// uniform again.
+/// A part of a cell of a level, each as often as it has a share of the mass: a column, then a row
+/// within it. What is left of the numbers is uniform again.
 #[inline]
 pub(super) fn choose_part(mass: &Lanes, level: u32, rest: &mut Vec2) -> Option<usize> {
     let (columns, rows) = division(level);
@@ -229,7 +255,8 @@ pub(super) fn choose_part(mass: &Lanes, level: u32, rest: &mut Vec2) -> Option<u
     Some(column * rows + row)
 }
 
-/// One of the masses, each as often as it has a part of the sum; what is left of the number is uniform again.
+/// One of the masses, each as often as it has a part of the sum; what is left of the number is
+/// uniform again.
 #[inline]
 fn choose(masses: &[f32], u: &mut f32) -> Option<usize> {
     let mut at = *u * masses.iter().sum::<f32>();
@@ -315,7 +342,8 @@ mod tests {
             let tree = DirectionTree::cosine(sides);
             for _ in 0..1000 {
                 let wi = unit(random);
-                let expected = if sides.covers(wi.z) { share * FRAC_1_PI * wi.z.abs() } else { 0.0 };
+                let expected =
+                    if sides.covers(wi.z) { share * FRAC_1_PI * wi.z.abs() } else { 0.0 };
                 assert!((tree.pdf(wi) - expected).abs() < 1e-6);
             }
         }

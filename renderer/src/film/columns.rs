@@ -1,6 +1,8 @@
-//! Exact sums as columns of 32-bit words, one word per pixel in each: what files can hold, and what films are put together from.
+//! Exact sums as columns of 32-bit words, one word per pixel in each: what files can hold, and what
+//! films are put together from.
 //!
-//! Words are the sums' own, the lowest first, in two's complement. Columns are named after what they sum, as channels of one layer:
+//! Words are the sums' own, the lowest first, in two's complement. Columns are named after what
+//! they sum, as channels of one layer:
 //!
 //! | columns | sums |
 //! |---|---|
@@ -25,7 +27,8 @@ pub struct Column {
     pub words: Vec<u32>,
 }
 
-/// Names of the columns of a film with such options, in the order in which [`Film::add_columns`] expects them.
+/// Names of the columns of a film with such options, in the order in which [`Film::add_columns`]
+/// expects them.
 pub fn column_names(options: FilmOptions) -> Vec<String> {
     fn sum(names: &mut Vec<String>, what: &str, words: usize) {
         names.extend((0..words).map(|word| format!("sums.{what}{word}")));
@@ -40,14 +43,18 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
         for what in ["albedoR", "albedoG", "albedoB"] {
             sum(&mut names, what, 2);
         }
-        for (what, axis) in ["normal", "position"].iter().flat_map(|what| ["X", "Y", "Z"].map(|axis| (what, axis))) {
+        for (what, axis) in
+            ["normal", "position"].iter().flat_map(|what| ["X", "Y", "Z"].map(|axis| (what, axis)))
+        {
             sum(&mut names, &format!("{what}{axis}"), 2);
         }
         sum(&mut names, "depthZ", 2);
         names.extend(["material", "object"].map(|what| format!("sums.{what}")));
     }
     if options.cuts {
-        ["cutSize", "boundEvaluations", "cutShadowRays"].iter().for_each(|what| sum(&mut names, what, 2));
+        ["cutSize", "boundEvaluations", "cutShadowRays"]
+            .iter()
+            .for_each(|what| sum(&mut names, what, 2));
         sum(&mut names, "errorBound", 4);
     }
     names
@@ -84,7 +91,9 @@ impl<F: FnMut(u32)> Writer<F> {
             self.word(f.material);
             self.word(f.object);
         }
-        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) = sums.cuts.get(i) {
+        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) =
+            sums.cuts.get(i)
+        {
             [cut_size, bound_evaluations, shadow_rays].into_iter().for_each(|&x| self.long(x));
             self.wide(*error_bound);
         }
@@ -127,7 +136,9 @@ impl<F: FnMut() -> u32> Reader<F> {
             *material |= self.word();
             *object |= self.word();
         }
-        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) = sums.cuts.get_mut(i) {
+        if let Some(CutSum { cut_size, bound_evaluations, shadow_rays, error_bound }) =
+            sums.cuts.get_mut(i)
+        {
             for sum in [cut_size, bound_evaluations, shadow_rays] {
                 *sum = sum.saturating_add(self.long());
             }
@@ -141,20 +152,25 @@ impl Film {
     pub fn columns(&self) -> Vec<Column> {
         let n = self.window.width() as usize * self.window.height() as usize;
         let names = column_names(self.options).into_iter();
-        let mut columns: Vec<Column> = names.map(|name| Column { name, words: vec![0; n] }).collect();
+        let mut columns: Vec<Column> =
+            names.map(|name| Column { name, words: vec![0; n] }).collect();
         for tile in &self.tiles {
             let sums = tile.lock();
             for (i, (x, y)) in sums.window.pixels().enumerate() {
                 let at = self.window.index(x, y);
                 let mut columns = columns.iter_mut();
-                Writer(|word| columns.next().expect("there is a name for each word").words[at] = word).pixel(&sums, i);
+                Writer(|word| {
+                    columns.next().expect("there is a name for each word").words[at] = word
+                })
+                .pixel(&sums, i);
             }
         }
         columns
     }
 
-    /// Adds the sums of the pixels of `window`, which lies within the film's: words as [`column_names`] of the film's options has
-    /// them, and how many samples were not finite or beyond the range.
+    /// Adds the sums of the pixels of `window`, which lies within the film's: words as
+    /// [`column_names`] of the film's options has them, and how many samples were not finite or
+    /// beyond the range.
     ///
     /// # Panics
     /// If there are not as many columns, or not as many words.
@@ -166,7 +182,8 @@ impl Film {
             for (x, y) in common.pixels() {
                 let (i, at) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter();
-                Reader(|| columns.next().expect("as many as there are names")[at]).add_to(&mut sums, i);
+                Reader(|| columns.next().expect("as many as there are names")[at])
+                    .add_to(&mut sums, i);
             }
         }
         self.invalid = self.invalid.saturating_add(invalid);
@@ -186,7 +203,9 @@ mod tests {
 
     /// A value that is different for each sample: of any size, some invalid.
     fn value(x: u32, y: u32, sample: u32, axis: u32) -> f32 {
-        let bits = [x, y, sample, axis].iter().fold(17u32, |h, &k| (h ^ k).wrapping_mul(0x9e37_79b1).rotate_left(13));
+        let bits = [x, y, sample, axis]
+            .iter()
+            .fold(17u32, |h, &k| (h ^ k).wrapping_mul(0x9e37_79b1).rotate_left(13));
         match bits % 64 {
             0 => f32::NAN,
             1 => 1e20,
@@ -199,17 +218,31 @@ mod tests {
         let film = Film::new(window, options);
         for tile in film.tiles() {
             let mut sums = tile.lock();
-            for ((x, y), s) in tile.window().pixels().flat_map(|p| samples.clone().map(move |s| (p, s))) {
+            for ((x, y), s) in
+                tile.window().pixels().flat_map(|p| samples.clone().map(move |s| (p, s)))
+            {
                 let v = Vec3::from([0, 1, 2].map(|axis| value(x, y, s, axis)));
                 sums.add_radiance(x, y, s, v);
                 if options.features && (x + y + s) % 3 > 0 {
                     let (material, object) = (x + 1, y + 1);
-                    let seen = Features { albedo: v, normal: v, position: v, depth: v.x, material, object };
+                    let seen = Features {
+                        albedo: v,
+                        normal: v,
+                        position: v,
+                        depth: v.x,
+                        material,
+                        object,
+                    };
                     sums.add_features(x, y, s, 0.7, &seen);
                 }
                 if options.cuts && (x + s) % 4 > 0 {
                     let [cut_size, bound_evaluations, shadow_rays] = v.to_array().map(f32::to_bits);
-                    let cut = CutSample { cut_size, bound_evaluations, shadow_rays, error_bound: v.y.abs() };
+                    let cut = CutSample {
+                        cut_size,
+                        bound_evaluations,
+                        shadow_rays,
+                        error_bound: v.y.abs(),
+                    };
                     sums.add_cut(x, y, &cut);
                 }
             }
@@ -218,17 +251,24 @@ mod tests {
     }
 
     fn assert_same(a: &Film, b: &Film) {
-        let bits = |v: &[[f32; 3]]| v.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let bits =
+            |v: &[[f32; 3]]| v.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert!(a.columns() == b.columns(), "the sums differ");
         let (a, b) = (a.picture(), b.picture());
         assert_eq!(bits(&a.radiance), bits(&b.radiance));
         assert_eq!(a.variance.as_deref().map(bits), b.variance.as_deref().map(bits));
         let cuts = |p: &Picture| {
-            let images = p.cuts.as_ref().map(|c| [&c.cut_size, &c.bound_evaluations, &c.shadow_rays, &c.error_bound]);
+            let images = p
+                .cuts
+                .as_ref()
+                .map(|c| [&c.cut_size, &c.bound_evaluations, &c.shadow_rays, &c.error_bound]);
             images.map(|images| images.map(|v| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>()))
         };
         assert_eq!(cuts(&a), cuts(&b));
-        assert_eq!((a.invalid_samples, a.min_samples, a.max_samples), (b.invalid_samples, b.min_samples, b.max_samples));
+        assert_eq!(
+            (a.invalid_samples, a.min_samples, a.max_samples),
+            (b.invalid_samples, b.min_samples, b.max_samples)
+        );
     }
 
     /// Cuts for a random split: along each axis, then for each block once more.
@@ -245,7 +285,9 @@ mod tests {
         let found = match cut % 3 {
             0 => between(window.x0, window.x1).map(|x| (first.0.x1, second.0.x0) = (x, x)),
             1 => between(window.y0, window.y1).map(|y| (first.0.y1, second.0.y0) = (y, y)),
-            _ => between(samples.start, samples.end).map(|s| (first.1.end, second.1.start) = (s, s)),
+            _ => {
+                between(samples.start, samples.end).map(|s| (first.1.end, second.1.start) = (s, s))
+            }
         };
         if found.is_none() {
             return add_parts(film, window, samples, rest);

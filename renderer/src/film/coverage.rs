@@ -1,6 +1,7 @@
 //! Which samples of which pixels a film has: a set of blocks that do not overlap.
 //!
-//! A block is a box along three axes: columns, rows and sample numbers. Set operations on boxes go axis by axis.
+//! A block is a box along three axes: columns, rows and sample numbers. Set operations on boxes go
+//! axis by axis.
 
 use super::Window;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,11 @@ impl TryFrom<[u32; 6]> for Block {
 impl Block {
     /// The block of `window` and `samples`; `None` where it is empty.
     pub fn new(window: Window, samples: Range<u32>) -> Option<Block> {
-        Block::between([[window.x0, window.x1], [window.y0, window.y1], [samples.start, samples.end]])
+        Block::between([
+            [window.x0, window.x1],
+            [window.y0, window.y1],
+            [samples.start, samples.end],
+        ])
     }
 
     fn between(axes: [[u32; 2]; 3]) -> Option<Block> {
@@ -110,7 +115,9 @@ impl Coverage {
 
     /// Adds a block that has nothing in common with those that are there.
     pub fn add(&mut self, mut block: Block) {
-        while let Some((i, joined)) = self.0.iter().enumerate().find_map(|(i, other)| Some((i, block.joined(other)?))) {
+        while let Some((i, joined)) =
+            self.0.iter().enumerate().find_map(|(i, other)| Some((i, block.joined(other)?)))
+        {
             self.0.swap_remove(i);
             block = joined;
         }
@@ -119,7 +126,9 @@ impl Coverage {
 
     /// What the set lacks of a block.
     pub fn missing(&self, whole: Block) -> Coverage {
-        let left = self.0.iter().fold(vec![whole], |left, hole| left.into_iter().flat_map(|b| b.without(hole)).collect());
+        let left = self.0.iter().fold(vec![whole], |left, hole| {
+            left.into_iter().flat_map(|b| b.without(hole)).collect()
+        });
         let mut missing = Coverage::default();
         left.into_iter().for_each(|block| missing.add(block));
         missing.0.sort();
@@ -148,7 +157,12 @@ mod tests {
 
     /// All samples one by one, those of several blocks several times.
     fn elements(blocks: &[Block]) -> Vec<(u32, u32, u32)> {
-        let of = |b: &Block| b.window().pixels().flat_map(|(x, y)| b.samples().map(move |s| (x, y, s))).collect::<Vec<_>>();
+        let of = |b: &Block| {
+            b.window()
+                .pixels()
+                .flat_map(|(x, y)| b.samples().map(move |s| (x, y, s)))
+                .collect::<Vec<_>>()
+        };
         let mut all: Vec<_> = blocks.iter().flat_map(of).collect();
         all.sort();
         all
@@ -189,7 +203,10 @@ mod tests {
         let b = block([0, 64], [8, 9], [4, 8]);
         assert_eq!(b.to_string(), "samples 4..8 of columns 0..64, row 8");
         let text = serde_json::to_string(&b).unwrap();
-        assert_eq!((text.as_str(), serde_json::from_str::<Block>(&text).unwrap()), ("[0,8,64,9,4,8]", b));
+        assert_eq!(
+            (text.as_str(), serde_json::from_str::<Block>(&text).unwrap()),
+            ("[0,8,64,9,4,8]", b)
+        );
         assert!(serde_json::from_str::<Block>("[0,8,64,8,4,8]").is_err());
     }
 }

@@ -7,8 +7,9 @@
 //! | error bounds, `u128` | 56 | 1.4·10⁻¹⁷ | the whole sum to 2⁷², from where on it counts as infinite |
 //! | features, `i64` | 24 | 6·10⁻⁸ | a sample is kept to ±2²²; 2¹⁶ of them fit |
 //!
-//! Each conversion rounds once, to nearest with ties away from zero, and depends on the sample alone. Sums of squares only grow, so
-//! that adding with saturation is associative, too: a sum that is too large is the same in any order.
+//! Each conversion rounds once, to nearest with ties away from zero, and depends on the sample
+//! alone. Sums of squares only grow, so that adding with saturation is associative, too: a sum that
+//! is too large is the same in any order.
 
 /// Fraction bits of radiance sums.
 pub const RADIANCE_BITS: i32 = 56;
@@ -31,7 +32,8 @@ fn parts(x: f32) -> (u128, i32) {
     (mantissa.into(), exponent.max(1) - 150)
 }
 
-/// `mantissa · 2^shift`, rounded; `None` where it has more than 128 bits. The mantissa is below 2⁴⁸.
+/// `mantissa · 2^shift`, rounded; `None` where it has more than 128 bits. The mantissa is below
+/// 2⁴⁸.
 fn scaled(mantissa: u128, shift: i32) -> Option<u128> {
     match shift {
         0.. if mantissa.leading_zeros() as i32 >= shift => Some(mantissa << shift),
@@ -41,14 +43,16 @@ fn scaled(mantissa: u128, shift: i32) -> Option<u128> {
     }
 }
 
-/// `x · 2^BOUND_BITS`, or the largest number where that does not fit, or `x` is not known to be finite. `x` is not negative.
+/// `x · 2^BOUND_BITS`, or the largest number where that does not fit, or `x` is not known to be
+/// finite. `x` is not negative.
 pub fn bound(x: f32) -> u128 {
     let (mantissa, exponent) = parts(x);
     let finite = x.is_finite().then(|| scaled(mantissa, exponent + BOUND_BITS)).flatten();
     finite.unwrap_or(u128::MAX)
 }
 
-/// The mean of bounds with the given sum, infinite where that is beyond its range; rounded as by [`mean`].
+/// The mean of bounds with the given sum, infinite where that is beyond its range; rounded as by
+/// [`mean`].
 pub fn mean_bound(sum: u128, samples: u32) -> f32 {
     match sum {
         u128::MAX => f32::INFINITY,
@@ -63,7 +67,8 @@ pub fn radiance(x: f32) -> i128 {
         return rounded(small).into();
     }
     let (mantissa, exponent) = parts(x);
-    let magnitude = scaled(mantissa, exponent + RADIANCE_BITS).expect("the value is within the range") as i128;
+    let magnitude =
+        scaled(mantissa, exponent + RADIANCE_BITS).expect("the value is within the range") as i128;
     if x.is_sign_negative() { -magnitude } else { magnitude }
 }
 
@@ -72,7 +77,8 @@ pub fn feature(x: f32) -> i64 {
     rounded(f64::from(x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT)) * (1u64 << FEATURE_BITS) as f64)
 }
 
-/// The nearest integer, halves away from 0, of what has 24 significant bits: so few that nothing gets lost where half a unit counts.
+/// The nearest integer, halves away from 0, of what has 24 significant bits: so few that nothing
+/// gets lost where half a unit counts.
 fn rounded(x: f64) -> i64 {
     (x + 0.5f64.copysign(x)) as i64
 }
@@ -88,9 +94,9 @@ pub fn mean(sum: i128, bits: i32, samples: u32) -> f32 {
     (sum as f64 / (1u64 << bits) as f64 / f64::from(samples.max(1))) as f32
 }
 
-/// Variance of the mean of `samples` values with the given sum and sum of squares, if they are independent: their sample variance,
-/// which is unbiased, over their number. Infinite where it is unknown: for fewer than two samples, and where squares went
-/// beyond their range.
+/// Variance of the mean of `samples` values with the given sum and sum of squares, if they are
+/// independent: their sample variance, which is unbiased, over their number. Infinite where it is
+/// unknown: for fewer than two samples, and where squares went beyond their range.
 ///
 /// Computed in double precision: what is below 10⁻¹⁵ of the mean square may be lost to rounding.
 pub fn variance_of_mean(sum: i128, squares: u128, samples: u32) -> f32 {
@@ -110,7 +116,17 @@ mod tests {
 
     #[test]
     fn fixed_point_is_exact_where_it_can_be() {
-        let exact = [0.0, 1.0, -1.0, 0.1, 3.25e10, -7.5e-3, 2f32.powi(-30), RADIANCE_LIMIT, -RADIANCE_LIMIT];
+        let exact = [
+            0.0,
+            1.0,
+            -1.0,
+            0.1,
+            3.25e10,
+            -7.5e-3,
+            2f32.powi(-30),
+            RADIANCE_LIMIT,
+            -RADIANCE_LIMIT,
+        ];
         for x in exact {
             assert_eq!(radiance(x), (f64::from(x) * 2f64.powi(RADIANCE_BITS)) as i128, "{x}");
         }
@@ -134,7 +150,8 @@ mod tests {
             prop_assert_eq!(feature(x), scaled(FEATURE_BITS).clamp(-limit, limit) as i64);
         }
 
-        /// A float's square is exact in double precision, and so is its scaling; only rounding to an integer is left.
+        /// A float's square is exact in double precision, and so is its scaling; only rounding to
+        /// an integer is left.
         #[test]
         fn squares_are_rounded_once(bits in any::<u32>()) {
             let x = f32::from_bits(bits);

@@ -1,8 +1,9 @@
 //! The exact film: every pixel keeps fixed-point sums of its samples.
 //!
-//! Integer addition is associative, so a pixel's sum is the same whatever the order of threads, tiles, passes and resumed parts;
-//! only the conversion of each sample rounds, and that depends on the sample alone. A sample belongs to one pixel (filter
-//! importance sampling, see [`crate::filter`]), so tiles share nothing.
+//! Integer addition is associative, so a pixel's sum is the same whatever the order of threads,
+//! tiles, passes and resumed parts; only the conversion of each sample rounds, and that depends on
+//! the sample alone. A sample belongs to one pixel (filter importance sampling, see
+//! [`crate::filter`]), so tiles share nothing.
 
 mod columns;
 mod coverage;
@@ -18,7 +19,8 @@ pub use sums::{CutSample, Features, Sums};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard};
 
-/// Side of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make batches that fill SIMD groups and stay in cache.
+/// Side of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make batches that fill
+/// SIMD groups and stay in cache.
 pub const TILE: u32 = 32;
 
 /// A rectangle of pixels, the upper ends excluded.
@@ -105,7 +107,8 @@ impl Tile {
         self.options.cuts
     }
 
-    /// The sums, for as long as samples are added. Several threads may work for a tile; exact sums do not mind the order.
+    /// The sums, for as long as samples are added. Several threads may work for a tile; exact sums
+    /// do not mind the order.
     pub fn lock(&self) -> MutexGuard<'_, Sums> {
         self.sums.lock().expect("no thread panics while it adds samples")
     }
@@ -127,7 +130,12 @@ impl Film {
         let starts = |a: u32, b: u32| (a..b).step_by(TILE as usize);
         let tiles = starts(window.y0, window.y1)
             .flat_map(|y0| starts(window.x0, window.x1).map(move |x0| (x0, y0)))
-            .map(|(x0, y0)| Window { x0, y0, x1: (x0 + TILE).min(window.x1), y1: (y0 + TILE).min(window.y1) })
+            .map(|(x0, y0)| Window {
+                x0,
+                y0,
+                x1: (x0 + TILE).min(window.x1),
+                y1: (y0 + TILE).min(window.y1),
+            })
             .map(|window| Tile { window, options, sums: Mutex::new(Sums::new(window, options)) })
             .collect();
         Film { window, options, tiles, invalid: 0 }
@@ -158,7 +166,8 @@ mod tests {
 
     #[test]
     fn sums_do_not_depend_on_order() {
-        let samples: Vec<f32> = (0..1000).map(|i| 10f32.powf((i * 37 % 100) as f32 / 10.0 - 6.0)).collect();
+        let samples: Vec<f32> =
+            (0..1000).map(|i| 10f32.powf((i * 37 % 100) as f32 / 10.0 - 6.0)).collect();
         let render = |order: &mut dyn Iterator<Item = usize>| {
             let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, EVERYTHING);
             for i in order {
@@ -206,13 +215,25 @@ mod tests {
             tile.add_radiance(0, 0, sample, Vec3::ONE);
             tile.add_radiance(1, 0, sample, Vec3::ONE);
         }
-        let cut = CutSample { cut_size: 3, bound_evaluations: u32::MAX, shadow_rays: 5, error_bound: 1e-6 };
+        let cut = CutSample {
+            cut_size: 3,
+            bound_evaluations: u32::MAX,
+            shadow_rays: 5,
+            error_bound: 1e-6,
+        };
         tile.add_cut(0, 0, &cut);
-        tile.add_cut(0, 0, &CutSample { cut_size: 8, bound_evaluations: 1, shadow_rays: 0, error_bound: 0.0 });
+        tile.add_cut(
+            0,
+            0,
+            &CutSample { cut_size: 8, bound_evaluations: 1, shadow_rays: 0, error_bound: 0.0 },
+        );
         tile.add_cut(1, 0, &CutSample { error_bound: f32::NAN, ..cut });
         drop(tile);
         let cuts = film.picture().cuts.unwrap();
-        assert_eq!((&cuts.cut_size[..], &cuts.shadow_rays[..]), (&[2.75, 0.75][..], &[1.25, 1.25][..]));
+        assert_eq!(
+            (&cuts.cut_size[..], &cuts.shadow_rays[..]),
+            (&[2.75, 0.75][..], &[1.25, 1.25][..])
+        );
         assert_eq!(cuts.bound_evaluations[0], 2f32.powi(30));
         assert_eq!(cuts.error_bound, [2.5e-7, f32::INFINITY]);
     }

@@ -37,7 +37,8 @@ impl FeatureImages {
     }
 }
 
-/// What the cuts of a picture took, row by row: means over all samples of a pixel, of [`super::CutSample`].
+/// What the cuts of a picture took, row by row: means over all samples of a pixel, of
+/// [`super::CutSample`].
 #[derive(Debug, Default)]
 pub struct CutImages {
     /// Clusters.
@@ -52,7 +53,8 @@ pub struct CutImages {
 
 impl CutImages {
     fn empty(n: usize) -> CutImages {
-        let [cut_size, bound_evaluations, shadow_rays, error_bound] = std::array::from_fn(|_| vec![0.0; n]);
+        let [cut_size, bound_evaluations, shadow_rays, error_bound] =
+            std::array::from_fn(|_| vec![0.0; n]);
         CutImages { cut_size, bound_evaluations, shadow_rays, error_bound }
     }
 }
@@ -64,11 +66,12 @@ pub struct Picture {
     pub window: Window,
     /// Mean radiance, linear sRGB, row by row.
     pub radiance: Vec<[f32; 3]>,
-    /// Variance of the mean radiance for each pixel and channel, where moments were asked for; infinite where it is not known, as
-    /// for a pixel of one sample.
+    /// Variance of the mean radiance for each pixel and channel, where moments were asked for;
+    /// infinite where it is not known, as for a pixel of one sample.
     ///
-    /// It is estimated as for independent samples. Owen-scrambled Sobol' points are more even than those, so that the mean
-    /// of theirs varies less: for them the figure is conservative, often by a large factor where the picture is smooth.
+    /// It is estimated as for independent samples. Owen-scrambled Sobol' points are more even than
+    /// those, so that the mean of theirs varies less: for them the figure is conservative, often by
+    /// a large factor where the picture is smooth.
     pub variance: Option<Vec<[f32; 3]>>,
     /// Features, where they were asked for.
     pub features: Option<FeatureImages>,
@@ -82,12 +85,15 @@ pub struct Picture {
     pub invalid_samples: u64,
 }
 
-/// The square root of the relMSE that a picture is estimated to have: of the mean over pixels and channels of
-/// variance / (mean² + 0.01), as [`crate::compare`] defines it. Infinite where a variance is, or none is known.
+/// The square root of the relMSE that a picture is estimated to have: of the mean over pixels and
+/// channels of variance / (mean² + 0.01), as [`crate::compare`] defines it. Infinite where a
+/// variance is, or none is known.
 pub fn relative_noise(picture: &Picture) -> f64 {
     let Some(variance) = &picture.variance else { return f64::INFINITY };
     let values = picture.radiance.as_flattened().iter().zip(variance.as_flattened());
-    let term = |(&mean, &variance): (&f32, &f32)| f64::from(variance) / (f64::from(mean) * f64::from(mean) + EPSILON);
+    let term = |(&mean, &variance): (&f32, &f32)| {
+        f64::from(variance) / (f64::from(mean) * f64::from(mean) + EPSILON)
+    };
     (values.map(term).sum::<f64>() / (3 * variance.len()) as f64).sqrt()
 }
 
@@ -120,7 +126,8 @@ impl Film {
                 picture.max_samples = picture.max_samples.max(pixel.samples);
                 picture.radiance[at] = pixel.sum.map(|s| mean(s, RADIANCE_BITS, pixel.samples));
                 if let (Some(out), Some(squares)) = (&mut picture.variance, tile.squares.get(i)) {
-                    out[at] = [0, 1, 2].map(|c| variance_of_mean(pixel.sum[c], squares[c], pixel.samples));
+                    out[at] = [0, 1, 2]
+                        .map(|c| variance_of_mean(pixel.sum[c], squares[c], pixel.samples));
                 }
                 if let (Some(out), Some(f)) = (&mut picture.features, tile.features.get(i)) {
                     out.albedo[at] = f.albedo.map(|s| mean(s.into(), FEATURE_BITS, f.samples));

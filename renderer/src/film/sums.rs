@@ -4,13 +4,15 @@ use super::fixed::{self, RADIANCE_LIMIT, bound, square};
 use super::{FilmOptions, Window};
 use crate::math::Vec3;
 
-/// Samples per pixel that contribute to features; more would add cost, not quality, and could overflow.
+/// Samples per pixel that contribute to features; more would add cost, not quality, and could
+/// overflow.
 pub(super) const FEATURE_SAMPLES: u32 = 1 << 16;
 
 /// What the camera sees first, for denoisers and compositing.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
-    /// Weight of the direction in which the path goes on, which may pass 1; its mean is the directional albedo.
+    /// Weight of the direction in which the path goes on, which may pass 1; its mean is the
+    /// directional albedo.
     pub albedo: Vec3,
     /// Shading normal in world space, unit.
     pub normal: Vec3,
@@ -33,7 +35,8 @@ pub struct CutSample {
     pub bound_evaluations: u32,
     /// Shadow rays that were traced for it.
     pub shadow_rays: u32,
-    /// Upper bound of the error in the pixel's sample, 0 or above, weighted as radiance; what is NaN counts as infinite.
+    /// Upper bound of the error in the pixel's sample, 0 or above, weighted as radiance; what is
+    /// NaN counts as infinite.
     pub error_bound: f32,
 }
 
@@ -116,7 +119,8 @@ impl Sums {
         if radiance.abs().max_element() > RADIANCE_LIMIT {
             self.invalid += 1;
         }
-        let kept = radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
+        let kept =
+            radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
         for (sum, x) in pixel.sum.iter_mut().zip(kept) {
             // No film comes to the end of the range, but one that goes on from a damaged file.
             *sum = sum.wrapping_add(fixed::radiance(x));
@@ -128,8 +132,8 @@ impl Sums {
         }
     }
 
-    /// Adds what sample number `sample` of pixel (x, y) saw first. Albedo and normal are weighted by the filter; position and
-    /// depth are plain means over the samples that hit.
+    /// Adds what sample number `sample` of pixel (x, y) saw first. Albedo and normal are weighted
+    /// by the filter; position and depth are plain means over the samples that hit.
     pub fn add_features(&mut self, x: u32, y: u32, sample: u32, weight: f32, seen: &Features) {
         if sample >= FEATURE_SAMPLES {
             return;
@@ -149,7 +153,8 @@ impl Sums {
         }
     }
 
-    /// Adds a cut of a sample of pixel (x, y), which may have none or several: means are over all samples of the pixel.
+    /// Adds a cut of a sample of pixel (x, y), which may have none or several: means are over all
+    /// samples of the pixel.
     ///
     /// # Panics
     /// If cuts are not wanted.

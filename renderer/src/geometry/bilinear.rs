@@ -1,7 +1,8 @@
 //! Bilinear patches: surfaces swept by a line between two edges.
 //!
-//! Ray test after Reshetov 2019, *Cool Patches* (Ray Tracing Gems, ch. 8): a quadratic gives the lines of constant u that the
-//! ray meets, each line then gives t and v. In double precision, so that patches may be flat, thin or far away.
+//! Ray test after Reshetov 2019, *Cool Patches* (Ray Tracing Gems, ch. 8): a quadratic gives the
+//! lines of constant u that the ray meets, each line then gives t and v. In double precision, so
+//! that patches may be flat, thin or far away.
 
 use super::mesh::{self, MeshError};
 use super::{ShapeHit, ShapePoint};
@@ -26,8 +27,9 @@ pub(crate) struct Patch {
 }
 
 impl BilinearMesh {
-    /// Checks and keeps the arrays; corners of a patch in pbrt's order p00, p10, p01, p11; `normals` and `uvs` are empty or as
-    /// long as `positions`. Normals and texture coordinates are mended as in [`super::Mesh::new`].
+    /// Checks and keeps the arrays; corners of a patch in pbrt's order p00, p10, p01, p11;
+    /// `normals` and `uvs` are empty or as long as `positions`. Normals and texture coordinates are
+    /// mended as in [`super::Mesh::new`].
     ///
     /// *Errors*: as [`super::Mesh::new`].
     pub fn new(
@@ -40,7 +42,8 @@ impl BilinearMesh {
         Ok(BilinearMesh { positions, patches, normals, uvs, mirrored: false })
     }
 
-    /// The patches under a transform; the front stays the front, whatever the handedness of the transform.
+    /// The patches under a transform; the front stays the front, whatever the handedness of the
+    /// transform.
     ///
     /// *Errors*: as [`BilinearMesh::new`], where a mapped position overflows.
     pub fn transformed(mut self, transform: &Transform) -> Result<BilinearMesh, MeshError> {
@@ -82,7 +85,12 @@ impl BilinearMesh {
 
     pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
         let in_range = |h: &ShapeHit| h.t >= ray.tmin && h.t < ray.tmax;
-        self.patch(element).line_hits(ray).into_iter().flatten().filter(in_range).min_by(|a, b| a.t.total_cmp(&b.t))
+        self.patch(element)
+            .line_hits(ray)
+            .into_iter()
+            .flatten()
+            .filter(in_range)
+            .min_by(|a, b| a.t.total_cmp(&b.t))
     }
 
     pub(crate) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
@@ -115,22 +123,30 @@ impl BilinearMesh {
         self.patch(element).area()
     }
 
-    /// What a rectangle of (u, v) holds: positions whose convex hull has all of its points, and vectors whose hull has normals, by any
-    /// factor above 0, of the side that normals of vertices point to. `None` instead of those where that side may change.
+    /// What a rectangle of (u, v) holds: positions whose convex hull has all of its points, and
+    /// vectors whose hull has normals, by any factor above 0, of the side that normals of vertices
+    /// point to. `None` instead of those where that side may change.
     pub(crate) fn hull(&self, element: u32, lo: Vec2, hi: Vec2) -> ([Vec3; 4], Option<[DVec3; 4]>) {
         let patch = self.patch(element);
         let corners = [lo, Vec2::new(hi.x, lo.y), Vec2::new(lo.x, hi.y), hi];
         let positions = corners.map(|c| patch.at(c.x, c.y));
-        // ∂p/∂u × ∂p/∂v is linear in (u, v): the term in u v vanishes, both have the same mixed derivative.
-        let normals = corners.map(|c| if self.mirrored { -patch.cross(c.x, c.y) } else { patch.cross(c.x, c.y) });
+        // ∂p/∂u × ∂p/∂v is linear in (u, v): the term in u v vanishes, both have the same mixed
+        // derivative.
+        let normals = corners
+            .map(|c| if self.mirrored { -patch.cross(c.x, c.y) } else { patch.cross(c.x, c.y) });
         if self.normals.is_empty() {
             return (positions, Some(normals));
         }
         let indices = self.patches[element as usize].map(|i| i as usize);
         let shading = corners.map(|c| blend(indices.map(|i| self.normals[i]), c.x, c.y).as_dvec3());
-        let products = || shading.iter().flat_map(|s| normals.iter().map(|n| (s.dot(*n), s.length() * n.length())));
+        let products = || {
+            shading
+                .iter()
+                .flat_map(|s| normals.iter().map(|n| (s.dot(*n), s.length() * n.length())))
+        };
         let side = |sign: f64| products().all(|(cos, lengths)| sign * cos > FACING_SLACK * lengths);
-        let normals = if side(1.0) { Some(normals) } else { side(-1.0).then(|| normals.map(|n| -n)) };
+        let normals =
+            if side(1.0) { Some(normals) } else { side(-1.0).then(|| normals.map(|n| -n)) };
         (positions, normals)
     }
 }
@@ -139,7 +155,11 @@ impl BilinearMesh {
 const FACING_SLACK: f64 = 1e-5;
 
 /// Σ of the corner values, weighted bilinearly.
-fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>([a, b, c, d]: [T; 4], u: f32, v: f32) -> T {
+fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>(
+    [a, b, c, d]: [T; 4],
+    u: f32,
+    v: f32,
+) -> T {
     (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
 }
 
@@ -182,7 +202,8 @@ impl Patch {
         (sum / (N * N) as f64) as f32
     }
 
-    /// Density per m² of a uniform draw of (u, v), where the ray meets the patch at parameter `t`; 0 where it does not.
+    /// Density per m² of a uniform draw of (u, v), where the ray meets the patch at parameter `t`;
+    /// 0 where it does not.
     pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> f32 {
         let hits = self.line_hits(ray).into_iter().flatten();
         let nearest = hits.min_by(|a, b| (a.t - t).abs().total_cmp(&(b.t - t).abs()));
@@ -202,7 +223,8 @@ impl Patch {
         if discriminant.is_nan() || discriminant < 0.0 {
             return [None; 2];
         }
-        // Neither root suffers cancellation, nor does a small c: then the first is far away and the second −a/b.
+        // Neither root suffers cancellation, nor does a small c: then the first is far away and the
+        // second −a/b.
         let q = -0.5 * (b + discriminant.sqrt().copysign(b));
         [q / c, a / q].map(|u| {
             if !(-SLACK..=1.0 + SLACK).contains(&u) {
@@ -223,7 +245,8 @@ impl Patch {
     }
 }
 
-/// Surface coordinates may be this far outside [0, 1] and still count: rays through edges of neighbouring patches meet one.
+/// Surface coordinates may be this far outside [0, 1] and still count: rays through edges of
+/// neighbouring patches meet one.
 const SLACK: f64 = 1e-9;
 
 #[cfg(test)]
@@ -287,7 +310,10 @@ mod tests {
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = mesh(square()).transformed(&mirror).unwrap();
         let at = m.point(0, 0.25, 0.5);
-        assert_eq!((at.p, at.ng, at.uv, m.area(0)), (Vec3::new(-0.5, 0.5, 0.0), Vec3::Z, Vec2::new(0.25, 0.5), 2.0));
+        assert_eq!(
+            (at.p, at.ng, at.uv, m.area(0)),
+            (Vec3::new(-0.5, 0.5, 0.0), Vec3::Z, Vec2::new(0.25, 0.5), 2.0)
+        );
     }
 
     #[test]
@@ -308,7 +334,8 @@ mod tests {
                 assert_eq!(m.intersect(0, &Ray::new(o, d)), None, "{o} {d}");
             }
         }
-        let error = BilinearMesh::new(vec![Vec3::ZERO; 3], vec![[0, 1, 2, 3]], vec![], vec![]).unwrap_err();
+        let error =
+            BilinearMesh::new(vec![Vec3::ZERO; 3], vec![[0, 1, 2, 3]], vec![], vec![]).unwrap_err();
         assert_eq!(error, MeshError::Index { element: 0, index: 3, vertices: 3 });
     }
 }

@@ -1,7 +1,7 @@
 //! Disks, annuli and sectors of them.
 //!
-//! As pbrt has them: at a height z of their own space, orthogonal to z, between two radii and up to an angle around z, under an
-//! affine transform. Arithmetic is in double precision.
+//! As pbrt has them: at a height z of their own space, orthogonal to z, between two radii and up to
+//! an angle around z, under an affine transform. Arithmetic is in double precision.
 
 use super::placement::{self, Placement};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -11,7 +11,8 @@ use glam::DVec3;
 
 /// A disk, annulus or a part of one, under its own transform.
 ///
-/// Surface coordinates as in pbrt: u = φ / φmax, v runs from 0 at the rim to 1 at the inner radius. The front is +z.
+/// Surface coordinates as in pbrt: u = φ / φmax, v runs from 0 at the rim to 1 at the inner radius.
+/// The front is +z.
 #[derive(Clone, Debug)]
 pub struct Disk {
     placement: Placement,
@@ -25,8 +26,15 @@ pub struct Disk {
 impl Disk {
     /// The ring between `inner` and `radius` at `height`, between angles 0 and `phimax` degrees.
     ///
-    /// *Errors*: radius or angle not above zero, inner radius not in [0, radius), anything not a number.
-    pub fn new(transform: &Transform, height: f32, radius: f32, inner: f32, phimax: f32) -> Result<Disk, ShapeError> {
+    /// *Errors*: radius or angle not above zero, inner radius not in [0, radius), anything not a
+    /// number.
+    pub fn new(
+        transform: &Transform,
+        height: f32,
+        radius: f32,
+        inner: f32,
+        phimax: f32,
+    ) -> Result<Disk, ShapeError> {
         let r = placement::positive("disk", "radius", radius)?;
         let phi_max = placement::phi_max("disk", phimax)?;
         if !(inner >= 0.0 && inner < radius) {
@@ -34,10 +42,22 @@ impl Disk {
             return Err(ShapeError { shape: "disk", name: "innerradius", value: inner, expected });
         }
         if !height.is_finite() {
-            return Err(ShapeError { shape: "disk", name: "height", value: height, expected: "a finite number" });
+            return Err(ShapeError {
+                shape: "disk",
+                name: "height",
+                value: height,
+                expected: "a finite number",
+            });
         }
         let placement = Placement::new(transform);
-        let disk = Disk { placement, height: height.into(), radius: r, inner: inner.into(), phi_max, magnitude: 0.0 };
+        let disk = Disk {
+            placement,
+            height: height.into(),
+            radius: r,
+            inner: inner.into(),
+            phi_max,
+            magnitude: 0.0,
+        };
         Ok(Disk { magnitude: disk.aabb().magnitude(), ..disk })
     }
 
@@ -69,7 +89,15 @@ impl Disk {
         let p = self.placement.point(DVec3::new(r * cos, r * sin, self.height));
         let ng = self.normal();
         let dpdu = self.placement.vector(self.phi_max * r * DVec3::new(-sin, cos, 0.0));
-        ShapePoint { p, ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude, extent: 0.0 }
+        ShapePoint {
+            p,
+            ng,
+            ns: ng,
+            uv: Vec2::new(u, v),
+            dpdu,
+            magnitude: self.magnitude,
+            extent: 0.0,
+        }
     }
 
     pub(super) fn area(&self) -> f32 {
@@ -102,12 +130,17 @@ impl Disk {
             concentric_ranges(lo, hi, self.radius)
         } else {
             let [inner2, outer2] = [self.inner, self.radius].map(|r| r * r);
-            let r = [lo.x, hi.x].map(|u| (inner2 + f64::from(u) * (outer2 - inner2)).max(0.0).sqrt());
+            let r =
+                [lo.x, hi.x].map(|u| (inner2 + f64::from(u) * (outer2 - inner2)).max(0.0).sqrt());
             (r, [lo.y, hi.y].map(|u| f64::from(u) * self.phi_max))
         };
         let [x, y] = placement::polar_box(r, phi);
         let slack = DVec3::new(1.0, 1.0, 0.0) * (placement::COORDINATE_SLACK * self.radius);
-        self.placement.aabb(DVec3::new(x[0], y[0], self.height) - slack, DVec3::new(x[1], y[1], self.height) + slack, None)
+        self.placement.aabb(
+            DVec3::new(x[0], y[0], self.height) - slack,
+            DVec3::new(x[1], y[1], self.height) + slack,
+            None,
+        )
     }
 
     fn is_whole(&self) -> bool {
@@ -120,14 +153,19 @@ impl Disk {
     }
 }
 
-/// Ranges of radius and angle that [`uniform_disk`], times `radius`, maps a rectangle of the square to.
+/// Ranges of radius and angle that [`uniform_disk`], times `radius`, maps a rectangle of the square
+/// to.
 ///
-/// The radius is the larger of |a| and |b|, with a and b the coordinates in [−1, 1]. The angle is monotone in that of (a, b), so
-/// its extremes over a convex set that does not hold the middle are at corners.
+/// The radius is the larger of |a| and |b|, with a and b the coordinates in [−1, 1]. The angle is
+/// monotone in that of (a, b), so its extremes over a convex set that does not hold the middle are
+/// at corners.
 fn concentric_ranges(lo: Vec2, hi: Vec2, radius: f64) -> (placement::Range, placement::Range) {
-    let [a, b] = [(lo.x, hi.x), (lo.y, hi.y)].map(|(lo, hi)| [2.0 * f64::from(lo) - 1.0, 2.0 * f64::from(hi) - 1.0]);
+    let [a, b] = [(lo.x, hi.x), (lo.y, hi.y)]
+        .map(|(lo, hi)| [2.0 * f64::from(lo) - 1.0, 2.0 * f64::from(hi) - 1.0]);
     let most = |[lo, hi]: [f64; 2]| lo.abs().max(hi.abs());
-    let least = |range: [f64; 2]| if range[0] <= 0.0 && range[1] >= 0.0 { 0.0 } else { range[0].abs().min(range[1].abs()) };
+    let least = |range: [f64; 2]| {
+        if range[0] <= 0.0 && range[1] >= 0.0 { 0.0 } else { range[0].abs().min(range[1].abs()) }
+    };
     let r = [least(a).max(least(b)) * radius, most(a).max(most(b)) * radius];
     let whole = (r, [0.0, std::f64::consts::TAU]);
     if a[0] < 0.0 && a[1] > 0.0 && b[0] < 0.0 && b[1] > 0.0 {
@@ -140,7 +178,10 @@ fn concentric_ranges(lo: Vec2, hi: Vec2, radius: f64) -> (placement::Range, plac
     let Some(middle) = angle(0.5 * (lo + hi)) else { return whole };
     let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
     // Within half a turn of the middle.
-    let turns = corners.into_iter().filter_map(angle).map(|phi| libm::remainder(phi - middle, std::f64::consts::TAU));
+    let turns = corners
+        .into_iter()
+        .filter_map(angle)
+        .map(|phi| libm::remainder(phi - middle, std::f64::consts::TAU));
     let (least, most) = turns.fold((0.0, 0.0), |(lo, hi): (f64, f64), t| (lo.min(t), hi.max(t)));
     (r, [middle + least, middle + most])
 }
@@ -154,12 +195,18 @@ mod tests {
 
     fn placed() -> Transform {
         let scale = DAffine3::from_scale(dvec3(2.0, 0.5, -1.0));
-        Transform::new(DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0)) * scale).unwrap()
+        Transform::new(
+            DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0))
+                * scale,
+        )
+        .unwrap()
     }
 
     #[test]
     fn absurd_parameters_are_named() {
-        let make = |h, r, i, phi| Disk::new(&Transform::IDENTITY, h, r, i, phi).map(|_| ()).map_err(|e| e.to_string());
+        let make = |h, r, i, phi| {
+            Disk::new(&Transform::IDENTITY, h, r, i, phi).map(|_| ()).map_err(|e| e.to_string())
+        };
         assert_eq!(make(1.0, 1.0, 0.5, 360.0), Ok(()));
         assert!(make(1.0, 1.0, 1.0, 360.0).unwrap_err().contains("innerradius"));
         assert!(make(f32::NAN, 1.0, 0.0, 360.0).unwrap_err().contains("height"));
@@ -181,7 +228,12 @@ mod tests {
             hits += 1;
             let at = disk.point(h.u, h.v);
             // A grazing ray turns a small error in t into a small one along the surface.
-            assert!((at.p - ray.at(h.t)).length() < 1e-5 * o.length(), "{i}: {} {}", at.p, ray.at(h.t));
+            assert!(
+                (at.p - ray.at(h.t)).length() < 1e-5 * o.length(),
+                "{i}: {} {}",
+                at.p,
+                ray.at(h.t)
+            );
             assert!(b.min.cmple(at.p).all() && b.max.cmpge(at.p).all());
             assert!(at.ng.dot(at.dpdu.normalize()).abs() < 1e-5);
         }

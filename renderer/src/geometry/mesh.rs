@@ -1,8 +1,9 @@
 //! Triangle meshes.
 //!
-//! Arrays are checked once, when the mesh is made, so that rays and shading need no further care: indices are in range,
-//! positions are finite, every triangle has an area. Ray tests are watertight (Woop et al. 2013, *Watertight Ray/Triangle
-//! Intersection*): a ray through a shared edge meets at least one of the two triangles.
+//! Arrays are checked once, when the mesh is made, so that rays and shading need no further care:
+//! indices are in range, positions are finite, every triangle has an area. Ray tests are watertight
+//! (Woop et al. 2013, *Watertight Ray/Triangle Intersection*): a ray through a shared edge meets at
+//! least one of the two triangles.
 
 use super::{ShapeHit, ShapePoint};
 use crate::math::{Aabb, Ray, Transform, Vec2, Vec3};
@@ -24,7 +25,9 @@ pub struct Mesh {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// An index names no vertex.
-    #[error("element {element} refers to vertex {index}, but the mesh has {vertices} vertices (numbered from 0)")]
+    #[error(
+        "element {element} refers to vertex {index}, but the mesh has {vertices} vertices (numbered from 0)"
+    )]
     Index {
         /// The triangle or patch.
         element: usize,
@@ -61,8 +64,9 @@ pub enum MeshError {
     },
 }
 
-/// Checks the arrays of a mesh with `N` vertices per element, and mends its normals and texture coordinates: normals become
-/// unit, and what is not finite becomes zero (for a normal, zero means "none at this vertex").
+/// Checks the arrays of a mesh with `N` vertices per element, and mends its normals and texture
+/// coordinates: normals become unit, and what is not finite becomes zero (for a normal, zero means
+/// "none at this vertex").
 pub(super) fn check<const N: usize>(
     positions: &[Vec3],
     elements: &[[u32; N]],
@@ -99,7 +103,8 @@ pub(super) fn check<const N: usize>(
     Ok(())
 }
 
-/// `n` made unit in double precision (short and long normals keep their direction); zero where it has none.
+/// `n` made unit in double precision (short and long normals keep their direction); zero where it
+/// has none.
 fn unit(n: Vec3) -> Vec3 {
     if n.is_normalized() { n } else { n.as_dvec3().normalize_or_zero().as_vec3() }
 }
@@ -107,10 +112,12 @@ fn unit(n: Vec3) -> Vec3 {
 impl Mesh {
     /// Checks and keeps the arrays; `normals` and `uvs` are empty or as long as `positions`.
     ///
-    /// Triangles without area are left out ([`Mesh::dropped`] counts them). Normals need not be unit; a zero one, or one that
-    /// is not finite, counts as absent at its vertex, and a texture coordinate that is not finite as (0, 0).
+    /// Triangles without area are left out ([`Mesh::dropped`] counts them). Normals need not be
+    /// unit; a zero one, or one that is not finite, counts as absent at its vertex, and a texture
+    /// coordinate that is not finite as (0, 0).
     ///
-    /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³² − 2 of anything.
+    /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³²
+    /// − 2 of anything.
     pub fn new(
         positions: Vec<Vec3>,
         mut triangles: Vec<[u32; 3]>,
@@ -124,8 +131,9 @@ impl Mesh {
         Ok(Mesh { positions, triangles, normals, uvs, dropped, mirrored: false })
     }
 
-    /// The mesh under a transform; the front stays the front, whatever the handedness of the transform, and vertices keep their
-    /// order, by which texture coordinates go where there are none.
+    /// The mesh under a transform; the front stays the front, whatever the handedness of the
+    /// transform, and vertices keep their order, by which texture coordinates go where there are
+    /// none.
     ///
     /// *Errors*: as [`Mesh::new`], where a mapped position overflows.
     pub fn transformed(mut self, transform: &Transform) -> Result<Mesh, MeshError> {
@@ -180,16 +188,19 @@ impl Mesh {
         self.corners(element).normal()
     }
 
-    /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has none.
+    /// Unit vertex normals of a triangle, zero where a vertex has none; `None` where the mesh has
+    /// none.
     #[inline(always)]
     pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
-        (!self.normals.is_empty()).then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
+        (!self.normals.is_empty())
+            .then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
     }
 
     /// Texture coordinates of the vertices of a triangle; `None` where the mesh has none.
     #[inline(always)]
     pub(super) fn vertex_uvs(&self, element: u32) -> Option<[Vec2; 3]> {
-        (!self.uvs.is_empty()).then(|| self.triangles[element as usize].map(|i| self.uvs[i as usize]))
+        (!self.uvs.is_empty())
+            .then(|| self.triangles[element as usize].map(|i| self.uvs[i as usize]))
     }
 
     pub(super) fn aabb(&self, element: u32) -> Aabb {
@@ -316,7 +327,8 @@ fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
     let sz = 1.0 / ray.d[kz];
     let (sx, sy) = (ray.d[kx] * sz, ray.d[ky] * sz);
     let [a, b, c] = vertices.map(|p| p - ray.o);
-    let [(ax, ay), (bx, by), (cx, cy)] = [a, b, c].map(|p| (p[kx] - sx * p[kz], p[ky] - sy * p[kz]));
+    let [(ax, ay), (bx, by), (cx, cy)] =
+        [a, b, c].map(|p| (p[kx] - sx * p[kz], p[ky] - sy * p[kz]));
     let (mut wa, mut wb, mut wc) = (cx * by - cy * bx, ax * cy - ay * cx, bx * ay - by * ax);
     if wa == 0.0 || wb == 0.0 || wc == 0.0 {
         // On an edge: decide it with exact products.
@@ -378,10 +390,18 @@ mod tests {
     #[test]
     fn normals_are_mended_and_interpolated() {
         let (p, t) = quad();
-        let n = vec![Vec3::new(0.0, 0.0, 5.0), Vec3::new(1.0, 0.0, 1.0), Vec3::ZERO, Vec3::splat(f32::NAN)];
+        let n = vec![
+            Vec3::new(0.0, 0.0, 5.0),
+            Vec3::new(1.0, 0.0, 1.0),
+            Vec3::ZERO,
+            Vec3::splat(f32::NAN),
+        ];
         let m = Mesh::new(p, t, n, vec![]).unwrap();
         assert_eq!(m.point(0, 0.0, 0.0).ns, Vec3::Z);
-        assert!((m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length() < 1e-6);
+        assert!(
+            (m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length()
+                < 1e-6
+        );
         assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the face normal stands in");
     }
 
@@ -389,7 +409,10 @@ mod tests {
     fn texture_coordinates_and_derivative() {
         let (p, t) = quad();
         let plain = Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5);
-        assert_eq!((plain.p, plain.uv, plain.dpdu), (Vec3::new(0.75, 0.5, 0.0), Vec2::new(0.75, 0.5), Vec3::X));
+        assert_eq!(
+            (plain.p, plain.uv, plain.dpdu),
+            (Vec3::new(0.75, 0.5, 0.0), Vec2::new(0.75, 0.5), Vec3::X)
+        );
         let uvs = p.iter().map(|p| Vec2::new(3.0 * p.y, 2.0 * p.x)).collect();
         let mapped = Mesh::new(p.clone(), t.clone(), vec![], uvs).unwrap().point(0, 0.25, 0.5);
         assert_eq!(mapped.uv, Vec2::new(1.5, 1.5));
@@ -404,8 +427,15 @@ mod tests {
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
         let at = m.point(0, 0.3, 0.2);
-        assert_eq!((at.ng, at.uv, at.dpdu), (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X), "as before, at the same vertices");
-        assert_eq!((m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)), (1.0, Vec3::Z, Vec3::Z));
+        assert_eq!(
+            (at.ng, at.uv, at.dpdu),
+            (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X),
+            "as before, at the same vertices"
+        );
+        assert_eq!(
+            (m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
+            (1.0, Vec3::Z, Vec3::Z)
+        );
         let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
         assert!(m.transformed(&huge).unwrap().transformed(&huge).is_err());
     }
@@ -420,7 +450,10 @@ mod tests {
             let ray = Ray::new(3.0 * v(9), v(12) - 3.0 * v(9));
             if let Some(h) = m.intersect(0, &ray) {
                 hits += 1;
-                assert!((m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t), "{i}");
+                assert!(
+                    (m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t),
+                    "{i}"
+                );
                 assert_eq!(m.intersect(0, &Ray { tmax: h.t, ..ray }), None);
                 assert_eq!(m.intersect(0, &Ray { tmin: h.t, ..ray }), Some(h));
             }
@@ -434,7 +467,10 @@ mod tests {
         let m = Mesh::new(p, t, vec![], vec![]).unwrap();
         for i in 0..1000 {
             let s = unit_float(hash(3, i));
-            let ray = Ray::new(Vec3::new(0.3, -4.0, 5.0), Vec3::new(s, s, 0.0) - Vec3::new(0.3, -4.0, 5.0));
+            let ray = Ray::new(
+                Vec3::new(0.3, -4.0, 5.0),
+                Vec3::new(s, s, 0.0) - Vec3::new(0.3, -4.0, 5.0),
+            );
             assert!(m.intersect(0, &ray).or(m.intersect(1, &ray)).is_some(), "{i}");
         }
     }

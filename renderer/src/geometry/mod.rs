@@ -1,7 +1,8 @@
 //! What rays hit: shapes, the primitives that carry them, and the surface at a hit.
 //!
-//! A [`Geometry`] is the whole input of an acceleration structure: primitives in groups, and instances of groups. Positions of
-//! a group are baked into the group's space when it is built; only instances carry a transform.
+//! A [`Geometry`] is the whole input of an acceleration structure: primitives in groups, and
+//! instances of groups. Positions of a group are baked into the group's space when it is built;
+//! only instances carry a transform.
 
 mod bilinear;
 mod disk;
@@ -58,8 +59,8 @@ pub struct Primitive {
     pub first_light: Option<u32>,
     /// Opacity in [0, 1], tested while rays are traced; `None` is opaque.
     pub alpha: Option<Param>,
-    /// Whether normals point to the other side than the shape's own orientation says: `ReverseOrientation` alone, since
-    /// shapes keep their front under mirroring transforms.
+    /// Whether normals point to the other side than the shape's own orientation says:
+    /// `ReverseOrientation` alone, since shapes keep their front under mirroring transforms.
     pub flip: bool,
 }
 
@@ -108,8 +109,14 @@ impl Hit {
     pub const NONE: u32 = u32::MAX;
 
     /// No hit: `t` infinite, every index [`Hit::NONE`].
-    pub const MISS: Hit =
-        Hit { t: f32::INFINITY, u: 0.0, v: 0.0, primitive: Hit::NONE, element: Hit::NONE, instance: Hit::NONE };
+    pub const MISS: Hit = Hit {
+        t: f32::INFINITY,
+        u: 0.0,
+        v: 0.0,
+        primitive: Hit::NONE,
+        element: Hit::NONE,
+        instance: Hit::NONE,
+    };
 
     /// Whether the ray left the scene.
     pub fn is_miss(&self) -> bool {
@@ -133,9 +140,11 @@ pub struct ShapeHit {
 pub struct ShapePoint {
     /// Position.
     pub p: Vec3,
-    /// Geometric normal, unit; the outside of the shape (front of a triangle in counter-clockwise order).
+    /// Geometric normal, unit; the outside of the shape (front of a triangle in counter-clockwise
+    /// order).
     pub ng: Vec3,
-    /// Shading normal, unit, on the side of the outside that the mesh's normals say; equals `ng` where there are none.
+    /// Shading normal, unit, on the side of the outside that the mesh's normals say; equals `ng`
+    /// where there are none.
     pub ns: Vec3,
     /// Texture coordinates.
     pub uv: Vec2,
@@ -143,7 +152,8 @@ pub struct ShapePoint {
     pub dpdu: Vec3,
     /// Largest absolute coordinate that went into `p`; the rounding error of `p` is relative to it.
     pub magnitude: f32,
-    /// Size of the element, to which the rounding error of ray tests is relative; 0 where these are in double precision.
+    /// Size of the element, to which the rounding error of ray tests is relative; 0 where these are
+    /// in double precision.
     pub extent: f32,
 }
 
@@ -173,7 +183,8 @@ impl Surface {
     /// The surface at a point of a shape, in world space; `side` as [`Primitive::side`].
     #[inline(always)]
     fn new(point: &ShapePoint, side: f32) -> Surface {
-        // A mesh's normals decide which side is out (as in pbrt); the winding only where there are none.
+        // A mesh's normals decide which side is out (as in pbrt); the winding only where there are
+        // none.
         let ng = point.ng * if point.ns.dot(point.ng) < 0.0 { -side } else { side };
         Surface {
             p: point.p,
@@ -184,12 +195,14 @@ impl Surface {
         }
     }
 
-    /// Origin for a ray that leaves towards `d`: the point moved off the surface by its rounding error.
+    /// Origin for a ray that leaves towards `d`: the point moved off the surface by its rounding
+    /// error.
     ///
-    /// It covers the error of the position, 4 ulps of the element's largest coordinate, and that of the ray test against the same
-    /// element, 32 ulps of its size; in instances 32 ulps of the largest coordinate, since their transforms round too. Half of it
-    /// was enough for 60 000 random rays from each kind of shape. More would do harm: near an edge where walls meet at an acute
-    /// angle, a ray that starts higher starts outside.
+    /// It covers the error of the position, 4 ulps of the element's largest coordinate, and that of
+    /// the ray test against the same element, 32 ulps of its size; in instances 32 ulps of the
+    /// largest coordinate, since their transforms round too. Half of it was enough for 60 000
+    /// random rays from each kind of shape. More would do harm: near an edge where walls meet at an
+    /// acute angle, a ray that starts higher starts outside.
     pub fn origin_towards(&self, d: Vec3) -> Vec3 {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))
     }
@@ -292,8 +305,8 @@ impl Geometry {
         Surface { offset, ..Surface::new(&placed, primitive.side()) }
     }
 
-    /// Whether a ray sees the surface at a hit, by its opacity: a coin whose side is a hash of ray and hit, so that the same
-    /// ray always decides alike, in every acceleration structure.
+    /// Whether a ray sees the surface at a hit, by its opacity: a coin whose side is a hash of ray
+    /// and hit, so that the same ray always decides alike, in every acceleration structure.
     pub fn accepts(&self, ray: &Ray, primitive: u32, element: u32, u: f32, v: f32) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
@@ -303,24 +316,39 @@ impl Geometry {
             return true;
         }
         let words = [ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z].map(f32::to_bits);
-        // A ray meets a triangle once; of other shapes it may meet two walls, and each has its own coin.
-        let wall = if matches!(prim.shape, Shape::Mesh(_)) { [0; 2] } else { [u.to_bits(), v.to_bits()] };
-        let hash = words.into_iter().chain([primitive, element]).chain(wall).fold(0, crate::sampling::hash);
+        // A ray meets a triangle once; of other shapes it may meet two walls, and each has its own
+        // coin.
+        let wall =
+            if matches!(prim.shape, Shape::Mesh(_)) { [0; 2] } else { [u.to_bits(), v.to_bits()] };
+        let hash = words
+            .into_iter()
+            .chain([primitive, element])
+            .chain(wall)
+            .fold(0, crate::sampling::hash);
         a > 0.0 && crate::sampling::unit_float(hash) < a
     }
 
-    /// The position of a hit in the space of its object: where instances place it from, else the world.
+    /// The position of a hit in the space of its object: where instances place it from, else the
+    /// world.
     pub fn object_position(&self, hit: &Hit, p: Vec3) -> Vec3 {
-        if hit.instance == Hit::NONE { p } else { self.instances[hit.instance as usize].transform.inverse().point(p) }
+        if hit.instance == Hit::NONE {
+            p
+        } else {
+            self.instances[hit.instance as usize].transform.inverse().point(p)
+        }
     }
 
-    /// Number of the object that a hit belongs to: each of the world's primitives is one, and each instance.
+    /// Number of the object that a hit belongs to: each of the world's primitives is one, and each
+    /// instance.
     pub fn object(&self, hit: &Hit) -> u32 {
         if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }
     }
 
     /// Triangles of all primitives, each instanced group counted once.
     pub fn triangles(&self) -> u64 {
-        self.primitives.iter().map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 }).sum()
+        self.primitives
+            .iter()
+            .map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 })
+            .sum()
     }
 }

@@ -1,10 +1,12 @@
-//! Where a quadric stands: its transform, kept in double precision so that rays, points and areas agree with each other.
+//! Where a quadric stands: its transform, kept in double precision so that rays, points and areas
+//! agree with each other.
 
 use super::ShapeError;
 use crate::math::{Aabb, Ray, Transform, Vec3};
 use glam::{DAffine3, DMat3, DVec3};
 
-/// The map from a shape's own space to its group's space, with the exact inverse of the very same matrix.
+/// The map from a shape's own space to its group's space, with the exact inverse of the very same
+/// matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placement {
     forward: DAffine3,
@@ -15,14 +17,21 @@ impl Placement {
     pub(crate) fn new(transform: &Transform) -> Placement {
         let a = transform.affine();
         let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
-        let matrix3 = DMat3::from_cols(column(a.matrix3.x_axis), column(a.matrix3.y_axis), column(a.matrix3.z_axis));
+        let matrix3 = DMat3::from_cols(
+            column(a.matrix3.x_axis),
+            column(a.matrix3.y_axis),
+            column(a.matrix3.z_axis),
+        );
         let forward = DAffine3 { matrix3, translation: column(a.translation) };
         Placement { forward, inverse: forward.inverse() }
     }
 
     /// Origin and direction of a ray in the shape's space; the ray parameter stays the same.
     pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
-        (self.inverse.transform_point3(ray.o.as_dvec3()), self.inverse.transform_vector3(ray.d.as_dvec3()))
+        (
+            self.inverse.transform_point3(ray.o.as_dvec3()),
+            self.inverse.transform_vector3(ray.d.as_dvec3()),
+        )
     }
 
     /// A point of the shape's space, in the group's.
@@ -45,14 +54,16 @@ impl Placement {
         self.inverse.matrix3.transpose() * n
     }
 
-    /// By how much the map stretches area orthogonal to the unit vector `n` of the shape's space: |det M| |M⁻ᵀ n|.
+    /// By how much the map stretches area orthogonal to the unit vector `n` of the shape's
+    /// space: |det M| |M⁻ᵀ n|.
     pub(crate) fn stretch(&self, n: DVec3) -> f64 {
         self.forward.matrix3.determinant().abs() * self.normal_vector(n).length()
     }
 
     /// [`Placement::stretch`], given the unit normal in the group's space.
     pub(crate) fn stretch_at_normal(&self, n: Vec3) -> f64 {
-        self.forward.matrix3.determinant().abs() / (self.forward.matrix3.transpose() * n.as_dvec3()).length()
+        self.forward.matrix3.determinant().abs()
+            / (self.forward.matrix3.transpose() * n.as_dvec3()).length()
     }
 
     /// The factor of a map that scales all directions alike (within 10⁻⁵), else `None`.
@@ -63,8 +74,9 @@ impl Placement {
         gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
     }
 
-    /// Box around the image of the box `[min, max]`, which holds the shape; and no larger than around the image of the sphere
-    /// of that radius, where one around the origin holds it too. Padded by rounding errors.
+    /// Box around the image of the box `[min, max]`, which holds the shape; and no larger than
+    /// around the image of the sphere of that radius, where one around the origin holds it too.
+    /// Padded by rounding errors.
     pub(crate) fn aabb(&self, min: DVec3, max: DVec3, sphere: Option<f64>) -> Aabb {
         let m = self.forward.matrix3;
         let abs = DMat3::from_cols(m.x_axis.abs(), m.y_axis.abs(), m.z_axis.abs());
@@ -73,7 +85,8 @@ impl Placement {
         let (mut lo, mut hi) = (center - half, center + half);
         if let Some(radius) = sphere {
             let rows = m.transpose();
-            let extent = radius * DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length());
+            let extent = radius
+                * DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length());
             lo = lo.max(self.forward.translation - extent);
             hi = hi.min(self.forward.translation + extent);
         }
@@ -92,18 +105,24 @@ pub(super) fn polar_box(r: Range, phi: Range) -> [Range; 2] {
         let [a, b] = phi.map(|p| p - turn);
         let [at_a, at_b] = [a, b].map(libm::cos);
         // Whether a multiple of 2π, or an odd one of π, lies between.
-        let passes = |angle: f64| ((b - angle) / (2.0 * PI)).floor() >= ((a - angle) / (2.0 * PI)).ceil();
+        let passes =
+            |angle: f64| ((b - angle) / (2.0 * PI)).floor() >= ((a - angle) / (2.0 * PI)).ceil();
         let hi = if passes(0.0) { 1.0 } else { at_a.max(at_b) };
         let lo = if passes(PI) { -1.0 } else { at_a.min(at_b) };
         [if lo < 0.0 { r[1] * lo } else { r[0] * lo }, if hi > 0.0 { r[1] * hi } else { r[0] * hi }]
     })
 }
 
-/// Share of a whole shape by which places of its parts may differ by the rounding of surface coordinates.
+/// Share of a whole shape by which places of its parts may differ by the rounding of surface
+/// coordinates.
 pub(super) const COORDINATE_SLACK: f64 = 1e-6;
 
 /// `value` where it is finite and above zero.
-pub(super) fn positive(shape: &'static str, name: &'static str, value: f32) -> Result<f64, ShapeError> {
+pub(super) fn positive(
+    shape: &'static str,
+    name: &'static str,
+    value: f32,
+) -> Result<f64, ShapeError> {
     if value > 0.0 && value.is_finite() {
         Ok(value.into())
     } else {

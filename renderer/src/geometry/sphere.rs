@@ -1,8 +1,9 @@
 //! Spheres and parts of spheres.
 //!
-//! As pbrt has them: around the origin of their own space, cut at two heights z and at an angle around z; under an affine
-//! transform they become ellipsoids. All arithmetic is in double precision, and the discriminant comes from the point of the
-//! ray nearest to the centre, so that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
+//! As pbrt has them: around the origin of their own space, cut at two heights z and at an angle
+//! around z; under an affine transform they become ellipsoids. All arithmetic is in double
+//! precision, and the discriminant comes from the point of the ray nearest to the centre, so that
+//! origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
 //! Intersection*, Ray Tracing Gems, ch. 7).
 
 use super::placement::{self, Placement};
@@ -12,8 +13,8 @@ use glam::DVec3;
 
 /// A sphere or a part of one, under its own transform.
 ///
-/// Surface coordinates as in pbrt: u = φ / φmax, v runs in polar angle from `zmin` to `zmax`. The outside is outside, whatever
-/// the handedness of the transform.
+/// Surface coordinates as in pbrt: u = φ / φmax, v runs in polar angle from `zmin` to `zmax`. The
+/// outside is outside, whatever the handedness of the transform.
 #[derive(Clone, Debug)]
 pub struct Sphere {
     placement: Placement,
@@ -26,11 +27,18 @@ pub struct Sphere {
 }
 
 impl Sphere {
-    /// A sphere of `radius`, kept between heights `zmin` and `zmax` (in any order; beyond the radius they do not cut) and
-    /// between angles 0 and `phimax` degrees.
+    /// A sphere of `radius`, kept between heights `zmin` and `zmax` (in any order; beyond the
+    /// radius they do not cut) and between angles 0 and `phimax` degrees.
     ///
-    /// *Errors*: radius or angle not above zero, anything not a number, nothing left between the heights.
-    pub fn new(transform: &Transform, radius: f32, zmin: f32, zmax: f32, phimax: f32) -> Result<Sphere, ShapeError> {
+    /// *Errors*: radius or angle not above zero, anything not a number, nothing left between the
+    /// heights.
+    pub fn new(
+        transform: &Transform,
+        radius: f32,
+        zmin: f32,
+        zmax: f32,
+        phimax: f32,
+    ) -> Result<Sphere, ShapeError> {
         let r = placement::positive("sphere", "radius", radius)?;
         let phi_max = placement::phi_max("sphere", phimax)?;
         for (name, value) in [("zmin", zmin), ("zmax", zmax)] {
@@ -45,7 +53,14 @@ impl Sphere {
         }
         let placement = Placement::new(transform);
         let magnitude = placement.aabb(DVec3::splat(-r), DVec3::splat(r), Some(r)).magnitude();
-        Ok(Sphere { placement, radius: r, z, theta: z.map(|z| libm::acos(z / r)), phi_max, magnitude })
+        Ok(Sphere {
+            placement,
+            radius: r,
+            z,
+            theta: z.map(|z| libm::acos(z / r)),
+            phi_max,
+            magnitude,
+        })
     }
 
     /// The whole sphere.
@@ -94,11 +109,19 @@ impl Sphere {
         let p = self.radius * n;
         let ng = self.placement.normal(n);
         let dpdu = self.placement.vector(self.phi_max * DVec3::new(-p.y, p.x, 0.0));
-        ShapePoint { p: self.placement.point(p), ng, ns: ng, uv: Vec2::new(u, v), dpdu, magnitude: self.magnitude, extent: 0.0 }
+        ShapePoint {
+            p: self.placement.point(p),
+            ng,
+            ns: ng,
+            uv: Vec2::new(u, v),
+            dpdu,
+            magnitude: self.magnitude,
+            extent: 0.0,
+        }
     }
 
-    /// Exact where the transform scales all directions alike; else by the midpoint rule over 64 × 64 pieces of equal area
-    /// before the transform, within about 10⁻³ up to axis ratios of 4.
+    /// Exact where the transform scales all directions alike; else by the midpoint rule over 64 ×
+    /// 64 pieces of equal area before the transform, within about 10⁻³ up to axis ratios of 4.
     pub(super) fn area(&self) -> f32 {
         const N: usize = 64;
         if let Some(scale) = self.placement.uniform_scale() {
@@ -125,15 +148,16 @@ impl Sphere {
         DVec3::new(r * cos, r * sin, z)
     }
 
-    /// A point drawn uniformly before the transform: position, outward unit normal, and density per m².
+    /// A point drawn uniformly before the transform: position, outward unit normal, and density per
+    /// m².
     pub(crate) fn sample_area(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         let n = self.local_at(u);
         let pdf = 1.0 / (self.local_area() * self.placement.stretch(n));
         (self.placement.point(self.radius * n), self.placement.normal(n), pdf as f32)
     }
 
-    /// What [`Sphere::sample_area`] gives for a rectangle of the square: a box around positions, and vectors whose hull has the outward
-    /// normals, by factors above 0.
+    /// What [`Sphere::sample_area`] gives for a rectangle of the square: a box around positions,
+    /// and vectors whose hull has the outward normals, by factors above 0.
     pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, [DVec3; 8]) {
         let slack = placement::COORDINATE_SLACK;
         let height = |u: f32| (self.z[0] + f64::from(u) * (self.z[1] - self.z[0])) / self.radius;
@@ -141,13 +165,21 @@ impl Sphere {
         let ring = z.map(|z| ((1.0 - z) * (1.0 + z)).max(0.0).sqrt());
         let equator = z[0] <= 0.0 && z[1] >= 0.0;
         let r = [ring[0].min(ring[1]), if equator { 1.0 } else { ring[0].max(ring[1]) }];
-        let [x, y] = placement::polar_box(r, [f64::from(lo.x) * self.phi_max - slack, f64::from(hi.x) * self.phi_max + slack]);
+        let [x, y] = placement::polar_box(
+            r,
+            [f64::from(lo.x) * self.phi_max - slack, f64::from(hi.x) * self.phi_max + slack],
+        );
         let corner = |i: usize| DVec3::new(x[i & 1], y[i >> 1 & 1], z[i >> 2]);
-        let bounds = self.placement.aabb(self.radius * corner(0), self.radius * corner(7), Some(self.radius));
+        let bounds = self.placement.aabb(
+            self.radius * corner(0),
+            self.radius * corner(7),
+            Some(self.radius),
+        );
         (bounds, std::array::from_fn(|i| self.placement.normal_vector(corner(i))))
     }
 
-    /// Density per m² of [`Sphere::sample_area`] at a point with outward (or inward) unit normal `ng`.
+    /// Density per m² of [`Sphere::sample_area`] at a point with outward (or inward) unit normal
+    /// `ng`.
     pub(crate) fn area_pdf(&self, ng: Vec3) -> f32 {
         (1.0 / (self.local_area() * self.placement.stretch_at_normal(ng))) as f32
     }
@@ -174,7 +206,11 @@ mod tests {
 
     fn placed() -> Transform {
         let scale = DAffine3::from_scale(dvec3(2.0, 0.5, -1.0));
-        Transform::new(DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0)) * scale).unwrap()
+        Transform::new(
+            DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0))
+                * scale,
+        )
+        .unwrap()
     }
 
     fn random(i: u32, k: u32) -> f32 {
@@ -183,9 +219,14 @@ mod tests {
 
     #[test]
     fn absurd_parameters_are_named() {
-        let make = |r, lo, hi, phi| Sphere::new(&Transform::IDENTITY, r, lo, hi, phi).map(|_| ()).map_err(|e| e.to_string());
+        let make = |r, lo, hi, phi| {
+            Sphere::new(&Transform::IDENTITY, r, lo, hi, phi).map(|_| ()).map_err(|e| e.to_string())
+        };
         assert_eq!(make(1.0, 0.5, -0.5, 720.0), Ok(()));
-        assert_eq!(make(0.0, 0.0, 1.0, 360.0).unwrap_err(), "sphere: \"radius\" is 0, expected a finite number above 0");
+        assert_eq!(
+            make(0.0, 0.0, 1.0, 360.0).unwrap_err(),
+            "sphere: \"radius\" is 0, expected a finite number above 0"
+        );
         for (r, lo, hi, phi) in [
             (f32::NAN, -1.0, 1.0, 360.0),
             (1.0, f32::NAN, 1.0, 360.0),
@@ -209,7 +250,12 @@ mod tests {
             let Some(h) = s.intersect(&ray) else { continue };
             hits += 1;
             let at = s.point(h.u, h.v);
-            assert!((at.p - ray.at(h.t)).length() < 1e-5 * o.length(), "{i}: {} {}", at.p, ray.at(h.t));
+            assert!(
+                (at.p - ray.at(h.t)).length() < 1e-5 * o.length(),
+                "{i}: {} {}",
+                at.p,
+                ray.at(h.t)
+            );
             assert!(b.min.cmple(at.p).all() && b.max.cmpge(at.p).all());
             // Along the tangent the surface curves away.
             let tangent = at.dpdu.normalize();
@@ -228,7 +274,10 @@ mod tests {
         let side = s.intersect(&Ray::new(Vec3::new(0.0, 9.0, 0.0), -Vec3::Y)).unwrap();
         assert_eq!((side.u, side.v), (0.25, 0.5));
         let at = s.point(side.u, side.v);
-        assert!((at.ng - Vec3::Y).length() < 1e-6 && (at.dpdu - Vec3::new(-4.0 * PI, 0.0, 0.0)).length() < 1e-4);
+        assert!(
+            (at.ng - Vec3::Y).length() < 1e-6
+                && (at.dpdu - Vec3::new(-4.0 * PI, 0.0, 0.0)).length() < 1e-4
+        );
         // From inside, the far wall; on the segment only.
         let inside = Ray::new(Vec3::new(1.0, 0.0, 0.0), Vec3::X);
         assert_eq!(s.intersect(&inside).unwrap().t, 1.0);
@@ -248,13 +297,17 @@ mod tests {
 
     #[test]
     fn areas() {
-        let full = Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(3.0, 3.0, 3.0))).unwrap(), 2.0).unwrap();
+        let full =
+            Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(3.0, 3.0, 3.0))).unwrap(), 2.0)
+                .unwrap();
         assert!((full.area() / (4.0 * PI * 36.0) - 1.0).abs() < 1e-5);
         // An oblate spheroid with half axes 1, 1, c: 2π (1 + c² / e · artanh e), e² = 1 − c².
         let c = 0.25f64;
         let e = (1.0 - c * c).sqrt();
         let want = 2.0 * std::f64::consts::PI * (1.0 + c * c / e * e.atanh());
-        let flat = Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(1.0, 1.0, c))).unwrap(), 1.0).unwrap();
+        let flat =
+            Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(1.0, 1.0, c))).unwrap(), 1.0)
+                .unwrap();
         assert!((f64::from(flat.area()) / want - 1.0).abs() < 1e-3, "{} {want}", flat.area());
     }
 

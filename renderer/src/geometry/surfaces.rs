@@ -1,7 +1,8 @@
 //! Surfaces at many hits, in vectors of the machine.
 //!
-//! What the vertices of triangles carry is gathered hit by hit into columns. The loop over the columns calls the functions that a hit alone calls, is
-//! compiled for vectors, and so gives the same bits.
+//! What the vertices of triangles carry is gathered hit by hit into columns. The loop over the
+//! columns calls the functions that a hit alone calls, is compiled for vectors, and so gives the
+//! same bits.
 
 use super::mesh::{Corners, DEFAULT_UVS, NO_NORMALS};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
@@ -13,7 +14,8 @@ use fearless_simd::{Level, Simd, dispatch};
 pub struct Arrival {
     /// The surface there.
     pub surface: Surface,
-    /// To where the ray came from, in the shading frame, unit as shaders want it ([`Frame::local_direction`]).
+    /// To where the ray came from, in the shading frame, unit as shaders want it
+    /// ([`Frame::local_direction`]).
     pub wo: Vec3,
 }
 
@@ -52,7 +54,11 @@ impl Arrival {
 
 impl Geometry {
     /// The surface at each hit of a ray, none of them a miss; `arrivals` is cleared first.
-    pub fn arrivals<'a>(&self, hits: impl Iterator<Item = (&'a Hit, &'a Ray)>, arrivals: &mut Vec<Arrival>) {
+    pub fn arrivals<'a>(
+        &self,
+        hits: impl Iterator<Item = (&'a Hit, &'a Ray)>,
+        arrivals: &mut Vec<Arrival>,
+    ) {
         arrivals.clear();
         let (mut gathered, mut computed) = (Gathered::EMPTY, Computed::EMPTY);
         let level = Level::new();
@@ -125,13 +131,20 @@ impl Gathered {
             winding,
         };
         let [u, v]: [f32; 2] = self.at.get(lane);
-        Arrival::new(Surface::new(&corners.point(u, v, corners.plain_normal()), side), self.d.get(lane))
+        Arrival::new(
+            Surface::new(&corners.point(u, v, corners.plain_normal()), side),
+            self.d.get(lane),
+        )
     }
 }
 
 /// Sets what the three vertices of a triangle carry.
 #[inline(always)]
-fn set_all<V: Into<[f32; N]>, const N: usize>(columns: &mut [Columns<N>; 3], lane: usize, values: [V; 3]) {
+fn set_all<V: Into<[f32; N]>, const N: usize>(
+    columns: &mut [Columns<N>; 3],
+    lane: usize,
+    values: [V; 3],
+) {
     columns.iter_mut().zip(values).for_each(|(columns, value)| columns.set(lane, value));
 }
 
@@ -163,7 +176,13 @@ impl Computed {
     fn get(&self, lane: usize) -> Arrival {
         let [offset] = self.offset.get(lane);
         let frame = Frame { t: self.t.get(lane), b: self.b.get(lane), n: self.n.get(lane) };
-        let surface = Surface { p: self.p.get(lane), ng: self.ng.get(lane), frame, uv: self.uv.get(lane), offset };
+        let surface = Surface {
+            p: self.p.get(lane),
+            ng: self.ng.get(lane),
+            frame,
+            uv: self.uv.get(lane),
+            offset,
+        };
         Arrival { surface, wo: self.wo.get(lane) }
     }
 }
@@ -185,13 +204,24 @@ mod tests {
 
     /// A fan around the origin; of its triangles, some are too small for single precision.
     fn fan(normals: bool, uvs: bool) -> Mesh {
-        let corners: Vec<Vec3> = points(40, 3).zip(points(40, 4)).map(|(a, b)| vec3(a.x, a.y, b.x) - 0.5).collect();
+        let corners: Vec<Vec3> =
+            points(40, 3).zip(points(40, 4)).map(|(a, b)| vec3(a.x, a.y, b.x) - 0.5).collect();
         let small = corners.iter().map(|p| *p * 1e-17);
         let p: Vec<Vec3> = corners.iter().copied().chain(small).collect();
-        let n = corners.iter().map(|p| vec3(p.y, 0.3, if p.x < -0.2 { 0.0 } else { p.z })).cycle().take(p.len());
+        let n = corners
+            .iter()
+            .map(|p| vec3(p.y, 0.3, if p.x < -0.2 { 0.0 } else { p.z }))
+            .cycle()
+            .take(p.len());
         let uv = points(p.len() as u32, 5).map(|uv| if uv.x < 0.2 { vec2(0.5, 0.5) } else { uv });
         let triangles = (0..p.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
-        Mesh::new(p, triangles, if normals { n.collect() } else { vec![] }, if uvs { uv.collect() } else { vec![] }).unwrap()
+        Mesh::new(
+            p,
+            triangles,
+            if normals { n.collect() } else { vec![] },
+            if uvs { uv.collect() } else { vec![] },
+        )
+        .unwrap()
     }
 
     #[test]
@@ -203,12 +233,19 @@ mod tests {
         let shapes = shapes.chain([Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap())]);
         let primitives: Vec<_> = (0..)
             .zip(shapes)
-            .map(|(i, shape)| Primitive { shape, material: 0, first_light: None, alpha: None, flip: i % 3 == 0 })
+            .map(|(i, shape)| Primitive {
+                shape,
+                material: 0,
+                first_light: None,
+                alpha: None,
+                flip: i % 3 == 0,
+            })
             .collect();
         let world = 0..primitives.len() as u32;
         let instances = vec![Instance { group: 0, transform: mirror }];
         let group = 0..1;
-        let geometry = Geometry { primitives, world: world.clone(), groups: vec![group], instances };
+        let geometry =
+            Geometry { primitives, world: world.clone(), groups: vec![group], instances };
         let kinds = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
         let mut hits: Vec<(Hit, Ray)> = Vec::new();
         for (k, (primitive, instance)) in (0..).zip(kinds) {

@@ -64,7 +64,10 @@ mod tests {
             assert_eq!((encoding.decode(0.0), encoding.decode(1.0)), (0.0, 1.0));
         }
         for code in 0..=255u32 {
-            assert_eq!((srgb(Encoding::Srgb.decode(code as f32 / 255.0)) * 255.0).round() as u32, code);
+            assert_eq!(
+                (srgb(Encoding::Srgb.decode(code as f32 / 255.0)) * 255.0).round() as u32,
+                code
+            );
         }
         assert!((Encoding::Srgb.decode(0.5) - 0.214_041_14).abs() < 1e-7);
         assert!((Encoding::Gamma(2.0).decode(0.5) - 0.25).abs() < 1e-7);

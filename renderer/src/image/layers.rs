@@ -1,9 +1,11 @@
 //! All layers of a picture file.
 //!
-//! A layer is what stands before the last point of EXR's channel names: `normal` has `normal.X`, `normal.Y` and `normal.Z`. The colour,
-//! `R`, `G`, `B` or `Y` without a point, is the layer [`COLOUR`]. Opacity and unsigned integers, which no colour can be reckoned
-//! with, are layers of their own, by their full names. In files of several parts, channels of parts but the one with the
-//! colour begin with the part's name. Formats other than EXR have a colour, and PNG an opacity beside red, green and blue.
+//! A layer is what stands before the last point of EXR's channel names: `normal` has `normal.X`,
+//! `normal.Y` and `normal.Z`. The colour, `R`, `G`, `B` or `Y` without a point, is the layer
+//! [`COLOUR`]. Opacity and unsigned integers, which no colour can be reckoned with, are layers of
+//! their own, by their full names. In files of several parts, channels of parts but the one with
+//! the colour begin with the part's name. Formats other than EXR have a colour, and PNG an opacity
+//! beside red, green and blue.
 
 use super::read::{decode_whole, exr_file};
 use super::read_exr::channels;
@@ -50,7 +52,12 @@ impl Area {
 
     /// What both have; without pixels where they have nothing.
     pub fn intersection(&self, other: Area) -> Area {
-        Area { x0: self.x0.max(other.x0), y0: self.y0.max(other.y0), x1: self.x1.min(other.x1), y1: self.y1.min(other.y1) }
+        Area {
+            x0: self.x0.max(other.x0),
+            y0: self.y0.max(other.y0),
+            x1: self.x1.min(other.x1),
+            y1: self.y1.min(other.y1),
+        }
     }
 
     /// The column and row of a sample, counted row by row.
@@ -77,7 +84,8 @@ pub struct Layers {
     pub full: Area,
     /// Whether the format tells where in the whole picture its pixels are, as EXR does.
     pub has_position: bool,
-    /// Whether values are of a display, from 0 to 1: they were encoded as sRGB, and are linear here.
+    /// Whether values are of a display, from 0 to 1: they were encoded as sRGB, and are linear
+    /// here.
     pub is_display_referred: bool,
     /// The layers, the colour first.
     pub layers: Vec<Layer>,
@@ -86,7 +94,10 @@ pub struct Layers {
 impl Layer {
     /// Whether the channels are what eyes see.
     pub fn is_colour(&self) -> bool {
-        matches!(self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..], ["R", "G", "B"] | ["Y"])
+        matches!(
+            self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..],
+            ["R", "G", "B"] | ["Y"]
+        )
     }
 
     /// The part of it in `area`, which lies in its own.
@@ -133,8 +144,12 @@ impl Layers {
 pub fn read_layers(path: &Path) -> Result<Layers, ImageError> {
     let data = std::fs::read(path).map_err(|e| Problem::Read(e).of(path))?;
     let is_exr = data.starts_with(&[0x76, 0x2f, 0x31, 0x01]);
-    if is_exr { of_exr(&data) } else { decode_whole(&data, is_tga(path), Encoding::Srgb).map(|image| of_image(&image, &data)) }
-        .map_err(|p| p.of(path))
+    if is_exr {
+        of_exr(&data)
+    } else {
+        decode_whole(&data, is_tga(path), Encoding::Srgb).map(|image| of_image(&image, &data))
+    }
+    .map_err(|p| p.of(path))
 }
 
 pub(super) fn is_tga(path: &Path) -> bool {
@@ -143,7 +158,8 @@ pub(super) fn is_tga(path: &Path) -> bool {
 
 fn of_image(image: &Image, data: &[u8]) -> Layers {
     let area = Area::of_size(0, 0, image.width().into(), image.height().into());
-    let channel = |name: &str, samples| Channel { name: name.into(), samples: ChannelSamples::F32(samples) };
+    let channel =
+        |name: &str, samples| Channel { name: name.into(), samples: ChannelSamples::F32(samples) };
     let colour = |c: usize| image.pixels().map(|p| p[c]).collect();
     let channels = match image.channels() {
         Channels::Grey => vec![channel("Y", colour(0))],
@@ -153,11 +169,14 @@ fn of_image(image: &Image, data: &[u8]) -> Layers {
     };
     let mut layers = vec![Layer { name: COLOUR.into(), area, channels }];
     if image.channels() == Channels::Rgba {
-        let opacity = (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| image.float(x, y))).collect();
+        let opacity = (0..image.height())
+            .flat_map(|y| (0..image.width()).map(move |x| image.float(x, y)))
+            .collect();
         layers.push(Layer { name: "A".into(), area, channels: vec![channel("A", opacity)] });
     }
     // PFM and Radiance HDR hold radiance.
-    let is_display_referred = !data.starts_with(b"PF") && !data.starts_with(b"Pf") && !data.starts_with(b"#?");
+    let is_display_referred =
+        !data.starts_with(b"PF") && !data.starts_with(b"Pf") && !data.starts_with(b"#?");
     Layers { full: area, has_position: false, is_display_referred, layers }
 }
 
@@ -168,7 +187,9 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
         let parts = file.layer_data.iter();
         parts
             .enumerate()
-            .find(|(_, part)| names.iter().all(|n| part.channel_data.list.iter().any(|c| c.name.eq(n))))
+            .find(|(_, part)| {
+                names.iter().all(|n| part.channel_data.list.iter().any(|c| c.name.eq(n)))
+            })
             .map(|(i, _)| i)
     };
     let rgb = has(&["R", "G", "B"]);
@@ -176,7 +197,12 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
     let mut layers: Vec<Layer> = Vec::new();
     for (i, part) in file.layer_data.into_iter().enumerate() {
         let corner = part.attributes.layer_position;
-        let area = Area::of_size(corner.x().into(), corner.y().into(), part.size.x() as u64, part.size.y() as u64);
+        let area = Area::of_size(
+            corner.x().into(),
+            corner.y().into(),
+            part.size.x() as u64,
+            part.size.y() as u64,
+        );
         let prefix = match &part.attributes.layer_name {
             _ if Some(i) == colour || colour.is_none() && i == 0 => String::new(),
             Some(name) => format!("{name}."),
@@ -188,13 +214,19 @@ fn of_exr(data: &[u8]) -> Result<Layers, Problem> {
             let (layer, name) = split(&full, &samples, rgb.is_some());
             match layers.iter_mut().find(|l| l.name == layer) {
                 Some(known) if known.area != area => {
-                    return Err(damaged(format!("the layer {layer} is in several parts of different sizes")));
+                    return Err(damaged(format!(
+                        "the layer {layer} is in several parts of different sizes"
+                    )));
                 }
                 Some(known) if known.channels.iter().any(|c| c.name == name) => {
                     return Err(damaged(format!("there are two channels {full}")));
                 }
                 Some(known) => known.channels.push(Channel { name, samples }),
-                None => layers.push(Layer { name: layer, area, channels: vec![Channel { name, samples }] }),
+                None => layers.push(Layer {
+                    name: layer,
+                    area,
+                    channels: vec![Channel { name, samples }],
+                }),
             }
         }
     }
@@ -224,15 +256,22 @@ fn split(full: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String
 mod tests {
     use super::super::write::{ExrPicture, write_exr, write_pfm, write_png};
     use super::*;
-    use exr::prelude::{AnyChannel, AnyChannels, FlatSamples, ImageAttributes, LayerAttributes, Vec2, WritableImage, f16};
+    use exr::prelude::{
+        AnyChannel, AnyChannels, FlatSamples, ImageAttributes, LayerAttributes, Vec2,
+        WritableImage, f16,
+    };
 
     fn names(layers: &Layers) -> Vec<String> {
-        let of = |l: &Layer| format!("{} {}", l.name, l.channels.iter().map(|c| c.name.as_str()).collect::<String>());
+        let of = |l: &Layer| {
+            format!("{} {}", l.name, l.channels.iter().map(|c| c.name.as_str()).collect::<String>())
+        };
         layers.layers.iter().map(of).collect()
     }
 
     fn floats(layer: &Layer, channel: usize) -> &[f32] {
-        let ChannelSamples::F32(samples) = &layer.channels[channel].samples else { panic!("{layer:?}") };
+        let ChannelSamples::F32(samples) = &layer.channels[channel].samples else {
+            panic!("{layer:?}")
+        };
         samples
     }
 
@@ -240,20 +279,36 @@ mod tests {
     fn our_own_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.exr");
-        let f32s = |name: &str, x: f32| Channel { name: name.into(), samples: ChannelSamples::F32(vec![x, x + 0.5]) };
-        let id = Channel { name: "object.id".into(), samples: ChannelSamples::U32(vec![1, u32::MAX]) };
+        let f32s = |name: &str, x: f32| Channel {
+            name: name.into(),
+            samples: ChannelSamples::F32(vec![x, x + 0.5]),
+        };
+        let id =
+            Channel { name: "object.id".into(), samples: ChannelSamples::U32(vec![1, u32::MAX]) };
         let channels = ["normal.Z", "B", "normal.X", "R", "A", "G", "Y", "depth.Z", "normal.Y"];
-        let channels = channels.iter().enumerate().map(|(i, name)| f32s(name, i as f32)).chain([id]).collect();
-        let picture = ExrPicture { size: [2, 1], offset: [3, 4], full_size: [8, 6], channels, ..Default::default() };
+        let channels =
+            channels.iter().enumerate().map(|(i, name)| f32s(name, i as f32)).chain([id]).collect();
+        let picture = ExrPicture {
+            size: [2, 1],
+            offset: [3, 4],
+            full_size: [8, 6],
+            channels,
+            ..Default::default()
+        };
         write_exr(&path, &picture).unwrap();
         let layers = read_layers(&path).unwrap();
-        assert_eq!(names(&layers), ["colour RGB", "A A", "Y Y", "depth Z", "normal XYZ", "object.id id"]);
+        assert_eq!(
+            names(&layers),
+            ["colour RGB", "A A", "Y Y", "depth Z", "normal XYZ", "object.id id"]
+        );
         assert_eq!((layers.full, layers.has_position), (Area::of_size(0, 0, 8, 6), true));
         let colour = layers.get(COLOUR).unwrap();
         assert!(colour.is_colour() && !layers.get("normal").unwrap().is_colour());
         assert_eq!((colour.area, floats(colour, 0)), (Area::of_size(3, 4, 2, 1), &[3.0, 3.5][..]));
         assert_eq!(colour.area.position(1), (4, 4));
-        let ChannelSamples::U32(ids) = &layers.get("object.id").unwrap().channels[0].samples else { panic!() };
+        let ChannelSamples::U32(ids) = &layers.get("object.id").unwrap().channels[0].samples else {
+            panic!()
+        };
         assert_eq!(ids[..], [1, u32::MAX]);
         let cut = colour.clone().crop(Area::of_size(4, 4, 1, 1));
         assert_eq!(floats(&cut, 2), [1.5]);
@@ -264,14 +319,26 @@ mod tests {
         let part = |name: &str, corner: i32, channels: Vec<(&str, FlatSamples)>| {
             let mut attributes = LayerAttributes::named(name);
             attributes.layer_position = Vec2(corner, corner);
-            let channels = channels.into_iter().map(|(name, samples)| AnyChannel::new(name, samples)).collect();
-            exr::prelude::Layer::new((1, 2), attributes, exr::prelude::Encoding::UNCOMPRESSED, AnyChannels::sort(channels))
+            let channels = channels
+                .into_iter()
+                .map(|(name, samples)| AnyChannel::new(name, samples))
+                .collect();
+            exr::prelude::Layer::new(
+                (1, 2),
+                attributes,
+                exr::prelude::Encoding::UNCOMPRESSED,
+                AnyChannels::sort(channels),
+            )
         };
         let half = |x: f32| FlatSamples::F16(vec![f16::from_f32(x); 2]);
         let single = |x: f32| FlatSamples::F32(vec![x; 2]);
         let parts = vec![
             part("depth", -1, vec![("depth.Z", single(3.0))]),
-            part("beauty", 0, vec![("R", half(0.5)), ("G", half(1.0)), ("B", half(1.5)), ("A", half(1.0))]),
+            part(
+                "beauty",
+                0,
+                vec![("R", half(0.5)), ("G", half(1.0)), ("B", half(1.5)), ("A", half(1.0))],
+            ),
             part("mask", 1, vec![("Y", single(4.0)), ("id", FlatSamples::U32(vec![7, 8]))]),
         ];
         let mut data = Vec::new();
@@ -299,21 +366,31 @@ mod tests {
         write_png(&png, 1, 2, &[[0.0, 0.0, 1.0], [1.0; 3]], 0.0).unwrap();
         write_pfm(&pfm, 1, 2, &[[0.0, 0.0, 9.0], [1.0; 3]]).unwrap();
         let (png, pfm) = (read_layers(&png).unwrap(), read_layers(&pfm).unwrap());
-        assert_eq!((names(&png), floats(&png.layers[0], 2)), (vec!["colour RGB".to_string()], &[1.0, 1.0][..]));
+        assert_eq!(
+            (names(&png), floats(&png.layers[0], 2)),
+            (vec!["colour RGB".to_string()], &[1.0, 1.0][..])
+        );
         assert_eq!((png.is_display_referred, png.has_position), (true, false));
         assert_eq!((pfm.is_display_referred, floats(&pfm.layers[0], 2)), (false, &[9.0, 1.0][..]));
         let clear = Image::from_f32(1, 1, Channels::Rgba, vec![0.1, 0.2, 0.3, 0.4]);
         assert_eq!(names(&of_image(&clear, b"")), ["colour RGB", "A A"]);
         let grey = Image::from_f32(1, 1, Channels::Grey, vec![0.1]);
         assert_eq!(names(&of_image(&grey, b"Pf")), ["colour Y"]);
-        assert!(read_layers(&dir.path().join("none.exr")).unwrap_err().to_string().contains("none.exr: cannot be read"));
+        assert!(
+            read_layers(&dir.path().join("none.exr"))
+                .unwrap_err()
+                .to_string()
+                .contains("none.exr: cannot be read")
+        );
     }
 
     #[test]
     fn areas() {
         let area = Area::of_size(-2, 3, 5, 4);
         assert_eq!((area.width(), area.height(), area.position(6)), (5, 4, (-1, 4)));
-        assert!(area.contains(Area::of_size(0, 3, 3, 4)) && !area.contains(Area::of_size(0, 3, 4, 4)));
+        assert!(
+            area.contains(Area::of_size(0, 3, 3, 4)) && !area.contains(Area::of_size(0, 3, 4, 4))
+        );
         assert_eq!(area.intersection(Area::of_size(9, 9, 2, 2)).width(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Pictures in memory, and their way to and from files.
 //!
-//! An [`Image`] serves textures and environment maps: it keeps 8-bit samples as they are and decodes them with a table when a
-//! pixel is read, so that a texture costs the memory of its file format and every reader sees linear values. What the
-//! renderer makes is written by [`mod@write`].
+//! An [`Image`] serves textures and environment maps: it keeps 8-bit samples as they are and
+//! decodes them with a table when a pixel is read, so that a texture costs the memory of its file
+//! format and every reader sees linear values. What the renderer makes is written by [`mod@write`].
 
 mod encoding;
 pub mod layers;
@@ -38,7 +38,9 @@ pub enum Problem {
     #[error("the file is empty; export the image again")]
     Empty,
     /// The operating system refused to write; an earlier file of the name is untouched.
-    #[error("cannot be written ({0}); check the folder, its permissions and the space left, or choose another place")]
+    #[error(
+        "cannot be written ({0}); check the folder, its permissions and the space left, or choose another place"
+    )]
     Write(std::io::Error),
     /// Neither content nor name say a known format.
     #[error("unknown image format; convert the file to EXR, PNG, JPEG, TGA, HDR or PFM")]
@@ -52,7 +54,9 @@ pub enum Problem {
         message: String,
     },
     /// No channels that make a colour.
-    #[error("no layer with channels R, G, B or Y; the channels are {0}; export the colour under these names")]
+    #[error(
+        "no layer with channels R, G, B or Y; the channels are {0}; export the colour under these names"
+    )]
     NoColour(String),
     /// More pixels than any machine at hand could want.
     #[error("{width} × {height} pixels are more than {max}; scale the image down", max = MAX_PIXELS)]
@@ -116,7 +120,8 @@ pub struct Image {
 enum Samples {
     /// Linear.
     F32(Vec<f32>),
-    /// Encoded; `decode` is the linear value of each code. Opacity is linear whatever the encoding (PNG 1.2 §6.2).
+    /// Encoded; `decode` is the linear value of each code. Opacity is linear whatever the encoding
+    /// (PNG 1.2 §6.2).
     U8 { codes: Vec<u8>, decode: Box<[f32; 256]> },
 }
 
@@ -134,7 +139,13 @@ impl Image {
     ///
     /// # Panics
     /// As [`Image::from_f32`].
-    pub fn from_u8(width: u32, height: u32, channels: Channels, codes: Vec<u8>, encoding: Encoding) -> Image {
+    pub fn from_u8(
+        width: u32,
+        height: u32,
+        channels: Channels,
+        codes: Vec<u8>,
+        encoding: Encoding,
+    ) -> Image {
         assert_eq!(codes.len(), sample_count(width, height, channels));
         let decode = Box::new(std::array::from_fn(|i| encoding.decode(i as f32 / 255.0)));
         Image { width, height, channels, samples: Samples::U8 { codes, decode } }
@@ -164,7 +175,9 @@ impl Image {
         match (&self.samples, self.channels) {
             (Samples::F32(s), Channels::Grey) => Vec3::splat(s[at]),
             (Samples::F32(s), _) => Vec3::from_slice(&s[at..at + 3]),
-            (Samples::U8 { codes, decode }, Channels::Grey) => Vec3::splat(decode[codes[at] as usize]),
+            (Samples::U8 { codes, decode }, Channels::Grey) => {
+                Vec3::splat(decode[codes[at] as usize])
+            }
             (Samples::U8 { codes, decode }, _) => {
                 let [r, g, b] = [0, 1, 2].map(|c| decode[codes[at + c] as usize]);
                 Vec3::new(r, g, b)
@@ -172,15 +185,17 @@ impl Image {
         }
     }
 
-    /// What a float texture sees of a pixel, as pbrt-v4 has it: grey as it is, the mean of red, green and blue, or the opacity
-    /// where the image has one.
+    /// What a float texture sees of a pixel, as pbrt-v4 has it: grey as it is, the mean of red,
+    /// green and blue, or the opacity where the image has one.
     ///
     /// # Panics
     /// Outside the image.
     pub fn float(&self, x: u32, y: u32) -> f32 {
         match (self.channels, &self.samples) {
             (Channels::Rgba, Samples::F32(s)) => s[self.offset(x, y) + 3],
-            (Channels::Rgba, Samples::U8 { codes, .. }) => codes[self.offset(x, y) + 3] as f32 / 255.0,
+            (Channels::Rgba, Samples::U8 { codes, .. }) => {
+                codes[self.offset(x, y) + 3] as f32 / 255.0
+            }
             (Channels::Grey, _) => self.rgb(x, y).x,
             (Channels::Rgb, _) => self.rgb(x, y).element_sum() / 3.0,
         }
@@ -212,7 +227,12 @@ impl Image {
     }
 
     fn offset(&self, x: u32, y: u32) -> usize {
-        assert!(x < self.width && y < self.height, "pixel {x}, {y} of {} × {}", self.width, self.height);
+        assert!(
+            x < self.width && y < self.height,
+            "pixel {x}, {y} of {} × {}",
+            self.width,
+            self.height
+        );
         (y as usize * self.width as usize + x as usize) * self.channels as usize
     }
 }
@@ -249,7 +269,8 @@ mod tests {
         let rgba = Image::from_u8(1, 1, Channels::Rgba, vec![0, 128, 255, 51], Encoding::Srgb);
         assert_eq!(rgba.rgb(0, 0), Vec3::new(0.0, Encoding::Srgb.decode(128.0 / 255.0), 1.0));
         assert_eq!(rgba.float(0, 0), 0.2);
-        let opaque = Image::from_f32(1, 2, Channels::Rgba, vec![0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 6.0, 1.0]);
+        let opaque =
+            Image::from_f32(1, 2, Channels::Rgba, vec![0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 6.0, 1.0]);
         assert_eq!(opaque.without_idle_opacity(), rgb);
         assert_eq!(rgba.clone().without_idle_opacity(), rgba);
         assert_eq!((rgb.memory_bytes(), rgba.memory_bytes()), (24, 4 + 1024));

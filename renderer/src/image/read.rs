@@ -1,8 +1,9 @@
 //! Pictures from files: EXR, PNG, JPEG, TGA, Radiance HDR and PFM.
 //!
-//! The format is told by the first bytes, by the name only for TGA, which has no mark. Sizes are checked before pixels are
-//! allocated. Which channels are kept follows pbrt-v4: opacity only of RGBA files that are EXR or PNG (that of TGA is often
-//! junk), and only where it is not 1 everywhere; grey images have none.
+//! The format is told by the first bytes, by the name only for TGA, which has no mark. Sizes are
+//! checked before pixels are allocated. Which channels are kept follows pbrt-v4: opacity only of
+//! RGBA files that are EXR or PNG (that of TGA is often junk), and only where it is not 1
+//! everywhere; grey images have none.
 
 use super::layers::is_tga;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
@@ -11,7 +12,8 @@ use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 use std::io::Cursor;
 use std::path::Path;
 
-/// Reads a picture. `encoding` is that of 8- and 16-bit samples; EXR, HDR and PFM are linear whatever it says.
+/// Reads a picture. `encoding` is that of 8- and 16-bit samples; EXR, HDR and PFM are linear
+/// whatever it says.
 pub fn read(path: &Path, encoding: Encoding) -> Result<Image, ImageError> {
     read_by(path, encoding, |path| std::fs::read(path))
 }
@@ -55,7 +57,12 @@ fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Probl
 }
 
 /// The formats of the crate `image`.
-fn decode_common(data: &[u8], kind: ImageFormat, format: &'static str, encoding: Encoding) -> Result<Image, Problem> {
+fn decode_common(
+    data: &[u8],
+    kind: ImageFormat,
+    format: &'static str,
+    encoding: Encoding,
+) -> Result<Image, Problem> {
     let damaged = |e: image::ImageError| Problem::Damaged { format, message: e.to_string() };
     let reader = || ImageReader::with_format(Cursor::new(data), kind);
     let (width, height) = reader().into_dimensions().map_err(damaged)?;
@@ -96,7 +103,11 @@ fn decode_common(data: &[u8], kind: ImageFormat, format: &'static str, encoding:
 pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
     check_exr(data)?;
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
-    let reader = exr::image::read::read().no_deep_data().largest_resolution_level().all_channels().all_layers();
+    let reader = exr::image::read::read()
+        .no_deep_data()
+        .largest_resolution_level()
+        .all_channels()
+        .all_layers();
     reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)
 }
 
@@ -107,7 +118,9 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
         // In layers that are prefixes of channel names, the one without prefix counts.
         let find = |name: &str| layer.channel_data.list.iter().find(|c| c.name.eq(name));
         let found = match ["R", "G", "B"].map(find) {
-            [Some(r), Some(g), Some(b)] => [Some(r), Some(g), Some(b), find("A")].into_iter().flatten().collect(),
+            [Some(r), Some(g), Some(b)] => {
+                [Some(r), Some(g), Some(b), find("A")].into_iter().flatten().collect()
+            }
             _ if find("RY").is_some() || find("BY").is_some() => Vec::new(),
             _ => Vec::from_iter(find("Y")),
         };
@@ -116,11 +129,13 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
             return Ok(interleave(width as u32, height as u32, &found));
         }
     }
-    let names = file.layer_data.iter().flat_map(|l| &l.channel_data.list).map(|c| c.name.to_string());
+    let names =
+        file.layer_data.iter().flat_map(|l| &l.channel_data.list).map(|c| c.name.to_string());
     Err(Problem::NoColour(names.collect::<Vec<_>>().join(", ")))
 }
 
-/// Whether the headers of an EXR file say something that can be true, before what they say is allocated.
+/// Whether the headers of an EXR file say something that can be true, before what they say is
+/// allocated.
 fn check_exr(data: &[u8]) -> Result<(), Problem> {
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
     let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
@@ -128,7 +143,10 @@ fn check_exr(data: &[u8]) -> Result<(), Problem> {
         check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
         // Each block has its place in the table of offsets.
         if header.chunk_count > data.len() / 8 {
-            return Err(Problem::Damaged { format: "EXR", message: "the file is truncated".into() });
+            return Err(Problem::Damaged {
+                format: "EXR",
+                message: "the file is truncated".into(),
+            });
         }
     }
     Ok(())
@@ -144,14 +162,17 @@ fn interleave(width: u32, height: u32, found: &[&AnyChannel<FlatSamples>]) -> Im
     let count = channels as usize;
     let mut samples = vec![0.0; width as usize * height as usize * count];
     for (c, channel) in found.iter().enumerate() {
-        for (pixel, value) in samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32()) {
+        for (pixel, value) in
+            samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32())
+        {
             pixel[c] = value;
         }
     }
     Image::from_f32(width, height, channels, samples)
 }
 
-/// Portable float map (P. Debevec): `PF` or `Pf`, width, height, scale whose sign tells the byte order; rows from the bottom.
+/// Portable float map (P. Debevec): `PF` or `Pf`, width, height, scale whose sign tells the byte
+/// order; rows from the bottom.
 fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
     let damaged = |message: String| Problem::Damaged { format: "PFM", message };
     let channels = if data[1] == b'F' { Channels::Rgb } else { Channels::Grey };
@@ -165,7 +186,9 @@ fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
         Some(text)
     };
     let (width, height, scale) = (word(), word(), word());
-    let size = |text: Option<&str>| text.and_then(|t| t.parse::<u32>().ok()).ok_or_else(|| damaged("size is missing".into()));
+    let size = |text: Option<&str>| {
+        text.and_then(|t| t.parse::<u32>().ok()).ok_or_else(|| damaged("size is missing".into()))
+    };
     let (width, height) = (size(width)?, size(height)?);
     check_size("PFM", width as u64, height as u64)?;
     let scale = scale.and_then(|t| t.parse::<f32>().ok()).filter(|s| s.is_finite() && *s != 0.0);
@@ -175,8 +198,11 @@ fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
     let Some(body) = rest.get(..expected) else {
         return Err(damaged(format!("{expected} bytes of pixels expected, {} found", rest.len())));
     };
-    let value = |b: &[u8; 4]| scale.abs() * if scale < 0.0 { f32::from_le_bytes(*b) } else { f32::from_be_bytes(*b) };
-    let samples = body.chunks_exact(row).rev().flat_map(|row| row.as_chunks().0.iter().map(value)).collect();
+    let value = |b: &[u8; 4]| {
+        scale.abs() * if scale < 0.0 { f32::from_le_bytes(*b) } else { f32::from_be_bytes(*b) }
+    };
+    let samples =
+        body.chunks_exact(row).rev().flat_map(|row| row.as_chunks().0.iter().map(value)).collect();
     Ok(Image::from_f32(width, height, channels, samples))
 }
 
@@ -188,7 +214,9 @@ mod tests {
 
     fn png(codes: &[u8], width: u32, height: u32, kind: ExtendedColorType) -> Vec<u8> {
         let mut data = Vec::new();
-        image::codecs::png::PngEncoder::new(&mut data).write_image(codes, width, height, kind).unwrap();
+        image::codecs::png::PngEncoder::new(&mut data)
+            .write_image(codes, width, height, kind)
+            .unwrap();
         data
     }
 
@@ -199,12 +227,14 @@ mod tests {
     #[test]
     fn png_in_8_and_16_bits() {
         let srgb = |code: f32| Encoding::Srgb.decode(code);
-        let rgb = decoded(&png(&[255, 0, 51, 1, 2, 3], 2, 1, ExtendedColorType::Rgb8), Encoding::Srgb);
+        let rgb =
+            decoded(&png(&[255, 0, 51, 1, 2, 3], 2, 1, ExtendedColorType::Rgb8), Encoding::Srgb);
         assert_eq!(rgb.rgb(0, 0).to_array(), [1.0, 0.0, srgb(0.2)]);
         let grey = decoded(&png(&[51, 102], 1, 2, ExtendedColorType::L8), Encoding::Linear);
         assert_eq!((grey.channels(), grey.float(0, 1)), (Channels::Grey, 0.4));
         // The codec takes 16-bit samples in native order.
-        let words: Vec<u8> = [65535u16, 13107, 0, 32768].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let words: Vec<u8> =
+            [65535u16, 13107, 0, 32768].iter().flat_map(|w| w.to_ne_bytes()).collect();
         let deep = decoded(&png(&words, 1, 1, ExtendedColorType::Rgba16), Encoding::Srgb);
         assert_eq!(deep.rgb(0, 0).to_array(), [1.0, srgb(0.2), 0.0]);
         assert_eq!(deep.float(0, 0), 32768.0 / 65535.0);
@@ -214,9 +244,15 @@ mod tests {
 
     #[test]
     fn opacity_of_1_everywhere_is_dropped() {
-        let all = decoded(&png(&[9, 9, 9, 255, 9, 9, 9, 255], 2, 1, ExtendedColorType::Rgba8), Encoding::Srgb);
+        let all = decoded(
+            &png(&[9, 9, 9, 255, 9, 9, 9, 255], 2, 1, ExtendedColorType::Rgba8),
+            Encoding::Srgb,
+        );
         assert_eq!(all.channels(), Channels::Rgb);
-        let some = decoded(&png(&[9, 9, 9, 255, 9, 9, 9, 51], 2, 1, ExtendedColorType::Rgba8), Encoding::Srgb);
+        let some = decoded(
+            &png(&[9, 9, 9, 255, 9, 9, 9, 51], 2, 1, ExtendedColorType::Rgba8),
+            Encoding::Srgb,
+        );
         assert_eq!((some.channels(), some.float(1, 0)), (Channels::Rgba, 0.2));
         let grey = decoded(&png(&[51, 9], 1, 1, ExtendedColorType::La8), Encoding::Linear);
         assert_eq!((grey.channels(), grey.float(0, 0)), (Channels::Grey, 0.2));
@@ -232,33 +268,55 @@ mod tests {
         assert!((mid - crate::math::Vec3::splat(128.0 / 255.0)).abs().max_element() < 0.01);
         let mut tga = Vec::new();
         let pixels = [10, 20, 30, 0, 255, 51, 0, 0];
-        image::codecs::tga::TgaEncoder::new(&mut tga).write_image(&pixels, 1, 2, ExtendedColorType::Rgba8).unwrap();
+        image::codecs::tga::TgaEncoder::new(&mut tga)
+            .write_image(&pixels, 1, 2, ExtendedColorType::Rgba8)
+            .unwrap();
         let image = decode(&tga, true, Encoding::Linear).unwrap();
-        assert_eq!((image.channels(), image.rgb(0, 1).to_array()), (Channels::Rgb, [1.0, 0.2, 0.0]));
+        assert_eq!(
+            (image.channels(), image.rgb(0, 1).to_array()),
+            (Channels::Rgb, [1.0, 0.2, 0.0])
+        );
         assert!(matches!(decode(&tga, false, Encoding::Linear), Err(Problem::UnknownFormat)));
         let mut hdr = Vec::new();
-        image::codecs::hdr::HdrEncoder::new(&mut hdr).encode(&[image::Rgb([128f32, 0.0, 1024.0])], 1, 1).unwrap();
+        image::codecs::hdr::HdrEncoder::new(&mut hdr)
+            .encode(&[image::Rgb([128f32, 0.0, 1024.0])], 1, 1)
+            .unwrap();
         assert_eq!(decoded(&hdr, Encoding::Srgb).rgb(0, 0).to_array(), [128.0, 0.0, 1024.0]);
     }
 
     fn exr_half_rgba(opacity: f32) -> Vec<u8> {
         let half = f16::from_f32;
-        let pixel = move |p: exr::math::Vec2<usize>| (half(p.x() as f32), half(0.5), half(-2.0), half(opacity));
+        let pixel = move |p: exr::math::Vec2<usize>| {
+            (half(p.x() as f32), half(0.5), half(-2.0), half(opacity))
+        };
         let channels = SpecificChannels::rgba(pixel);
         let mut data = Vec::new();
-        exr::prelude::Image::from_channels((3, 2), channels).write().to_buffered(Cursor::new(&mut data)).unwrap();
+        exr::prelude::Image::from_channels((3, 2), channels)
+            .write()
+            .to_buffered(Cursor::new(&mut data))
+            .unwrap();
         data
     }
 
     fn exr_layers(layers: &[&[&str]]) -> Vec<u8> {
         use exr::prelude::{AnyChannels, Encoding, Layer, LayerAttributes};
         let layer = |(i, names): (usize, &&[&str])| {
-            let channel = |&name: &&str| AnyChannel::new(name, FlatSamples::F32(vec![i as f32 + name.len() as f32; 2]));
+            let channel = |&name: &&str| {
+                AnyChannel::new(name, FlatSamples::F32(vec![i as f32 + name.len() as f32; 2]))
+            };
             let channels = AnyChannels::sort(names.iter().map(channel).collect());
-            Layer::new((2, 1), LayerAttributes::named(format!("layer{i}").as_str()), Encoding::UNCOMPRESSED, channels)
+            Layer::new(
+                (2, 1),
+                LayerAttributes::named(format!("layer{i}").as_str()),
+                Encoding::UNCOMPRESSED,
+                channels,
+            )
         };
         let attributes = exr::prelude::ImageAttributes::with_size((2, 1));
-        let image = exr::prelude::Image::from_layers(attributes, layers.iter().enumerate().map(layer).collect::<Vec<_>>());
+        let image = exr::prelude::Image::from_layers(
+            attributes,
+            layers.iter().enumerate().map(layer).collect::<Vec<_>>(),
+        );
         let mut data = Vec::new();
         image.write().to_buffered(Cursor::new(&mut data)).unwrap();
         data
@@ -270,22 +328,30 @@ mod tests {
         assert_eq!((image.channels(), image.float(2, 1)), (Channels::Rgba, 0.25));
         assert_eq!(image.rgb(2, 1).to_array(), [2.0, 0.5, -2.0]);
         assert_eq!(decoded(&exr_half_rgba(1.0), Encoding::Srgb).channels(), Channels::Rgb);
-        let second = decoded(&exr_layers(&[&["depth.Z"], &["G", "B", "R", "A", "id"]]), Encoding::Srgb);
+        let second =
+            decoded(&exr_layers(&[&["depth.Z"], &["G", "B", "R", "A", "id"]]), Encoding::Srgb);
         assert_eq!((second.channels(), second.rgb(1, 0).x), (Channels::Rgba, 2.0));
         assert_eq!(decoded(&exr_layers(&[&["Y", "Z"]]), Encoding::Srgb).channels(), Channels::Grey);
-        let message = decode(&exr_layers(&[&["depth.Z"], &["N.X"]]), false, Encoding::Srgb).unwrap_err().to_string();
+        let message = decode(&exr_layers(&[&["depth.Z"], &["N.X"]]), false, Encoding::Srgb)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("the channels are depth.Z, N.X"), "{message}");
     }
 
     fn pfm(header: &str, values: &[f32], bytes: fn(f32) -> [u8; 4]) -> Vec<u8> {
-        [header.as_bytes(), values.iter().flat_map(|&v| bytes(v)).collect::<Vec<_>>().as_slice()].concat()
+        [header.as_bytes(), values.iter().flat_map(|&v| bytes(v)).collect::<Vec<_>>().as_slice()]
+            .concat()
     }
 
     #[test]
     fn pfm_in_both_byte_orders_from_the_bottom() {
-        let grey = decoded(&pfm("Pf\n2 2\n-1\n", &[1.0, 2.0, 3.0, 4.0], f32::to_le_bytes), Encoding::Srgb);
+        let grey =
+            decoded(&pfm("Pf\n2 2\n-1\n", &[1.0, 2.0, 3.0, 4.0], f32::to_le_bytes), Encoding::Srgb);
         assert_eq!((grey.float(0, 0), grey.float(1, 1)), (3.0, 2.0));
-        let colour = decoded(&pfm("PF 1 2 2.0\n", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], f32::to_be_bytes), Encoding::Srgb);
+        let colour = decoded(
+            &pfm("PF 1 2 2.0\n", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], f32::to_be_bytes),
+            Encoding::Srgb,
+        );
         assert!(colour.pixels().map(|p| p.to_array()).eq([[8.0, 10.0, 12.0], [2.0, 4.0, 6.0]]));
     }
 
@@ -300,7 +366,11 @@ mod tests {
         for data in &files {
             assert!(decode(data, false, Encoding::Srgb).is_ok());
             for length in 0..data.len() - 12 {
-                assert!(decode(&data[..length], false, Encoding::Srgb).is_err(), "{:?} {length}", &data[..3]);
+                assert!(
+                    decode(&data[..length], false, Encoding::Srgb).is_err(),
+                    "{:?} {length}",
+                    &data[..3]
+                );
             }
             for at in 0..data.len() {
                 for byte in [0, 0x7f, 0xff] {

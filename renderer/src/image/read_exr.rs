@@ -1,13 +1,18 @@
-//! EXR files as [`write_exr`](super::write::write_exr) makes them, read back whole: all channels, windows and attributes.
+//! EXR files as [`write_exr`](super::write::write_exr) makes them, read back whole: all channels,
+//! windows and attributes.
 
 use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 use super::{ImageError, Problem, read::exr_file};
-use exr::prelude::{AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, MetaData, Vec2};
+use exr::prelude::{
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
+    MetaData, Vec2,
+};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Reads an EXR file of one layer. Attributes of kinds that are never written are left out, half floats come as floats.
+/// Reads an EXR file of one layer. Attributes of kinds that are never written are left out, half
+/// floats come as floats.
 pub fn read_exr(path: &Path) -> Result<ExrPicture, ImageError> {
     let data = std::fs::read(path).map_err(|e| Problem::Read(e).of(path))?;
     decode(&data).map_err(|p| p.of(path))
@@ -24,7 +29,9 @@ pub fn read_exr_header(path: &Path) -> Result<ExrPicture, ImageError> {
         }
         let meta = MetaData::read_from_buffered(Cursor::new(mark).chain(file), false);
         let meta = meta.map_err(|e| damaged(e.to_string()))?;
-        let [header] = &meta.headers[..] else { return Err(damaged(format!("{} layers in place of one", meta.headers.len()))) };
+        let [header] = &meta.headers[..] else {
+            return Err(damaged(format!("{} layers in place of one", meta.headers.len())));
+        };
         picture(header.layer_size, &header.own_attributes, &header.shared_attributes)
     };
     header(path).map_err(|p| p.of(path))
@@ -35,7 +42,11 @@ fn damaged(message: String) -> Problem {
 }
 
 /// All but the channels.
-fn picture(size: Vec2<usize>, layer: &LayerAttributes, image: &ImageAttributes) -> Result<ExrPicture, Problem> {
+fn picture(
+    size: Vec2<usize>,
+    layer: &LayerAttributes,
+    image: &ImageAttributes,
+) -> Result<ExrPicture, Problem> {
     let attributes = layer.other.iter().filter_map(|(name, value)| {
         let value = match value {
             AttributeValue::Text(text) => Attribute::Text(text.to_string()),
@@ -47,7 +58,10 @@ fn picture(size: Vec2<usize>, layer: &LayerAttributes, image: &ImageAttributes) 
     });
     let mut attributes: Vec<_> = attributes.collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
-    let place = |x: i32| u32::try_from(x).map_err(|_| damaged("the data window begins left of or above the picture".into()));
+    let place = |x: i32| {
+        u32::try_from(x)
+            .map_err(|_| damaged("the data window begins left of or above the picture".into()))
+    };
     let words = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];
     Ok(ExrPicture {
         size: words(size),
@@ -73,10 +87,14 @@ pub(super) fn channels(read: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, P
     let channel = |channel: AnyChannel<FlatSamples>| {
         let name = channel.name.to_string();
         if channel.sampling != Vec2(1, 1) {
-            return Err(damaged(format!("the channel {name} has fewer samples than there are pixels")));
+            return Err(damaged(format!(
+                "the channel {name} has fewer samples than there are pixels"
+            )));
         }
         let samples = match channel.sample_data {
-            FlatSamples::F16(samples) => ChannelSamples::F32(samples.into_iter().map(f32::from).collect()),
+            FlatSamples::F16(samples) => {
+                ChannelSamples::F32(samples.into_iter().map(f32::from).collect())
+            }
             FlatSamples::F32(samples) => ChannelSamples::F32(samples),
             FlatSamples::U32(samples) => ChannelSamples::U32(samples),
         };

@@ -1,12 +1,15 @@
 //! Pictures to files: EXR with any channels and attributes, 8-bit PNG, PFM.
 //!
-//! A file is encoded in memory, written beside its target under a temporary name and renamed at last ([`save`]), so that a full
-//! disk or an interruption leaves the earlier file as it was and never a half one.
+//! A file is encoded in memory, written beside its target under a temporary name and renamed at
+//! last ([`save`]), so that a full disk or an interruption leaves the earlier file as it was and
+//! never a half one.
 
 use super::encoding::srgb;
 use super::{ImageError, Problem};
 use crate::film::Window;
-use exr::prelude::{AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage};
+use exr::prelude::{
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
+};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -22,14 +25,16 @@ pub struct ExrPicture {
     pub full_size: [u32; 2],
     /// Channels, in any order; their names differ.
     pub channels: Vec<Channel>,
-    /// Whatever else shall stand in the header; names differ, and differ from those that EXR itself defines.
+    /// Whatever else shall stand in the header; names differ, and differ from those that EXR itself
+    /// defines.
     pub attributes: Vec<(String, Attribute)>,
 }
 
 impl ExrPicture {
     /// The pixels within the whole picture; `None` where they are no window.
     pub fn window(&self) -> Option<Window> {
-        let end = |i: usize| self.offset[i].checked_add(self.size[i]).filter(|&end| end > self.offset[i]);
+        let end =
+            |i: usize| self.offset[i].checked_add(self.size[i]).filter(|&end| end > self.offset[i]);
         Some(Window { x0: self.offset[0], y0: self.offset[1], x1: end(0)?, y1: end(1)? })
     }
 }
@@ -66,7 +71,11 @@ pub enum Attribute {
 impl Attribute {
     /// A text as EXR can hold it.
     pub fn text(text: &str) -> Attribute {
-        Attribute::Text(text.chars().map(|c| if u8::try_from(c).is_ok() && c != '\0' { c } else { '?' }).collect())
+        Attribute::Text(
+            text.chars()
+                .map(|c| if u8::try_from(c).is_ok() && c != '\0' { c } else { '?' })
+                .collect(),
+        )
     }
 }
 
@@ -83,7 +92,10 @@ pub fn write_exr(path: &Path, picture: &ExrPicture) -> Result<(), ImageError> {
 fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
     use exr::image::{Blocks, Encoding, Image, Layer};
     let [width, height] = picture.size.map(|n| n as usize);
-    let name = |name: &str| Text::new_or_none(name).ok_or_else(|| format!("the name `{name}` has characters beyond Latin-1"));
+    let name = |name: &str| {
+        Text::new_or_none(name)
+            .ok_or_else(|| format!("the name `{name}` has characters beyond Latin-1"))
+    };
     let channel = |c: &Channel| {
         let samples = match &c.samples {
             ChannelSamples::F32(s) => FlatSamples::F32(s.clone()),
@@ -94,12 +106,16 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
     };
     let channels = picture.channels.iter().map(channel).collect::<Result<_, String>>()?;
     let position = |[x, y]: [u32; 2]| Vec2(x as i32, y as i32);
-    let mut attributes = exr::meta::header::LayerAttributes { layer_position: position(picture.offset), ..Default::default() };
+    let mut attributes = exr::meta::header::LayerAttributes {
+        layer_position: position(picture.offset),
+        ..Default::default()
+    };
     for (key, value) in &picture.attributes {
         let value = match value {
-            Attribute::Text(text) => {
-                AttributeValue::Text(Text::new_or_none(text).ok_or_else(|| format!("`{text}` has characters beyond Latin-1"))?)
-            }
+            Attribute::Text(text) => AttributeValue::Text(
+                Text::new_or_none(text)
+                    .ok_or_else(|| format!("`{text}` has characters beyond Latin-1"))?,
+            ),
             Attribute::Float(x) => AttributeValue::F32(*x),
             Attribute::Int(i) => AttributeValue::I32(*i),
         };
@@ -123,7 +139,13 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
 ///
 /// # Panics
 /// If `rgb` is not `width * height` long.
-pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposure: f32) -> Result<(), ImageError> {
+pub fn write_png(
+    path: &Path,
+    width: u32,
+    height: u32,
+    rgb: &[[f32; 3]],
+    exposure: f32,
+) -> Result<(), ImageError> {
     write_png_codes(path, width, height, &srgb_codes(rgb, exposure))
 }
 
@@ -131,7 +153,12 @@ pub fn write_png(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]], exposur
 ///
 /// # Panics
 /// If `codes` is not `width * height` long.
-pub fn write_png_codes(path: &Path, width: u32, height: u32, codes: &[[u8; 3]]) -> Result<(), ImageError> {
+pub fn write_png_codes(
+    path: &Path,
+    width: u32,
+    height: u32,
+    codes: &[[u8; 3]],
+) -> Result<(), ImageError> {
     let bytes = encode_png(width, height, codes);
     save(path, &bytes.map_err(|message| Problem::Unwritable { format: "PNG", message }.of(path))?)
 }
@@ -147,8 +174,13 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
     assert_eq!(codes.len(), width as usize * height as usize);
     let mut bytes = Vec::new();
     let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-    let encoded =
-        image::ImageEncoder::write_image(encoder, codes.as_flattened(), width, height, image::ExtendedColorType::Rgb8);
+    let encoded = image::ImageEncoder::write_image(
+        encoder,
+        codes.as_flattened(),
+        width,
+        height,
+        image::ExtendedColorType::Rgb8,
+    );
     encoded.map_err(|e| e.to_string())?;
     Ok(bytes)
 }
@@ -181,16 +213,20 @@ pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Resu
     save(path, &bytes)
 }
 
-/// Puts `bytes` into the file at `path` in one step: afterwards it holds all of them, or what it held before.
+/// Puts `bytes` into the file at `path` in one step: afterwards it holds all of them, or what it
+/// held before.
 ///
-/// A link is followed; what is not a plain file (a device, a pipe) or open already (`/dev/stdout`) is written to directly.
+/// A link is followed; what is not a plain file (a device, a pipe) or open already (`/dev/stdout`)
+/// is written to directly.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
     save_io(path, bytes).map_err(|e| Problem::Write(e).of(path))
 }
 
 fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|name| path.starts_with(name));
+    let open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
+        .iter()
+        .any(|name| path.starts_with(name));
     if open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
     }
@@ -211,7 +247,9 @@ fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
 
 /// A new file in the folder of `target`.
 fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+    let name = target
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
     for attempt in 0.. {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
@@ -240,8 +278,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crop.exr");
         let [w, h] = [37, 21];
-        let colour: Vec<Vec<f32>> = (0..3).map(|c| values(3 * w * h).split_off(c * w * h)[..w * h].to_vec()).collect();
-        let f32s = |name: &str, c: usize| Channel { name: name.into(), samples: ChannelSamples::F32(colour[c].clone()) };
+        let colour: Vec<Vec<f32>> =
+            (0..3).map(|c| values(3 * w * h).split_off(c * w * h)[..w * h].to_vec()).collect();
+        let f32s = |name: &str, c: usize| Channel {
+            name: name.into(),
+            samples: ChannelSamples::F32(colour[c].clone()),
+        };
         let ids: Vec<u32> = (0..(w * h) as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
         let picture = ExrPicture {
             size: [w as u32, h as u32],
@@ -262,7 +304,10 @@ mod tests {
         };
         write_exr(&path, &picture).unwrap();
         let image = read(&path, Encoding::Srgb).unwrap();
-        assert_eq!((image.width(), image.height(), image.channels()), (w as u32, h as u32, Channels::Rgb));
+        assert_eq!(
+            (image.width(), image.height(), image.channels()),
+            (w as u32, h as u32, Channels::Rgb)
+        );
         for (i, p) in image.pixels().enumerate() {
             assert_eq!(p.to_array().map(f32::to_bits), [0, 1, 2].map(|c| colour[c][i].to_bits()));
         }
@@ -272,7 +317,10 @@ mod tests {
         assert_eq!(layer.attributes.layer_position, Vec2(5, 9));
         let other = |name: &str| layer.attributes.other[&Text::from(name)].clone();
         assert_eq!(other("scene"), AttributeValue::Text(Text::from("caf\u{e9} ?")));
-        assert_eq!(other("a name that is longer than thirty-one characters"), AttributeValue::I32(-7));
+        assert_eq!(
+            other("a name that is longer than thirty-one characters"),
+            AttributeValue::I32(-7)
+        );
         assert_eq!(other("renderSeconds"), AttributeValue::F32(1.5));
         let id = layer.channel_data.list.iter().find(|c| c.name.eq("object.id")).unwrap();
         assert_eq!(id.sample_data, FlatSamples::U32(ids));
@@ -282,10 +330,12 @@ mod tests {
     fn what_exr_cannot_hold_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bad.exr");
-        let channel = |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0]) };
+        let channel =
+            |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0]) };
         for names in [vec!["\u{2615}"], vec!["R", "R"], vec![]] {
             let channels = names.into_iter().map(channel).collect();
-            let picture = ExrPicture { size: [1, 1], full_size: [1, 1], channels, ..Default::default() };
+            let picture =
+                ExrPicture { size: [1, 1], full_size: [1, 1], channels, ..Default::default() };
             let message = write_exr(&path, &picture).unwrap_err().to_string();
             assert!(message.contains("bad.exr: cannot be written as EXR"), "{message}");
         }
@@ -324,7 +374,10 @@ mod tests {
         let folder = dir.path().join("folder");
         fs::create_dir(&folder).unwrap();
         let message = save(&folder, b"three").unwrap_err().to_string();
-        assert!(message.contains("folder: cannot be written") && message.contains("space left"), "{message}");
+        assert!(
+            message.contains("folder: cannot be written") && message.contains("space left"),
+            "{message}"
+        );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         assert!(save(&dir.path().join("none/out.bin"), b"four").is_err());
         assert!(save(Path::new(""), b"five").is_err());

@@ -23,7 +23,8 @@ pub struct Counts {
 pub struct ShadingCounts {
     /// Evaluations of functions of shaders.
     pub evaluations: u64,
-    /// Lanes of the SIMD groups in which they ran; those beyond the number of evaluations were idle.
+    /// Lanes of the SIMD groups in which they ran; those beyond the number of evaluations were
+    /// idle.
     pub lanes: u64,
     /// Evaluations in which a loop was cut off.
     pub capped: u64,

@@ -103,7 +103,8 @@ fn middle(bin: usize) -> f64 {
     lowest as f64 + ((1u64 << shift) - 1) as f64 / 2.0
 }
 
-/// Sizes of cuts: how many there are of each, exactly below 32 and in 16 bins for each power of 2 from there on.
+/// Sizes of cuts: how many there are of each, exactly below 32 and in 16 bins for each power of 2
+/// from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "SizesText", into = "SizesText")]
 pub struct CutSizes {
@@ -137,7 +138,8 @@ impl CutSizes {
         (n > 0).then(|| self.sum as f64 / n as f64)
     }
 
-    /// The median (the lower one of two): exact below 32, elsewhere within 1/32 of it. `None` where there is no cut.
+    /// The median (the lower one of two): exact below 32, elsewhere within 1/32 of it. `None` where
+    /// there is no cut.
     pub fn median(&self) -> Option<f64> {
         let half = self.count().div_ceil(2);
         let mut below = 0u64;
@@ -202,8 +204,13 @@ mod tests {
 
     #[test]
     fn bins_follow_each_other_and_are_narrow() {
-        assert_eq!((bin(0), bin(31), bin(32), bin(33), bin(34), bin(64), BINS), (0, 31, 32, 32, 33, 48, 464));
-        let sizes = (0..5000).chain((13..32).flat_map(|power| [0, 1, 2].map(|i| (1u32 << power) - 1 + i))).chain([u32::MAX]);
+        assert_eq!(
+            (bin(0), bin(31), bin(32), bin(33), bin(34), bin(64), BINS),
+            (0, 31, 32, 32, 33, 48, 464)
+        );
+        let sizes = (0..5000)
+            .chain((13..32).flat_map(|power| [0, 1, 2].map(|i| (1u32 << power) - 1 + i)))
+            .chain([u32::MAX]);
         let mut last = 0;
         for size in sizes {
             let bin = bin(size);
@@ -218,7 +225,10 @@ mod tests {
         let none = CutSizes::default();
         assert_eq!((none.count(), none.mean(), none.median(), none.max()), (0, None, None, 0));
         let few = of([9, 1, 3, 3]);
-        assert_eq!((few.count(), few.mean(), few.median(), few.max()), (4, Some(4.0), Some(3.0), 9));
+        assert_eq!(
+            (few.count(), few.mean(), few.median(), few.max()),
+            (4, Some(4.0), Some(3.0), 9)
+        );
         let many = of(0..=1000);
         assert_eq!((many.count(), many.mean(), many.max()), (1001, Some(500.0), 1000));
         assert!((many.median().unwrap() - 500.0).abs() <= 500.0 / 32.0);
@@ -228,13 +238,23 @@ mod tests {
 
     #[test]
     fn sums_come_back_from_files() {
-        let mut counts = CutCounts { sizes: of([0, 5, 5, 700]), capped: 1, violations: 2, ..CutCounts::default() };
+        let mut counts = CutCounts {
+            sizes: of([0, 5, 5, 700]),
+            capped: 1,
+            violations: 2,
+            ..CutCounts::default()
+        };
         counts.times.visibility = Duration::from_nanos(7);
         let text = serde_json::to_string(&counts).unwrap();
         assert!(text.contains("[[0,1],[5,2],["), "{text}");
         assert_eq!(serde_json::from_str::<CutCounts>(&text).unwrap(), counts);
         let wrong = text.replace("[5,2]", "[999,2]");
-        assert!(serde_json::from_str::<CutCounts>(&wrong).unwrap_err().to_string().contains("beyond all sizes"));
+        assert!(
+            serde_json::from_str::<CutCounts>(&wrong)
+                .unwrap_err()
+                .to_string()
+                .contains("beyond all sizes")
+        );
         let mut twice = counts;
         twice += counts;
         assert_eq!((twice.sizes, twice.violations), (of([0, 5, 5, 700].repeat(2)), 4));

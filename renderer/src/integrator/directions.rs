@@ -1,4 +1,5 @@
-//! How the path tracer draws directions at surfaces: by the shader's own sampler, by trees grown from its bounds, or by the cosine.
+//! How the path tracer draws directions at surfaces: by the shader's own sampler, by trees grown
+//! from its bounds, or by the cosine.
 
 use crate::direction_tree::{BrdfKernels, Budget, DirectionTree, Grower, ShiftedTree, TreeTable};
 use crate::material::{Bound, Material, Program, ProgramError};
@@ -11,7 +12,8 @@ use std::sync::Arc;
 /// What tables of trees may take together, bytes.
 const TABLE_BYTES: usize = 512 << 20;
 
-/// How directions are drawn for each of a scene's shaders, as [`Instance::shader`](crate::material::Instance::shader) counts them.
+/// How directions are drawn for each of a scene's shaders, as
+/// [`Instance::shader`](crate::material::Instance::shader) counts them.
 #[derive(Debug)]
 pub(super) struct DirectionSampling {
     shaders: Vec<Shader>,
@@ -46,11 +48,18 @@ struct Trees {
 
 impl DirectionSampling {
     /// Compiles what it takes; with trees for all shaders where products are to be drawn.
-    pub fn new(scene: &Scene, sampling: BsdfSampling, products: bool) -> Result<DirectionSampling, ProgramError> {
+    pub fn new(
+        scene: &Scene,
+        sampling: BsdfSampling,
+        products: bool,
+    ) -> Result<DirectionSampling, ProgramError> {
         let arena = Arena::new();
         // Uses of one program differ in textures alone.
         let mut compiled: Vec<(Arc<Program>, Arc<BrdfKernels>)> = Vec::new();
-        let mut kernels = |program: &Arc<Program>| match compiled.iter().find(|(other, _)| Arc::ptr_eq(other, program)) {
+        let mut kernels = |program: &Arc<Program>| match compiled
+            .iter()
+            .find(|(other, _)| Arc::ptr_eq(other, program))
+        {
             Some((_, kernels)) => Ok(kernels.clone()),
             None => {
                 let kernels = Arc::new(BrdfKernels::compile(&arena, program)?);
@@ -65,7 +74,8 @@ impl DirectionSampling {
                 BsdfSampling::Shader if bound.is_sampler_right => Drawing::Own,
                 BsdfSampling::Shader | BsdfSampling::Bounds => Drawing::Trees,
             };
-            let budget = if matches!(drawing, Drawing::Trees) { Budget::POINT } else { Budget::SKETCH };
+            let budget =
+                if matches!(drawing, Drawing::Trees) { Budget::POINT } else { Budget::SKETCH };
             let trees = if products || matches!(drawing, Drawing::Trees) {
                 Some(Trees { kernels: kernels(&bound.program)?, tables: Vec::new(), budget })
             } else {
@@ -84,7 +94,9 @@ impl DirectionSampling {
         for material in &scene.materials {
             let Material::Surface { scattering: Some(instance), .. } = material else { continue };
             let shader = &self.shaders[instance.shader as usize];
-            if let (Some(_), None, Some(words)) = (&shader.trees, &shader.bound.program.setup, instance.constants()) {
+            if let (Some(_), None, Some(words)) =
+                (&shader.trees, &shader.bound.program.setup, instance.constants())
+            {
                 constants.insert((instance.shader as usize, words));
             }
         }
@@ -93,7 +105,12 @@ impl DirectionSampling {
                 unreachable!("others have no constants")
             };
             // Where there is no room for tables, trees are grown for each point.
-            if let Some(table) = TreeTable::new(bound.program.sides, constants.len(), Budget::TABLE.cuts, TABLE_BYTES) {
+            if let Some(table) = TreeTable::new(
+                bound.program.sides,
+                constants.len(),
+                Budget::TABLE.cuts,
+                TABLE_BYTES,
+            ) {
                 trees.tables.push(((*words).into(), table));
             }
         }
@@ -117,11 +134,18 @@ impl<'a> Directions<'a> {
         Directions { sampling, growers, shader: 0, trees: Vec::new(), tabled: Vec::new() }
     }
 
-    /// Begins with points of a shader: for each, what it is seen from and the words of its members of `Material`.
-    pub fn begin<M: Iterator<Item = u32> + Clone>(&mut self, shader: u32, points: impl Iterator<Item = (Vec3, M)>) {
+    /// Begins with points of a shader: for each, what it is seen from and the words of its members
+    /// of `Material`.
+    pub fn begin<M: Iterator<Item = u32> + Clone>(
+        &mut self,
+        shader: u32,
+        points: impl Iterator<Item = (Vec3, M)>,
+    ) {
         self.shader = shader as usize;
         self.tabled.clear();
-        let Shader { bound, trees: Some(Trees { kernels, tables, budget }), .. } = &self.sampling.shaders[self.shader] else {
+        let Shader { bound, trees: Some(Trees { kernels, tables, budget }), .. } =
+            &self.sampling.shaders[self.shader]
+        else {
             return;
         };
         let grower = self.growers[self.shader].get_or_insert_with(|| Grower::new(kernels, bound));
@@ -129,13 +153,15 @@ impl<'a> Directions<'a> {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(bound.program.sides));
             }
-            let found = tables.binary_search_by(|(words, _)| words.iter().copied().cmp(members.clone()));
-            let served = found
-                .ok()
-                .map(|number| &tables[number])
-                .filter(|(words, table)| table.serves(|| grower.follows(table, words.iter().copied())));
+            let found =
+                tables.binary_search_by(|(words, _)| words.iter().copied().cmp(members.clone()));
+            let served = found.ok().map(|number| &tables[number]).filter(|(words, table)| {
+                table.serves(|| grower.follows(table, words.iter().copied()))
+            });
             let tabled = served.map(|(words, table)| {
-                table.tree(wo, |middle, tree| grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree))
+                table.tree(wo, |middle, tree| {
+                    grower.grow(middle, words.iter().copied(), &Budget::TABLE, tree)
+                })
             });
             if tabled.is_none() {
                 grower.grow(wo, members, budget, &mut self.trees[point]);
@@ -149,7 +175,8 @@ impl<'a> Directions<'a> {
         matches!(self.sampling.shaders[self.shader].drawing, Drawing::Own)
     }
 
-    /// A direction at a point for numbers in [0, 1), and its density per steradian; `None` where the sample is void.
+    /// A direction at a point for numbers in [0, 1), and its density per steradian; `None` where
+    /// the sample is void.
     pub fn draw(&self, point: usize, u: Vec2) -> Option<(Vec3, f32)> {
         match &self.sampling.shaders[self.shader].drawing {
             Drawing::Own => None,

@@ -11,14 +11,21 @@ use crate::scene::Scene;
 const CAMERA_SET: u32 = 0;
 
 /// The ray of a camera sample of pixel (x, y), and the filter's weight.
-pub(super) fn camera_ray(scene: &Scene, sampler: &Sampler, key: PathKey, x: u32, y: u32) -> (Ray, f32) {
+pub(super) fn camera_ray(
+    scene: &Scene,
+    sampler: &Sampler,
+    key: PathKey,
+    x: u32,
+    y: u32,
+) -> (Ray, f32) {
     let [u0, u1, lens_u, lens_v] = sampler.get4(key, CAMERA_SET);
     let (offset, weight) = scene.filter.sample(vec2(u0, u1));
     let raster = vec2(x as f32 + 0.5, y as f32 + 0.5) + offset;
     (scene.camera.ray(raster, vec2(lens_u, lens_v)), weight)
 }
 
-/// The material at a hit, one of two where they are mixed; the number that chose it is as good as new.
+/// The material at a hit, one of two where they are mixed; the number that chose it is as good as
+/// new.
 pub(super) fn material(scene: &Scene, hit: &Hit, lobe: &mut f32) -> u32 {
     let mut material = scene.geometry.primitives[hit.primitive as usize].material;
     while let Material::Mix { materials, amount } = &scene.materials[material as usize] {
@@ -31,7 +38,8 @@ pub(super) fn material(scene: &Scene, hit: &Hit, lobe: &mut f32) -> u32 {
     material
 }
 
-/// Index of refraction of the side of `wi` over that of `wo`, for a surface with the index `eta` below; 1 where both are on one side.
+/// Index of refraction of the side of `wi` over that of `wo`, for a surface with the index `eta`
+/// below; 1 where both are on one side.
 pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
     match wi.z * wo.z < 0.0 {
         true if wo.z > 0.0 => eta,

@@ -1,4 +1,5 @@
-//! Faults on purpose: what regression tests must be able to find. Outside of unit tests there are none, and no code for them.
+//! Faults on purpose: what regression tests must be able to find. Outside of unit tests there are
+//! none, and no code for them.
 
 use crate::math::Ray;
 

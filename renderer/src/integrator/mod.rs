@@ -58,14 +58,18 @@ pub struct LightTreeFigures {
 /// *Errors*: it cannot work for this scene.
 pub fn of(scene: &Scene) -> Result<Box<dyn Integrator>, SceneError> {
     match &scene.integrator.method {
-        Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, scene.integrator.max_depth, settings)?)),
-        Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, scene.integrator.max_depth, settings)?)),
+        Method::Path(settings) => {
+            Ok(Box::new(PathTracer::new(scene, scene.integrator.max_depth, settings)?))
+        }
+        Method::Lightcuts(settings) => {
+            Ok(Box::new(Lightcuts::new(scene, scene.integrator.max_depth, settings)?))
+        }
     }
 }
 
 /// An integrator at work on one thread.
 pub trait Worker {
-    /// Adds samples number `samples` of every pixel of the tile. What is added for a pixel's sample depends on nothing but the
-    /// scene, the pixel and the sample's number.
+    /// Adds samples number `samples` of every pixel of the tile. What is added for a pixel's sample
+    /// depends on nothing but the scene, the pixel and the sample's number.
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts;
 }

@@ -1,4 +1,5 @@
-//! Samples of a tile's pixels that are computed together: the light that they gather, and what they see first.
+//! Samples of a tile's pixels that are computed together: the light that they gather, and what they
+//! see first.
 
 use super::eye;
 use crate::film::{Features, Sums, Tile};
@@ -27,8 +28,9 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Begins with the samples of these numbers of all pixels of a tile, and calls `path` with the camera ray of each, its index, and the
-    /// key of its path. Samples of a pixel are neighbours, so that their rays are alike.
+    /// Begins with the samples of these numbers of all pixels of a tile, and calls `path` with the
+    /// camera ray of each, its index, and the key of its path. Samples of a pixel are neighbours,
+    /// so that their rays are alike.
     pub fn start(
         &mut self,
         scene: &Scene,
@@ -54,7 +56,8 @@ impl Samples {
         self.samples[sample as usize].radiance += radiance;
     }
 
-    /// Remembers what a sample's camera ray saw, and returns a number for its albedo, which is not known yet.
+    /// Remembers what a sample's camera ray saw, and returns a number for its albedo, which is not
+    /// known yet.
     pub fn see(&mut self, sample: u32, features: Features) -> u32 {
         self.features.push((sample, features));
         self.features.len() as u32 - 1
@@ -70,7 +73,8 @@ impl Samples {
         self.samples.iter()
     }
 
-    /// Adds all to the sums of the tile, radiance times a factor that depends on the number and weight of the sample.
+    /// Adds all to the sums of the tile, radiance times a factor that depends on the number and
+    /// weight of the sample.
     pub fn write(&mut self, sums: &mut Sums, factor: impl Fn(u32, f32) -> f32) {
         for (index, seen) in self.features.drain(..) {
             let s = &self.samples[index as usize];

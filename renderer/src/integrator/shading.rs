@@ -1,6 +1,7 @@
 //! Evaluations of a shader for many points at a time, in full groups of the machine's lanes.
 //!
-//! The members of `Material` are found once for each point, and go into the batches of both functions.
+//! The members of `Material` are found once for each point, and go into the batches of both
+//! functions.
 
 use super::ShadingCounts;
 use super::directions::Directions;
@@ -21,8 +22,9 @@ pub(super) struct Scattered {
 
 /// Batches for one shader at a time; buffers stay.
 ///
-/// First come the points ([`Shading::push`]), then their members of `Material` ([`Shading::set_up`]) and the light that arrives there
-/// ([`Shading::push_light`]), then both functions run.
+/// First come the points ([`Shading::push`]), then their members of `Material`
+/// ([`Shading::set_up`]) and the light that arrives there ([`Shading::push_light`]), then both
+/// functions run.
 pub(super) struct Shading<'a> {
     setup: Batch,
     scatter: Batch,
@@ -79,7 +81,8 @@ impl<'a> Shading<'a> {
         }
     }
 
-    /// Adds a point, with two numbers that draw a direction there; `object` is its position in the space of the object.
+    /// Adds a point, with two numbers that draw a direction there; `object` is its position in the
+    /// space of the object.
     #[inline]
     pub fn push(
         &mut self,
@@ -95,7 +98,8 @@ impl<'a> Shading<'a> {
         self.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
         let (batch, first) = match program.setup {
             Some(_) => {
-                let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+                let point =
+                    Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
                 self.setup.set_row(row, 0, &point);
                 (&mut self.setup, point.len())
             }
@@ -112,13 +116,14 @@ impl<'a> Shading<'a> {
         self.lights.push(point);
     }
 
-    /// The words of the members of `Material` at the point of this number, after [`Shading::set_up`].
+    /// The words of the members of `Material` at the point of this number, after
+    /// [`Shading::set_up`].
     pub fn members(&self, program: &Program, point: usize) -> impl Iterator<Item = u32> {
         (0..program.members).map(move |member| self.scatter.bits(point, SCATTER_MEMBERS + member))
     }
 
-    /// Computes the members of `Material` of all points, where they are computed, and grows trees of directions, where these are drawn from
-    /// trees: once all points are there.
+    /// Computes the members of `Material` of all points, where they are computed, and grows trees
+    /// of directions, where these are drawn from trees: once all points are there.
     pub fn set_up(&mut self, bound: &Bound) {
         let members = bound.program.members;
         if let Some(kernel) = &bound.program.setup {
@@ -132,7 +137,10 @@ impl<'a> Shading<'a> {
             let scatter = &self.scatter;
             let point = |row| {
                 let [x, y, z] = scatter.floats(row, SCATTER_MEMBERS - XYZ);
-                (vec3(x, y, z), (0..members).map(move |member| scatter.bits(row, SCATTER_MEMBERS + member)))
+                (
+                    vec3(x, y, z),
+                    (0..members).map(move |member| scatter.bits(row, SCATTER_MEMBERS + member)),
+                )
             };
             directions.begin(self.shader, (0..self.points).map(point));
         }
@@ -141,7 +149,14 @@ impl<'a> Shading<'a> {
     /// Evaluates the light that arrives; then [`Shading::evaluated`] has the results.
     pub fn evaluate(&mut self, bound: &Bound) {
         for (row, &point) in self.lights.iter().enumerate() {
-            self.evaluate.copy_row(row, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, bound.program.members);
+            self.evaluate.copy_row(
+                row,
+                EVALUATE_MEMBERS,
+                &self.scatter,
+                point,
+                SCATTER_MEMBERS,
+                bound.program.members,
+            );
         }
         self.evaluate.truncate(self.lights.len());
         run(&bound.program.evaluate, bound, &self.evaluate, &mut self.results, &mut self.counts);
@@ -152,13 +167,16 @@ impl<'a> Shading<'a> {
     pub fn evaluated(&self, light: usize) -> Scattered {
         let [r, g, b, pdf] = self.results.floats(light, 0);
         let pdf = match self.others() {
-            Some(directions) => directions.pdf(self.lights[light], Vec3::from_array(self.evaluate.floats(light, 0))),
+            Some(directions) => {
+                directions.pdf(self.lights[light], Vec3::from_array(self.evaluate.floats(light, 0)))
+            }
             None => pdf,
         };
         Scattered { s: vec3(r, g, b), pdf }
     }
 
-    /// The tree of directions of the point of this number, after [`Shading::set_up`], where all shaders have trees.
+    /// The tree of directions of the point of this number, after [`Shading::set_up`], where all
+    /// shaders have trees.
     pub fn tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
         self.directions.as_ref().map(|directions| directions.tree(point))
     }
@@ -168,7 +186,8 @@ impl<'a> Shading<'a> {
         self.directions.as_ref().filter(|directions| !directions.are_own())
     }
 
-    /// Draws a direction at each point, after [`Shading::set_up`]; then [`Shading::scattered`] has the results.
+    /// Draws a direction at each point, after [`Shading::set_up`]; then [`Shading::scattered`] has
+    /// the results.
     pub fn scatter(&mut self, bound: &Bound) {
         self.drawn.clear();
         if self.others().is_some() {
@@ -187,10 +206,24 @@ impl<'a> Shading<'a> {
             let [u, v, x, y, z] = self.scatter.floats(point, 0);
             let wo = vec3(x, y, z);
             // Where nothing is scattered, some direction is evaluated, and counts for nothing.
-            let (wi, pdf) = self.others().and_then(|directions| directions.draw(point, vec2(u, v))).unwrap_or((wo, 0.0));
+            let (wi, pdf) = self
+                .others()
+                .and_then(|directions| directions.draw(point, vec2(u, v)))
+                .unwrap_or((wo, 0.0));
             self.drawn.push(pdf);
-            self.evaluate.set_row(point, 0, &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits));
-            self.evaluate.copy_row(point, EVALUATE_MEMBERS, &self.scatter, point, SCATTER_MEMBERS, members);
+            self.evaluate.set_row(
+                point,
+                0,
+                &[wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits),
+            );
+            self.evaluate.copy_row(
+                point,
+                EVALUATE_MEMBERS,
+                &self.scatter,
+                point,
+                SCATTER_MEMBERS,
+                members,
+            );
         }
         self.evaluate.truncate(self.points);
         run(&bound.program.evaluate, bound, &self.evaluate, &mut self.results, &mut self.counts);
@@ -201,7 +234,10 @@ impl<'a> Shading<'a> {
     pub fn scattered(&self, point: usize) -> (Vec3, Scattered) {
         if let Some(&pdf) = self.drawn.get(point) {
             let [r, g, b] = self.results.floats(point, 0);
-            return (Vec3::from_array(self.evaluate.floats(point, 0)), Scattered { s: vec3(r, g, b), pdf });
+            return (
+                Vec3::from_array(self.evaluate.floats(point, 0)),
+                Scattered { s: vec3(r, g, b), pdf },
+            );
         }
         let [x, y, z, r, g, b, pdf] = self.results.floats(point, 0);
         (vec3(x, y, z), Scattered { s: vec3(r, g, b), pdf })
@@ -209,13 +245,20 @@ impl<'a> Shading<'a> {
 }
 
 /// Runs a kernel over the inputs.
-fn run(kernel: &Kernel, bound: &Bound, inputs: &Batch, outputs: &mut Batch, counts: &mut ShadingCounts) {
+fn run(
+    kernel: &Kernel,
+    bound: &Bound,
+    inputs: &Batch,
+    outputs: &mut Batch,
+    counts: &mut ShadingCounts,
+) {
     let textures: Vec<&Texture> = bound.textures.iter().map(|texture| &**texture).collect();
     outputs.reshape(kernel.outputs().len(), inputs.rows());
     kernel.run(&textures, inputs, outputs);
     counts.evaluations += inputs.rows() as u64;
     counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
     if let Some(port) = kernel.outputs().iter().position(|port| port.name == "capped") {
-        counts.capped += (0..outputs.rows()).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+        counts.capped +=
+            (0..outputs.rows()).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
     }
 }

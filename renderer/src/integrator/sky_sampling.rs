@@ -1,8 +1,10 @@
-//! Light of the sky by [products](Product) with the BRDF: how often next-event estimation draws it, and from what.
+//! Light of the sky by [products](Product) with the BRDF: how often next-event estimation draws it,
+//! and from what.
 //!
-//! One sky, the image with the greatest power, is taken out of the lights that are chosen among, and drawn of by the point's tree of directions. Which of the
-//! two it is, this sky or any other light, is drawn first. The sky is infinitely far, so the density of a direction depends on the direction
-//! alone: a path that goes on along one carries it, and nobody goes back to the point.
+//! One sky, the image with the greatest power, is taken out of the lights that are chosen among,
+//! and drawn of by the point's tree of directions. Which of the two it is, this sky or any other
+//! light, is drawn first. The sky is infinitely far, so the density of a direction depends on the
+//! direction alone: a path that goes on along one carries it, and nobody goes back to the point.
 
 use super::shading::Shading;
 use crate::direction_tree::{Product, ProductSky};
@@ -11,7 +13,8 @@ use crate::math::{Frame, Vec2, Vec3};
 use crate::sampling::ONE_MINUS_EPSILON;
 use crate::scene::{LightSampling, PathSettings, SkySampling};
 
-/// How often the sky is drawn where other lights are chosen by trees, which tell nothing of how bright a sky is against them.
+/// How often the sky is drawn where other lights are chosen by trees, which tell nothing of how
+/// bright a sky is against them.
 const BESIDE_TREES: f32 = 0.5;
 
 /// A sky that is drawn of by products.
@@ -32,7 +35,8 @@ impl SkySampler {
         }
         let powers = lights.powers();
         let images = lights.environments().filter(|(_, sky)| sky.resolution().is_some());
-        let (light, sky) = images.max_by(|(a, _), (b, _)| powers[*a as usize].total_cmp(&powers[*b as usize]))?;
+        let (light, sky) =
+            images.max_by(|(a, _), (b, _)| powers[*a as usize].total_cmp(&powers[*b as usize]))?;
         let shining = powers.iter().filter(|power| **power > 0.0).count();
         let share = match settings.light_sampling {
             _ if shining == 1 => 1.0,
@@ -52,21 +56,40 @@ impl SkySampler {
     }
 
     /// Draws light at a point, with the density of [`pdf`](Self::pdf).
-    pub fn sample(&self, lights: &Lights, shading: &Shading, at: SkyPoint, u: Vec2) -> Option<(LightSample, f32)> {
+    pub fn sample(
+        &self,
+        lights: &Lights,
+        shading: &Shading,
+        at: SkyPoint,
+        u: Vec2,
+    ) -> Option<(LightSample, f32)> {
         let light = self.product(lights, shading, at)?.draw(u)?;
         let pdf = self.share * light.pdf;
         (pdf > 0.0).then_some((light, pdf))
     }
 
-    /// Density of a unit direction of the point's frame per steradian, with how often the sky is drawn.
+    /// Density of a unit direction of the point's frame per steradian, with how often the sky is
+    /// drawn.
     pub fn pdf(&self, lights: &Lights, shading: &Shading, at: SkyPoint, wi: Vec3) -> f32 {
         self.product(lights, shading, at).map_or(0.0, |product| self.share * product.pdf(wi))
     }
 
-    fn product<'a>(&'a self, lights: &'a Lights, shading: &'a Shading, at: SkyPoint) -> Option<Product<'a>> {
-        let AnyLight::Environment(environment) = &lights.all()[self.light as usize] else { return None };
+    fn product<'a>(
+        &'a self,
+        lights: &'a Lights,
+        shading: &'a Shading,
+        at: SkyPoint,
+    ) -> Option<Product<'a>> {
+        let AnyLight::Environment(environment) = &lights.all()[self.light as usize] else {
+            return None;
+        };
         let SkyPoint { row, frame, side } = at;
-        Some(Product::new(shading.tree(row)?, environment, &self.products, [frame.t, frame.b, side * frame.n]))
+        Some(Product::new(
+            shading.tree(row)?,
+            environment,
+            &self.products,
+            [frame.t, frame.b, side * frame.n],
+        ))
     }
 }
 

@@ -1,9 +1,12 @@
-//! Surfaces that shine: one element of a shape, with the same radiance everywhere and in all directions.
+//! Surfaces that shine: one element of a shape, with the same radiance everywhere and in all
+//! directions.
 //!
-//! A light is self-contained: it copies the vertices of its element, so that picking one among millions touches nothing else.
-//! Triangles and disks are drawn uniformly by area, patches uniformly in (u, v), whole spheres seen from outside by the cone
-//! of directions they fill (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting Calculations*), other spheres
-//! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these draws.
+//! A light is self-contained: it copies the vertices of its element, so that picking one among
+//! millions touches nothing else. Triangles and disks are drawn uniformly by area, patches
+//! uniformly in (u, v), whole spheres seen from outside by the cone of directions they fill
+//! (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting Calculations*), other spheres
+//! uniformly by area before their transform. [`AreaLight::pdf_li`] is the density of exactly these
+//! draws.
 
 use super::facet::Facet;
 use super::{Light, LightSample, weight};
@@ -14,7 +17,8 @@ use crate::texture::{Lookup, Param};
 use glam::BVec3;
 use std::f32::consts::PI;
 
-/// Distance by which shadow rays must end off a light's surface, over the largest coordinate of where they start: 4 ulps of 1.
+/// Distance by which shadow rays must end off a light's surface, over the largest coordinate of
+/// where they start: 4 ulps of 1.
 pub(crate) const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
 
 /// One shining element of a primitive in the world.
@@ -23,7 +27,8 @@ pub struct AreaLight {
     element: Element,
     le: Vec3,
     area: f32,
-    /// Distance by which shadow rays from nearby must end off the surface; as [`crate::geometry::Surface::offset`], but in one measure.
+    /// Distance by which shadow rays from nearby must end off the surface; as
+    /// [`crate::geometry::Surface::offset`], but in one measure.
     offset: f32,
     two_sided: bool,
     flip: bool,
@@ -55,7 +60,8 @@ enum Opacity {
     Invisible,
 }
 
-/// A point drawn on the light: position, unit normal of the front, and from where it is seen, unit direction and density per steradian.
+/// A point drawn on the light: position, unit normal of the front, and from where it is seen, unit
+/// direction and density per steradian.
 pub(super) struct Drawn {
     pub p: Vec3,
     pub n: Vec3,
@@ -64,8 +70,8 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// Of a position, its normal and its density per m². The density may be 0, infinite or NaN where the light is seen from its own plane, or too near
-    /// or far.
+    /// Of a position, its normal and its density per m². The density may be 0, infinite or NaN
+    /// where the light is seen from its own plane, or too near or far.
     #[inline(always)]
     pub fn towards(from: Vec3, (p, n, by_area): (Vec3, Vec3, f32)) -> Drawn {
         let d = p - from;
@@ -88,12 +94,14 @@ pub(super) struct Emission {
 }
 
 impl Emission {
-    /// Radiance that arrives from a point that was drawn, 0 where none does or the density is no number, and where shadow rays end.
+    /// Radiance that arrives from a point that was drawn, 0 where none does or the density is no
+    /// number, and where shadow rays end.
     #[inline(always)]
     pub fn arriving(&self, from: Vec3, &Drawn { p, n, wi, pdf }: &Drawn) -> (Vec3, Vec3) {
         let cosine = n.dot(wi);
         let arrives = (self.both | (self.side * cosine < 0.0)) & (pdf > 0.0) & pdf.is_finite();
-        // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+        // The ray's direction is rounded as coarsely as the point that it leaves from, however
+        // small the light.
         let offset = self.offset + FAR_OFFSET_ULPS * from.abs().max_element();
         (Vec3::select(BVec3::splat(arrives), self.le, Vec3::ZERO), p + n * offset.copysign(-cosine))
     }
@@ -113,21 +121,30 @@ pub struct Place {
 }
 
 impl AreaLight {
-    /// The light that `element` of `primitive` is; `le` in W·sr⁻¹·m⁻², emitted to the front, or to both sides.
+    /// The light that `element` of `primitive` is; `le` in W·sr⁻¹·m⁻², emitted to the front, or to
+    /// both sides.
     ///
-    /// The front is the side of [`crate::geometry::Surface::ng`]. Pbrt's power convention: a wanted power over π times the area
-    /// ([`Shape::area`]), twice that for two sides, is the luminance of `le`.
+    /// The front is the side of [`crate::geometry::Surface::ng`]. Pbrt's power convention: a wanted
+    /// power over π times the area ([`Shape::area`]), twice that for two sides, is the luminance of
+    /// `le`.
     pub fn new(primitive: &Primitive, element: u32, le: Vec3, two_sided: bool) -> AreaLight {
         let shape = &primitive.shape;
         let (kind, magnitude) = match shape {
             Shape::Mesh(m) => {
                 let vertices = m.vertices(element);
                 let n = m.face_normal(element);
-                let facing = m.vertex_normals(element).map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
+                let facing = m
+                    .vertex_normals(element)
+                    .map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
                 let per_area = 1.0 / m.area(element);
-                (Element::Triangle(Facet { vertices, n, facing, per_area }), shape.aabb(element).magnitude())
+                (
+                    Element::Triangle(Facet { vertices, n, facing, per_area }),
+                    shape.aabb(element).magnitude(),
+                )
             }
-            Shape::Bilinear(b) => (Element::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude()),
+            Shape::Bilinear(b) => {
+                (Element::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude())
+            }
             Shape::Sphere(s) => {
                 let ball = s.as_ball().map(|(center, radius)| Ball { center, radius });
                 (Element::Sphere { sphere: Box::new(s.clone()), ball }, s.magnitude())
@@ -144,13 +161,15 @@ impl AreaLight {
         AreaLight { element: kind, le, area, offset, two_sided, flip: primitive.flip, opacity }
     }
 
-    /// Radiance that leaves a point with front normal `ng` (as [`crate::geometry::Surface::ng`]) towards `wo`.
+    /// Radiance that leaves a point with front normal `ng` (as [`crate::geometry::Surface::ng`])
+    /// towards `wo`.
     pub fn radiance(&self, ng: Vec3, wo: Vec3) -> Vec3 {
         if self.two_sided || ng.dot(wo) > 0.0 { self.le } else { Vec3::ZERO }
     }
 
-    /// Density per steradian with which [`Light::sample_li`] at `from` draws the direction `wi`, given that it meets the
-    /// light at `distance`, where the unit geometric normal is `ng` (of either side).
+    /// Density per steradian with which [`Light::sample_li`] at `from` draws the direction `wi`,
+    /// given that it meets the light at `distance`, where the unit geometric normal is `ng` (of
+    /// either side).
     pub fn pdf_li(&self, from: Vec3, wi: Vec3, distance: f32, ng: Vec3) -> f32 {
         if matches!(self.opacity, Opacity::Invisible) {
             return 0.0;
@@ -159,17 +178,20 @@ impl AreaLight {
             Element::Triangle(facet) => facet.per_area,
             Element::Disk(_) => 1.0 / self.area,
             Element::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
-            Element::Sphere { sphere, ball } => match ball.as_ref().and_then(|b| b.cone(from, self.offset)) {
-                // The cone is drawn up to its first wall.
-                Some((center, _)) if wi.dot(from + wi * distance - center) > 0.0 => return 0.0,
-                Some((_, one_minus_cos)) => return uniform_cone_pdf(one_minus_cos),
-                None => sphere.area_pdf(ng),
-            },
+            Element::Sphere { sphere, ball } => {
+                match ball.as_ref().and_then(|b| b.cone(from, self.offset)) {
+                    // The cone is drawn up to its first wall.
+                    Some((center, _)) if wi.dot(from + wi * distance - center) > 0.0 => return 0.0,
+                    Some((_, one_minus_cos)) => return uniform_cone_pdf(one_minus_cos),
+                    None => sphere.area_pdf(ng),
+                }
+            }
         };
         by_area * distance * distance / ng.dot(wi).abs()
     }
 
-    /// As [`Light::sample_li`], but of a light with two sides only that of the front, or of the back.
+    /// As [`Light::sample_li`], but of a light with two sides only that of the front, or of the
+    /// back.
     pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
         self.sample(p, &self.draw(p, u), self.emission(Some(front)))
     }
@@ -202,7 +224,9 @@ impl AreaLight {
         }
         let target = Some(target);
         Some(match self.opacity {
-            Opacity::Invisible => LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true },
+            Opacity::Invisible => {
+                LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true }
+            }
             _ => LightSample { wi, target, radiance, pdf, delta: false },
         })
     }
@@ -217,10 +241,16 @@ impl AreaLight {
         Drawn::towards(from, self.map(u))
     }
 
-    /// The place of the light that belongs to `u` of the unit square, which covers its surface once.
+    /// The place of the light that belongs to `u` of the unit square, which covers its surface
+    /// once.
     pub fn place(&self, u: Vec2) -> Place {
         let (p, n, by_area) = self.map(u);
-        Place { p, n: if self.flip { -n } else { n }, radiance: self.le * self.opacity(p, n), stretch: 1.0 / by_area }
+        Place {
+            p,
+            n: if self.flip { -n } else { n },
+            radiance: self.le * self.opacity(p, n),
+            stretch: 1.0 / by_area,
+        }
     }
 
     /// Whether both sides shine.
@@ -233,13 +263,16 @@ impl AreaLight {
         self.offset
     }
 
-    /// The place in the middle of a rectangle of the square, with the mean stretch of the rectangle (by Simpson's rule). For a square on
-    /// the diagonal along which [`uniform_triangle`] folds, and so for the whole of a triangle, it is the centroid.
+    /// The place in the middle of a rectangle of the square, with the mean stretch of the rectangle
+    /// (by Simpson's rule). For a square on the diagonal along which [`uniform_triangle`] folds,
+    /// and so for the whole of a triangle, it is the centroid.
     pub fn middle(&self, lo: Vec2, hi: Vec2) -> Place {
         let folded = matches!(self.element, Element::Triangle(_)) && lo.x == lo.y && hi.x == hi.y;
         let place = self.place(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
         match self.element {
-            Element::Triangle(_) | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => place,
+            Element::Triangle(_) | Element::Disk(_) | Element::Sphere { ball: Some(_), .. } => {
+                place
+            }
             Element::Patch(_) | Element::Sphere { .. } => {
                 let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
                 let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
@@ -248,7 +281,8 @@ impl AreaLight {
         }
     }
 
-    /// A box around the positions, and a cone around the normals, of all places of a rectangle of the square, as floats come out.
+    /// A box around the positions, and a cone around the normals, of all places of a rectangle of
+    /// the square, as floats come out.
     pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
         let (bounds, cone) = match &self.element {
             Element::Triangle(facet) => triangle_extent(facet, lo, hi),
@@ -266,7 +300,8 @@ impl AreaLight {
         (bounds, if self.flip { Cone { axis: -cone.axis, ..cone } } else { cone })
     }
 
-    /// Centre and radius, where the light is a whole ball without a mask that shines outwards alone.
+    /// Centre and radius, where the light is a whole ball without a mask that shines outwards
+    /// alone.
     pub fn as_ball(&self) -> Option<(Vec3, f32)> {
         let plain = !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
         match &self.element {
@@ -285,7 +320,8 @@ impl AreaLight {
         self.le
     }
 
-    /// The surface at `u` of the unit square: position, normal of the front before it is flipped, density per m² of uniform `u`.
+    /// The surface at `u` of the unit square: position, normal of the front before it is flipped,
+    /// density per m² of uniform `u`.
     fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         match &self.element {
             Element::Triangle(facet) => facet.map(u),
@@ -322,16 +358,26 @@ impl Light for AreaLight {
     }
 }
 
-/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the diagonal, so the image of a rectangle lies in
-/// the hull of the images of its corners and of where it meets the diagonal.
+/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the
+/// diagonal, so the image of a rectangle lies in the hull of the images of its corners and of where
+/// it meets the diagonal.
 fn triangle_extent(facet: &Facet, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
     let &Facet { vertices: [p0, p1, p2], n, facing, .. } = facet;
     let diagonal = [lo.max_element(), hi.min_element()];
     let crossings = diagonal.map(|t| Vec2::splat(t).clamp(lo, hi));
     let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
-    let weights = || corners.into_iter().chain(crossings).map(uniform_triangle).map(|b| (1.0 - b.x - b.y, b.x, b.y));
+    let weights = || {
+        corners
+            .into_iter()
+            .chain(crossings)
+            .map(uniform_triangle)
+            .map(|b| (1.0 - b.x - b.y, b.x, b.y))
+    };
     let bounds = padded(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
-    let side = |sign: f32| weights().all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK);
+    let side = |sign: f32| {
+        weights()
+            .all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK)
+    };
     let cone = match (side(1.0), side(-1.0)) {
         (true, _) => Cone::ray(n),
         (_, true) => Cone::ray(-n),
@@ -350,7 +396,8 @@ fn padded(b: Aabb) -> Aabb {
 }
 
 impl Ball {
-    /// Centre, and 1 − cos of the half angle of the cone the ball fills from `from`; `None` from inside or too near to tell.
+    /// Centre, and 1 − cos of the half angle of the cone the ball fills from `from`; `None` from
+    /// inside or too near to tell.
     fn cone(&self, from: Vec3, offset: f32) -> Option<(Vec3, f32)> {
         let d2 = from.distance_squared(self.center);
         let near = self.radius * (1.0 + 1e-4) + 2.0 * offset;
@@ -401,30 +448,45 @@ mod tests {
         for (name, primitive, from) in surfaces() {
             for two_sided in [false, true] {
                 let light = AreaLight::new(&primitive, 0, Vec3::ONE, two_sided);
-                let scene = Geometry { primitives: vec![primitive.clone()], world: 0..1, ..Geometry::default() };
+                let scene = Geometry {
+                    primitives: vec![primitive.clone()],
+                    world: 0..1,
+                    ..Geometry::default()
+                };
                 let (mut by_light, mut by_sphere) = (0.0, 0.0);
                 let mut astray = 0;
                 for u in points(N, 5) {
                     if let Some(s) = light.sample_li(from, u) {
                         let seen = hit(&scene, from, s.wi).filter(|(t, x)| {
                             let off = s.target.unwrap().distance(x.p);
-                            off <= 3.0 * light.offset + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
+                            off <= 3.0 * light.offset
+                                + 1e-3 * (t + 1.0) * (1.0 - x.ng.dot(s.wi).abs())
                         });
                         if let Some((t, surface)) = seen {
                             by_light += f64::from(s.radiance.x * s.wi.z.abs() / s.pdf);
                             let pdf = light.pdf_li(from, s.wi, t, surface.ng);
-                            let agrees = (pdf / s.pdf - 1.0).abs() < 1e-2 || surface.ng.dot(s.wi).abs() < 1e-2;
-                            astray += u32::from(!agrees || light.radiance(surface.ng, -s.wi) != s.radiance);
+                            let agrees = (pdf / s.pdf - 1.0).abs() < 1e-2
+                                || surface.ng.dot(s.wi).abs() < 1e-2;
+                            astray += u32::from(
+                                !agrees || light.radiance(surface.ng, -s.wi) != s.radiance,
+                            );
                         }
                     }
                     let (wi, density) = direction(from, u);
                     if let Some((_, surface)) = hit(&scene, from, wi) {
-                        by_sphere += f64::from(light.radiance(surface.ng, -wi).x * wi.z.abs() / density);
+                        by_sphere +=
+                            f64::from(light.radiance(surface.ng, -wi).x * wi.z.abs() / density);
                     }
                 }
                 assert!(by_sphere > 0.0, "{name} shines");
-                assert!((by_light / by_sphere - 1.0).abs() < 0.025, "{name}: {by_light} {by_sphere}");
-                assert!(astray < N / 1000, "{name}: {astray} samples disagree with pdf or radiance");
+                assert!(
+                    (by_light / by_sphere - 1.0).abs() < 0.025,
+                    "{name}: {by_light} {by_sphere}"
+                );
+                assert!(
+                    astray < N / 1000,
+                    "{name}: {astray} samples disagree with pdf or radiance"
+                );
             }
         }
     }
@@ -433,15 +495,20 @@ mod tests {
     fn densities_integrate_to_one() {
         // Where every point of the light is seen first: flat ones, and all from inside.
         for (name, primitive, from) in surfaces() {
-            let concave = matches!(primitive.shape, Shape::Sphere(_)) && from == Vec3::ZERO && name != "sphere";
+            let concave = matches!(primitive.shape, Shape::Sphere(_))
+                && from == Vec3::ZERO
+                && name != "sphere";
             if concave {
                 continue;
             }
             let light = AreaLight::new(&primitive, 0, Vec3::ONE, false);
-            let scene = Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() };
+            let scene =
+                Geometry { primitives: vec![primitive], world: 0..1, ..Geometry::default() };
             let mass: f64 = points(N, 6)
                 .map(|u| direction(from, u))
-                .filter_map(|(wi, density)| hit(&scene, from, wi).map(|(t, s)| light.pdf_li(from, wi, t, s.ng) / density))
+                .filter_map(|(wi, density)| {
+                    hit(&scene, from, wi).map(|(t, s)| light.pdf_li(from, wi, t, s.ng) / density)
+                })
                 .map(f64::from)
                 .sum();
             assert!((mass / f64::from(N) - 1.0).abs() < 0.03, "{name}: {}", mass / f64::from(N));
@@ -462,14 +529,20 @@ mod tests {
         let pi = std::f64::consts::PI;
         for distance in [1.5, 4.0, 1e4] {
             let at = Transform::new(DAffine3::from_translation(dvec3(0.0, 0.0, distance))).unwrap();
-            let ball = AreaLight::new(&primitive(Shape::Sphere(Sphere::full(&at, 1.0).unwrap())), 0, Vec3::ONE, false);
+            let ball = AreaLight::new(
+                &primitive(Shape::Sphere(Sphere::full(&at, 1.0).unwrap())),
+                0,
+                Vec3::ONE,
+                false,
+            );
             let want = pi / (distance * distance);
             assert!((irradiance(&ball) / want - 1.0).abs() < 3e-3, "sphere at {distance}");
             let mut facing = primitive(Shape::Disk(Disk::new(&at, 0.0, 1.0, 0.0, 360.0).unwrap()));
             facing.flip = true;
             let want = pi / (1.0 + distance * distance);
             assert!(
-                (irradiance(&AreaLight::new(&facing, 0, Vec3::ONE, false)) / want - 1.0).abs() < 3e-3,
+                (irradiance(&AreaLight::new(&facing, 0, Vec3::ONE, false)) / want - 1.0).abs()
+                    < 3e-3,
                 "disk at {distance}"
             );
         }
@@ -506,7 +579,10 @@ mod tests {
                 }
                 let Drawn { p, .. } = light.draw(Vec3::ZERO, u);
                 if let Some(s) = light.sample_li(p, u) {
-                    assert!(s.wi.is_finite() && s.pdf.is_finite() && s.pdf > 0.0, "{name} from itself");
+                    assert!(
+                        s.wi.is_finite() && s.pdf.is_finite() && s.pdf > 0.0,
+                        "{name} from itself"
+                    );
                 }
             }
             assert!(light.power(1.0) > 0.0);
@@ -536,7 +612,9 @@ mod tests {
                 }
                 let middle = light.middle(lo, hi);
                 assert!(
-                    bounds.min.cmple(middle.p).all() && bounds.max.cmpge(middle.p).all() && cone.contains(middle.n),
+                    bounds.min.cmple(middle.p).all()
+                        && bounds.max.cmpge(middle.p).all()
+                        && cone.contains(middle.n),
                     "{name}"
                 );
                 // Small pieces have small extents.
@@ -544,14 +622,22 @@ mod tests {
                     assert!((bounds.max - bounds.min).max_element() < 0.2, "{name} {bounds:?}");
                 }
                 assert!(
-                    size > 0.1 || cone.cos > 0.5 || name.contains("on a part") || lo.y < 0.1 || lo.y > 0.9,
+                    size > 0.1
+                        || cone.cos > 0.5
+                        || name.contains("on a part")
+                        || lo.y < 0.1
+                        || lo.y > 0.9,
                     "{name} {cone:?}"
                 );
             }
             assert!((area / light.area - 1.0).abs() < 0.1, "{name}: {area}");
             let whole = light.middle(Vec2::ZERO, Vec2::ONE).stretch;
             // Six places tell little of an ellipsoid; it is never left whole.
-            assert!((whole / light.area - 1.0).abs() < if name.contains("ellipsoid") { 0.4 } else { 0.05 }, "{name}: {whole}");
+            assert!(
+                (whole / light.area - 1.0).abs()
+                    < if name.contains("ellipsoid") { 0.4 } else { 0.05 },
+                "{name}: {whole}"
+            );
         }
     }
 }

@@ -12,8 +12,8 @@ pub struct DistantLight {
 }
 
 impl DistantLight {
-    /// Light that comes from the direction `to_light` (of any length) and yields `irradiance`, W·m⁻², on a surface that faces
-    /// it; pbrt's "L", and its "illuminance" as well.
+    /// Light that comes from the direction `to_light` (of any length) and yields `irradiance`,
+    /// W·m⁻², on a surface that faces it; pbrt's "L", and its "illuminance" as well.
     ///
     /// *Errors*: a vector without direction.
     pub fn new(to_light: Vec3, irradiance: Vec3) -> Result<DistantLight, LightError> {
@@ -34,7 +34,13 @@ impl DistantLight {
 
 impl Light for DistantLight {
     fn sample_li(&self, _p: Vec3, _u: Vec2) -> Option<LightSample> {
-        Some(LightSample { wi: self.wi, target: None, radiance: self.irradiance, pdf: 1.0, delta: true })
+        Some(LightSample {
+            wi: self.wi,
+            target: None,
+            radiance: self.irradiance,
+            pdf: 1.0,
+            delta: true,
+        })
     }
 
     fn power(&self, scene_radius: f32) -> f32 {
@@ -50,7 +56,10 @@ mod tests {
     fn the_same_everywhere() {
         let sun = DistantLight::new(Vec3::new(0.0, 3.0, 4.0), Vec3::ONE).unwrap();
         let s = sun.sample_li(Vec3::splat(1e6), Vec2::ZERO).unwrap();
-        assert_eq!((s.wi, s.radiance, s.delta, s.target), (Vec3::new(0.0, 0.6, 0.8), Vec3::ONE, true, None));
+        assert_eq!(
+            (s.wi, s.radiance, s.delta, s.target),
+            (Vec3::new(0.0, 0.6, 0.8), Vec3::ONE, true, None)
+        );
         assert!((sun.power(2.0) - 4.0 * PI).abs() < 1e-5);
         assert!(DistantLight::new(Vec3::ZERO, Vec3::ONE).is_err());
     }

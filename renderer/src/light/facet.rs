@@ -1,6 +1,7 @@
 //! Triangles that shine: light of one, and of many at a time in vectors of the machine.
 //!
-//! As for surfaces at many hits, the loop over columns calls the functions that a light alone calls, and gives the same bits.
+//! As for surfaces at many hits, the loop over columns calls the functions that a light alone
+//! calls, and gives the same bits.
 
 use super::LightSample;
 use super::area::{AreaLight, Drawn, Emission};
@@ -15,24 +16,31 @@ pub(super) struct Facet {
     pub vertices: [Vec3; 3],
     /// Unit normal by winding.
     pub n: Vec3,
-    /// Cosines between `n` and the vertex normals: where they interpolate to less than zero, the other side is the front.
+    /// Cosines between `n` and the vertex normals: where they interpolate to less than zero, the
+    /// other side is the front.
     pub facing: Vec3,
     /// One over the area, m⁻².
     pub per_area: f32,
 }
 
 impl Facet {
-    /// The place at `u` of the unit square: position, unit normal of the front, density per m² of uniform `u`.
+    /// The place at `u` of the unit square: position, unit normal of the front, density per m² of
+    /// uniform `u`.
     #[inline(always)]
     pub fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         let ([p0, p1, p2], b) = (self.vertices, uniform_triangle(u));
         let w = 1.0 - b.x - b.y;
         let facing = w * self.facing.x + b.x * self.facing.y + b.y * self.facing.z;
-        (w * p0 + b.x * p1 + b.y * p2, self.n * if facing < 0.0 { -1.0 } else { 1.0 }, self.per_area)
+        (
+            w * p0 + b.x * p1 + b.y * p2,
+            self.n * if facing < 0.0 { -1.0 } else { 1.0 },
+            self.per_area,
+        )
     }
 }
 
-/// Draws of light, each of a triangle at a point of its own: up to [`COLUMN`] are collected, then all are computed.
+/// Draws of light, each of a triangle at a point of its own: up to [`COLUMN`] are collected, then
+/// all are computed.
 pub struct FacetSamples {
     count: usize,
     vertices: [Columns<3>; 3],
@@ -77,11 +85,18 @@ impl Default for FacetSamples {
 }
 
 impl FacetSamples {
-    /// Adds a draw by `u` at a point with a shading frame, or returns `false`: the light is no triangle, or has a mask. `front` as in
-    /// [`AreaLight::sample_side`].
+    /// Adds a draw by `u` at a point with a shading frame, or returns `false`: the light is no
+    /// triangle, or has a mask. `front` as in [`AreaLight::sample_side`].
     ///
     /// *Panics* if there are [`COLUMN`] already.
-    pub fn push(&mut self, light: &AreaLight, front: Option<bool>, p: Vec3, frame: &Frame, u: Vec2) -> bool {
+    pub fn push(
+        &mut self,
+        light: &AreaLight,
+        front: Option<bool>,
+        p: Vec3,
+        frame: &Frame,
+        u: Vec2,
+    ) -> bool {
         let Some((facet, emission)) = light.facet(front) else { return false };
         let lane = self.count;
         self.count += 1;
@@ -120,7 +135,10 @@ impl FacetSamples {
             return None;
         }
         let ([pdf], target) = (self.pdf.get(lane), Some(self.target.get(lane)));
-        Some((LightSample { wi: self.wi.get(lane), target, radiance, pdf, delta: false }, self.local.get(lane)))
+        Some((
+            LightSample { wi: self.wi.get(lane), target, radiance, pdf, delta: false },
+            self.local.get(lane),
+        ))
     }
 
     /// Forgets all draws.
@@ -132,14 +150,23 @@ impl FacetSamples {
     fn compute_by<S: Simd>(&mut self, _: S) {
         for lane in 0..COLUMN {
             let facet = Facet {
-                vertices: [self.vertices[0].get(lane), self.vertices[1].get(lane), self.vertices[2].get(lane)],
+                vertices: [
+                    self.vertices[0].get(lane),
+                    self.vertices[1].get(lane),
+                    self.vertices[2].get(lane),
+                ],
                 n: self.n.get(lane),
                 facing: self.facing.get(lane),
                 per_area: self.per_area.get::<[f32; 1]>(lane)[0],
             };
-            let ([side, both], [offset]): ([f32; 2], [f32; 1]) = (self.sides.get(lane), self.offset.get(lane));
+            let ([side, both], [offset]): ([f32; 2], [f32; 1]) =
+                (self.sides.get(lane), self.offset.get(lane));
             let emission = Emission { le: self.le.get(lane), offset, side, both: both != 0.0 };
-            let frame = Frame { t: self.frame[0].get(lane), b: self.frame[1].get(lane), n: self.frame[2].get(lane) };
+            let frame = Frame {
+                t: self.frame[0].get(lane),
+                b: self.frame[1].get(lane),
+                n: self.frame[2].get(lane),
+            };
             let p = self.p.get(lane);
             let drawn = Drawn::towards(p, facet.map(self.u.get(lane)));
             let (radiance, target) = emission.arriving(p, &drawn);
@@ -178,20 +205,35 @@ mod tests {
         let mut awaited: Vec<(Option<LightSample>, Frame)> = Vec::new();
         for (i, (u, at)) in points(2000, 1).zip(points(2000, 2)).enumerate() {
             let (name, light) = &lights[i % lights.len()];
-            let front = [None, Some(true), Some(false)][i / lights.len() % 3].filter(|_| light.is_two_sided());
-            let (p, frame) = (vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
+            let front = [None, Some(true), Some(false)][i / lights.len() % 3]
+                .filter(|_| light.is_two_sided());
+            let (p, frame) =
+                (vec3(4.0 * at.x - 2.0, u.y, 4.0 * at.y), Frame::from_normal(vec3(0.6, 0.0, 0.8)));
             let is_triangle = name.starts_with("triangle");
             assert_eq!(samples.push(light, front, p, &frame, u), is_triangle, "{name}");
             if is_triangle {
-                awaited.push((front.map_or_else(|| light.sample_li(p, u), |front| light.sample_side(p, u, front)), frame));
+                awaited.push((
+                    front.map_or_else(
+                        || light.sample_li(p, u),
+                        |front| light.sample_side(p, u, front),
+                    ),
+                    frame,
+                ));
             }
             if samples.is_full() || i == 1999 {
                 samples.compute();
                 for (lane, (alone, frame)) in awaited.drain(..).enumerate() {
-                    let got =
-                        samples.get(lane).map(|(light, local)| (light.wi, light.target, light.radiance, light.pdf, local));
+                    let got = samples.get(lane).map(|(light, local)| {
+                        (light.wi, light.target, light.radiance, light.pdf, local)
+                    });
                     let of = |light: LightSample| {
-                        (light.wi, light.target, light.radiance, light.pdf, frame.local_direction(light.wi))
+                        (
+                            light.wi,
+                            light.target,
+                            light.radiance,
+                            light.pdf,
+                            frame.local_direction(light.wi),
+                        )
                     };
                     assert_eq!(got, alone.map(of));
                     (computed, dark) = (computed + 1, dark + usize::from(alone.is_none()));
@@ -199,6 +241,9 @@ mod tests {
                 samples.clear();
             }
         }
-        assert!(computed > 400 && dark > 100 && dark < computed / 2 + 100, "{dark} of {computed} are dark");
+        assert!(
+            computed > 400 && dark > 100 && dark < computed / 2 + 100,
+            "{dark} of {computed} are dark"
+        );
     }
 }

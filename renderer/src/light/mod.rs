@@ -1,8 +1,9 @@
 //! Lights.
 //!
-//! Every light stands in world space and needs nothing else of the scene. [`Lights`] owns them all and knows
-//! their power. Lights that a direction sampler can meet tell the density of their own samples, so
-//! that the two ways can be weighed against each other: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
+//! Every light stands in world space and needs nothing else of the scene. [`Lights`] owns them all
+//! and knows their power. Lights that a direction sampler can meet tell the density of their own
+//! samples, so that the two ways can be weighed against each other: [`AreaLight::pdf_li`],
+//! [`Environment::pdf_li`].
 
 mod area;
 mod distant;
@@ -31,9 +32,11 @@ pub use sky_pyramid::SkyPyramid;
 pub struct LightSample {
     /// Unit direction to the light.
     pub wi: Vec3,
-    /// Where the shadow ray ends (already moved off the light's own surface); `None` for lights at infinity.
+    /// Where the shadow ray ends (already moved off the light's own surface); `None` for lights at
+    /// infinity.
     pub target: Option<Vec3>,
-    /// Incident radiance along −wi, W·sr⁻¹·m⁻²; for delta lights the irradiance on a surface facing the light, W·m⁻².
+    /// Incident radiance along −wi, W·sr⁻¹·m⁻²; for delta lights the irradiance on a surface facing
+    /// the light, W·m⁻².
     pub radiance: Vec3,
     /// Density per steradian; 1 for delta lights.
     pub pdf: f32,
@@ -46,8 +49,9 @@ pub trait Light {
     /// Draws light that arrives at `p` (unoccluded). `None` where none arrives.
     fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample>;
 
-    /// Power sent into a scene that fits into a ball of `scene_radius`, luminance-weighted; the scale of the light's pick
-    /// probability. Relative errors here cost noise, never bias, as long as it is positive where any channel shines.
+    /// Power sent into a scene that fits into a ball of `scene_radius`, luminance-weighted; the
+    /// scale of the light's pick probability. Relative errors here cost noise, never bias, as long
+    /// as it is positive where any channel shines.
     fn power(&self, scene_radius: f32) -> f32;
 }
 
@@ -139,15 +143,17 @@ pub struct Lights {
 }
 
 impl Lights {
-    /// The lights of a scene whose surfaces lie within `bounds`; the order stays, and is what [`crate::geometry::Primitive`]
-    /// refers to.
+    /// The lights of a scene whose surfaces lie within `bounds`; the order stays, and is what
+    /// [`crate::geometry::Primitive`] refers to.
     pub fn new(lights: Vec<AnyLight>, bounds: Aabb) -> Lights {
         let radius = 0.5 * (bounds.max - bounds.min).length();
-        let radius = if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
+        let radius =
+            if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
         // A light that is too strong for a float is merely the strongest.
         let powers = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
-        let environments =
-            (0..lights.len() as u32).filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_))).collect();
+        let environments = (0..lights.len() as u32)
+            .filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_)))
+            .collect();
         Lights { powers, lights, environments }
     }
 
@@ -188,7 +194,9 @@ impl Lights {
 
     /// Whether there are lights that rays meet.
     pub fn can_be_hit(&self) -> bool {
-        self.lights.iter().any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
+        self.lights
+            .iter()
+            .any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
     }
 
     /// [`Light::power`] of each, finite: positive for all that shine.
@@ -197,7 +205,8 @@ impl Lights {
     }
 }
 
-/// Luminance of the absolute values: positive wherever any channel is not zero, unlike the luminance of colours out of gamut.
+/// Luminance of the absolute values: positive wherever any channel is not zero, unlike the
+/// luminance of colours out of gamut.
 pub(crate) fn weight(rgb: Vec3) -> f32 {
     luminance(rgb.abs())
 }
@@ -227,7 +236,8 @@ mod tests {
 
     #[test]
     fn strange_light() {
-        // A colour out of gamut whose luminance is negative still shines in red; one too bright for a float has a power.
+        // A colour out of gamut whose luminance is negative still shines in red; one too bright for
+        // a float has a power.
         let odd = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::new(1.0, -1.0, 0.0)));
         let huge = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(f32::MAX)));
         let lights = Lights::new(vec![odd, huge], bounds());

@@ -1,8 +1,9 @@
 //! The equal-area map between the unit square and the sphere of directions.
 //!
-//! Clarberg 2008, *Fast Equal-Area Mapping of the (Hemi)Sphere using SIMD*: the inner square |u| + |v| ≤ 1 (u, v in [−1, 1])
-//! holds the hemisphere z ≥ 0, concentrically, and the four corner triangles hold the other, folded outwards. Equal areas
-//! have equal solid angles, so a density per unit of the square is 4π times one per steradian. The layout of pbrt-v4's
+//! Clarberg 2008, *Fast Equal-Area Mapping of the (Hemi)Sphere using SIMD*: the inner
+//! square |u| + |v| ≤ 1 (u, v in [−1, 1]) holds the hemisphere z ≥ 0, concentrically, and the four
+//! corner triangles hold the other, folded outwards. Equal areas have equal solid angles, so a
+//! density per unit of the square is 4π times one per steradian. The layout of pbrt-v4's
 //! environment maps.
 
 use crate::math::direction_box::{LANES, Lanes, greater, lesser};
@@ -36,7 +37,8 @@ pub fn sphere_to_square(d: Vec3) -> Vec2 {
     0.5 * vec2(u.copysign(d.x) + 1.0, v.copysign(d.y) + 1.0)
 }
 
-/// [`sphere_to_square`] of directions of any length, eight at a time and without branches; to 10⁻⁶, and within the square. Some place for no direction.
+/// [`sphere_to_square`] of directions of any length, eight at a time and without branches; to 10⁻⁶,
+/// and within the square. Some place for no direction.
 #[inline]
 pub fn square_of(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes) {
     let (mut of_u, mut of_v) = ([0.0; LANES], [0.0; LANES]);
@@ -99,7 +101,11 @@ mod tests {
             let mut towards = [[0.0; LANES]; 3];
             for lane in 0..LANES {
                 let axis = [Vec3::X, Vec3::Y, Vec3::Z][lane % 3];
-                let d = if random.once_in(8) { axis * (1.0 - 2.0 * (lane % 2) as f32) } else { unit(random) };
+                let d = if random.once_in(8) {
+                    axis * (1.0 - 2.0 * (lane % 2) as f32)
+                } else {
+                    unit(random)
+                };
                 let d = d * 2f32.powi(random.below(40) as i32 - 20);
                 (towards[0][lane], towards[1][lane], towards[2][lane]) = d.into();
             }
@@ -108,7 +114,10 @@ mod tests {
                 let d = Vec3::from_array([0, 1, 2].map(|k| towards[k][lane])).normalize();
                 let (expected, p) = (sphere_to_square(d), vec2(u[lane], v[lane]));
                 // Signs of zero tell on which edge the pole below is.
-                assert!((expected - p).length() < 2e-6 || (square_to_sphere(p) - d).length() < 2e-6, "{d}: {p}, {expected}");
+                assert!(
+                    (expected - p).length() < 2e-6 || (square_to_sphere(p) - d).length() < 2e-6,
+                    "{d}: {p}, {expected}"
+                );
                 assert!(p.cmpge(Vec2::ZERO).all() && p.cmple(Vec2::ONE).all());
             }
         }
@@ -127,6 +136,11 @@ mod tests {
             x += f64::from(d.x.abs());
         }
         let n = (N * N) as f64;
-        assert!((z2 / n - 1.0 / 3.0).abs() < 1e-4 && (x / n - 0.5).abs() < 1e-4, "{} {}", z2 / n, x / n);
+        assert!(
+            (z2 / n - 1.0 / 3.0).abs() < 1e-4 && (x / n - 0.5).abs() < 1e-4,
+            "{} {}",
+            z2 / n,
+            x / n
+        );
     }
 }

@@ -19,13 +19,20 @@ pub fn triangle(normals: Vec<Vec3>) -> Shape {
 /// As [`triangle`].
 fn patch(normals: Vec<Vec3>) -> Shape {
     let indices = if normals.is_empty() { [0, 1, 2, 3] } else { [0, 2, 1, 3] };
-    let p = vec![vec3(-1.0, -1.0, 2.0), vec3(-0.8, 1.0, 2.5), vec3(1.0, -1.2, 2.2), vec3(0.7, 0.9, 1.8)];
+    let p = vec![
+        vec3(-1.0, -1.0, 2.0),
+        vec3(-0.8, 1.0, 2.5),
+        vec3(1.0, -1.2, 2.2),
+        vec3(0.7, 0.9, 1.8),
+    ];
     Shape::Bilinear(BilinearMesh::new(p, vec![indices], normals, vec![]).unwrap())
 }
 
 fn transform(scale: glam::DVec3, at: glam::DVec3) -> Transform {
     Transform::new(
-        DAffine3::from_translation(at) * DAffine3::from_quat(DQuat::from_rotation_x(0.5)) * DAffine3::from_scale(scale),
+        DAffine3::from_translation(at)
+            * DAffine3::from_quat(DQuat::from_rotation_x(0.5))
+            * DAffine3::from_scale(scale),
     )
     .unwrap()
 }
@@ -41,15 +48,27 @@ pub fn surfaces() -> Vec<(&'static str, Primitive, Vec3)> {
     let mut lights = vec![
         ("triangle", primitive(triangle(vec![])), Vec3::ZERO),
         ("triangle, turned by its normals", primitive(triangle(vec![-Vec3::Z; 3])), Vec3::ZERO),
-        ("triangle, turned on a part", primitive(triangle(vec![-Vec3::Z, -Vec3::Z, 3.0 * Vec3::Z])), Vec3::ZERO),
+        (
+            "triangle, turned on a part",
+            primitive(triangle(vec![-Vec3::Z, -Vec3::Z, 3.0 * Vec3::Z])),
+            Vec3::ZERO,
+        ),
         ("patch", primitive(patch(vec![])), Vec3::ZERO),
         ("patch, turned by its normals", primitive(patch(vec![-Vec3::Z; 4])), Vec3::ZERO),
         ("sphere", primitive(full(&even)), Vec3::ZERO),
         ("ellipsoid", primitive(full(&uneven)), Vec3::ZERO),
         ("part of a sphere", primitive(part(&even)), Vec3::ZERO),
         ("part of an ellipsoid", primitive(part(&uneven)), Vec3::ZERO),
-        ("disk", primitive(Shape::Disk(Disk::new(&even, 0.0, 1.0, 0.0, 360.0).unwrap())), Vec3::ZERO),
-        ("ring", primitive(Shape::Disk(Disk::new(&uneven, 0.0, 1.0, 0.5, 250.0).unwrap())), Vec3::ZERO),
+        (
+            "disk",
+            primitive(Shape::Disk(Disk::new(&even, 0.0, 1.0, 0.0, 360.0).unwrap())),
+            Vec3::ZERO,
+        ),
+        (
+            "ring",
+            primitive(Shape::Disk(Disk::new(&uneven, 0.0, 1.0, 0.5, 250.0).unwrap())),
+            Vec3::ZERO,
+        ),
         ("sphere from inside", primitive(full(&even)), inside),
         ("ellipsoid from inside", primitive(full(&uneven)), inside),
     ];

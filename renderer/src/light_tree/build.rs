@@ -1,10 +1,12 @@
-//! Builds the trees, from the top: a set of lights is parted in two, and its largest parts again, until there are 8 of them, which are
-//! the children of a node.
+//! Builds the trees, from the top: a set of lights is parted in two, and its largest parts again,
+//! until there are 8 of them, which are the children of a node.
 //!
-//! Largest is by the metric of Walter et al. 2005: intensity × (diagonal² + c² (1 − cos)²) of box and cone, with c half of the scene's
-//! diagonal. Sets of at most 8 lights are nodes of leaves, which are opened only into slots that are free for all of their lights: so
-//! that nodes are full where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather than of the
-//! children's boxes and cones, which keeps them tight. Every decision depends on the lights below alone, none on threads.
+//! Largest is by the metric of Walter et al. 2005: intensity × (diagonal² + c² (1 − cos)²) of box
+//! and cone, with c half of the scene's diagonal. Sets of at most 8 lights are nodes of leaves,
+//! which are opened only into slots that are free for all of their lights: so that nodes are full
+//! where most of them are, at the bottom. Boxes and cones are taken of the lights themselves rather
+//! than of the children's boxes and cones, which keeps them tight. Every decision depends on the
+//! lights below alone, none on threads.
 
 use super::Colours;
 use super::emit::Extent;
@@ -38,7 +40,8 @@ pub(super) struct Trees {
 /// With 2³¹ points or more.
 pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
-    let (mut ordered, mut nodes, mut roots) = (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
+    let (mut ordered, mut nodes, mut roots) =
+        (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [Kind::Omni, Kind::Oriented, Kind::Directional] {
         let of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
         let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
@@ -61,7 +64,13 @@ fn item(p: &LightPoint, extent: Extent, index: u32) -> Item {
         Emission::Spot(falloff) => falloff.cos_end,
         _ => NO_SPOT,
     };
-    Item { bounds: extent.bounds, cone: extent.cone, intensity: p.intensity, cos_spot, point: index }
+    Item {
+        bounds: extent.bounds,
+        cone: extent.cone,
+        intensity: p.intensity,
+        cos_spot,
+        point: index,
+    }
 }
 
 /// What is the same for a whole tree.
@@ -85,7 +94,8 @@ struct Part {
 }
 
 impl Plan {
-    /// Appends the node of `items`, whose leaves are numbered from `first`, and all that is below it.
+    /// Appends the node of `items`, whose leaves are numbered from `first`, and all that is below
+    /// it.
     fn node(&self, items: &mut [Item], first: u32, depth: u32, nodes: &mut Vec<Node>) -> Built {
         let mut parts = self.parts(items, depth >= DEEP);
         let index = nodes.len() as u32;
@@ -110,8 +120,9 @@ impl Plan {
         Built { index, representative: self.most_central(items, first, &clusters) }
     }
 
-    /// The representative of one of the children that is nearest to the centroid of all lights, by power. `first` is the number of the
-    /// first light's leaf. Walter et al. 2005 draw it by intensity; near the centroid, errors of first order cancel.
+    /// The representative of one of the children that is nearest to the centroid of all lights, by
+    /// power. `first` is the number of the first light's leaf. Walter et al. 2005 draw it by
+    /// intensity; near the centroid, errors of first order cancel.
     fn most_central(&self, items: &[Item], first: u32, clusters: &[Cluster]) -> u32 {
         let (mut position, mut axis, mut total) = (DVec3::ZERO, DVec3::ZERO, 0.0);
         for item in items {
@@ -131,7 +142,14 @@ impl Plan {
     }
 
     /// Builds what is below the parts, each in an array of its own, and joins them in order.
-    fn children_in_parallel(&self, items: &mut [Item], first: u32, depth: u32, nodes: &mut Vec<Node>, parts: &mut [Part]) {
+    fn children_in_parallel(
+        &self,
+        items: &mut [Item],
+        first: u32,
+        depth: u32,
+        nodes: &mut Vec<Node>,
+        parts: &mut [Part],
+    ) {
         let mut slices = Vec::with_capacity(parts.len());
         let mut rest = items;
         for part in parts.iter() {
@@ -173,11 +191,15 @@ impl Plan {
             let openable = (0..parts.len()).filter(|&i| parts[i].range.len() > WIDTH);
             let by_metric = |&a: &usize, &b: &usize| {
                 let (a, b): (&Part, &Part) = (&parts[a], &parts[b]);
-                a.metric.total_cmp(&b.metric).then(a.range.len().cmp(&b.range.len())).then(b.range.start.cmp(&a.range.start))
+                a.metric
+                    .total_cmp(&b.metric)
+                    .then(a.range.len().cmp(&b.range.len()))
+                    .then(b.range.start.cmp(&a.range.start))
             };
             let Some(i) = openable.max_by(by_metric) else { break };
             let range = parts[i].range.clone();
-            let middle = range.start + split(&mut items[range.clone()], self.kind == Kind::Oriented, evenly);
+            let middle =
+                range.start + split(&mut items[range.clone()], self.kind == Kind::Oriented, evenly);
             let halves = [range.start..middle, middle..range.end].map(|r| self.part(items, r));
             parts.splice(i..=i, halves);
         }
@@ -185,13 +207,20 @@ impl Plan {
         parts
     }
 
-    /// Puts the leaves of small parts in their place while there is room for them, the largest by metric first.
+    /// Puts the leaves of small parts in their place while there is room for them, the largest by
+    /// metric first.
     fn open_whole(&self, items: &[Item], parts: &mut Vec<Part>) {
         loop {
             let room = WIDTH - parts.len();
-            let fits = (0..parts.len()).filter(|&i| parts[i].range.len() > 1 && parts[i].range.len() <= room + 1);
-            let Some(i) = fits.max_by(|&a, &b| parts[a].metric.total_cmp(&parts[b].metric).then(b.cmp(&a))) else { return };
-            let leaves: Vec<Part> = parts[i].range.clone().map(|k| self.part(items, k..k + 1)).collect();
+            let fits = (0..parts.len())
+                .filter(|&i| parts[i].range.len() > 1 && parts[i].range.len() <= room + 1);
+            let Some(i) =
+                fits.max_by(|&a, &b| parts[a].metric.total_cmp(&parts[b].metric).then(b.cmp(&a)))
+            else {
+                return;
+            };
+            let leaves: Vec<Part> =
+                parts[i].range.clone().map(|k| self.part(items, k..k + 1)).collect();
             parts.splice(i..=i, leaves);
         }
     }
@@ -216,7 +245,15 @@ impl Plan {
         let turn = self.half_size * (1.0 - f64::from(cone.cos));
         let turn2 = if self.kind == Kind::Oriented { turn * turn } else { 0.0 };
         let total: f64 = items.iter().map(|i| f64::from(i.weight())).sum();
-        let cluster = Cluster { bounds, cone, cosine, cos_spot, intensity, representative: 0, child: Child::None };
+        let cluster = Cluster {
+            bounds,
+            cone,
+            cosine,
+            cos_spot,
+            intensity,
+            representative: 0,
+            child: Child::None,
+        };
         Part { range, metric: total * (diagonal2 + turn2), cluster }
     }
 }
@@ -233,7 +270,9 @@ pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<Colours> 
             let sum = match node.child(k) {
                 Child::None => continue,
                 Child::Leaf(leaf) => points[leaf as usize].intensity.abs().to_array(),
-                Child::Node(below) => magnitudes[below as usize].map(|lanes| lanes.iter().sum::<f32>().min(f32::MAX)),
+                Child::Node(below) => {
+                    magnitudes[below as usize].map(|lanes| lanes.iter().sum::<f32>().min(f32::MAX))
+                }
             };
             (0..3).for_each(|channel| magnitudes[index][channel][k] = sum[channel]);
         }
@@ -276,9 +315,15 @@ mod tests {
         for (index, counts) in counts {
             let (total, free) = (counts.iter().sum::<usize>(), WIDTH - counts.len());
             assert_eq!(tree.node(index).len(), counts.len(), "children take the first slots");
-            assert!(total > WIDTH || free == WIDTH - total, "few lights are all leaves: {counts:?}");
+            assert!(
+                total > WIDTH || free == WIDTH - total,
+                "few lights are all leaves: {counts:?}"
+            );
             assert!(total <= WIDTH || counts.len() > 1, "{counts:?}");
-            assert!(free == 0 || counts.iter().all(|&n| n == 1 || (n > free + 1 && n <= WIDTH)), "room for more: {counts:?}");
+            assert!(
+                free == 0 || counts.iter().all(|&n| n == 1 || (n > free + 1 && n <= WIDTH)),
+                "room for more: {counts:?}"
+            );
         }
     }
 
@@ -294,7 +339,9 @@ mod tests {
                 Emission::Omni => {}
                 Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
                 Emission::Cosine => assert!(cone.contains(p.axis) && node.cosine[k] == 1.0),
-                Emission::Spot(falloff) => assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end),
+                Emission::Spot(falloff) => {
+                    assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end)
+                }
             }
         }
         if kind == Kind::Oriented {
@@ -302,13 +349,16 @@ mod tests {
             assert_eq!(node.cosine[k] == 1.0, cosine);
         }
         let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
-        assert!((node.intensity(k).as_dvec3() - sum).length() <= 1e-6 * f64::from(magnitude.length()));
+        assert!(
+            (node.intensity(k).as_dvec3() - sum).length() <= 1e-6 * f64::from(magnitude.length())
+        );
         let representative = node.representative[k];
         match node.child(k) {
             Child::Leaf(leaf) => assert_eq!((representative, leaves), (leaf, &[leaf][..])),
             Child::Node(below) => {
                 let below = tree.node(below);
-                let same = (0..WIDTH).filter(|&i| below.representative[i] == representative).count();
+                let same =
+                    (0..WIDTH).filter(|&i| below.representative[i] == representative).count();
                 assert_eq!(same, 1, "stands for one of the children as well");
             }
             Child::None => unreachable!("leaves below nothing"),
@@ -336,28 +386,52 @@ mod tests {
         let coincident = tree(&points_at(std::iter::repeat_n(Vec3::ONE, 30_000)), &options);
         check(&coincident);
         // Each split could part one light from the rest.
-        check(&tree(&points_at((0..2000).map(|i| Vec3::X * libm::expf(-0.04 * i as f32))), &options));
+        check(&tree(
+            &points_at((0..2000).map(|i| Vec3::X * libm::expf(-0.04 * i as f32))),
+            &options,
+        ));
         check(&tree(&points_at((0..2000).map(|i| Vec3::X * (i / 700) as f32)), &options));
         // Extreme places and powers, next to what does not count at all.
-        let strange = [Vec3::splat(1e30), Vec3::splat(-3e38), Vec3::splat(1e-40), Vec3::NAN, Vec3::INFINITY, Vec3::ZERO];
+        let strange = [
+            Vec3::splat(1e30),
+            Vec3::splat(-3e38),
+            Vec3::splat(1e-40),
+            Vec3::NAN,
+            Vec3::INFINITY,
+            Vec3::ZERO,
+        ];
         let mut all = vec![];
         for position in strange {
-            for intensity in
-                [Vec3::ONE, Vec3::splat(1e38), Vec3::splat(1e-44), Vec3::ZERO, Vec3::NAN, Vec3::new(1.0, -0.2, 0.1)]
-            {
+            for intensity in [
+                Vec3::ONE,
+                Vec3::splat(1e38),
+                Vec3::splat(1e-44),
+                Vec3::ZERO,
+                Vec3::NAN,
+                Vec3::new(1.0, -0.2, 0.1),
+            ] {
                 all.push(AnyLight::Point(PointLight::new(position, intensity)));
             }
         }
         let tree = LightTree::build(&lights(all), Aabb::EMPTY, &options);
         assert_eq!(tree.points().len(), 4 * 4, "what is finite and shines");
-        assert!((0..tree.nodes.len() as u32).all(|i| tree.node(i).intensity.as_flattened().iter().all(|v| v.is_finite())));
+        assert!(
+            (0..tree.nodes.len() as u32).all(|i| tree
+                .node(i)
+                .intensity
+                .as_flattened()
+                .iter()
+                .all(|v| v.is_finite()))
+        );
     }
 
     #[test]
     fn bright_sums_stay_finite() {
         let bright = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(3e38)));
         let tree = tree(&lights(vec![bright; 20]), &PointOptions::default());
-        assert!(tree.nodes.iter().all(|n| n.intensity.as_flattened().iter().all(|v| v.is_finite())));
+        assert!(
+            tree.nodes.iter().all(|n| n.intensity.as_flattened().iter().all(|v| v.is_finite()))
+        );
     }
 
     #[test]
@@ -371,7 +445,8 @@ mod tests {
             let have = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
             assert!((have - want).length() <= 1e-5 * want.length(), "{have} {want}");
         });
-        let plain = self::tree(&points_at([Vec3::ZERO, Vec3::ONE].into_iter()), &PointOptions::default());
+        let plain =
+            self::tree(&points_at([Vec3::ZERO, Vec3::ONE].into_iter()), &PointOptions::default());
         assert_eq!(plain.magnitude(0), &plain.node(0).intensity);
         assert!(plain.magnitudes.is_empty());
     }
@@ -386,7 +461,10 @@ mod tests {
         let one = build(1);
         for threads in [2, 5] {
             let other = build(threads);
-            assert!(one.nodes == other.nodes && one.points == other.points && one.roots == other.roots, "{threads}");
+            assert!(
+                one.nodes == other.nodes && one.points == other.points && one.roots == other.roots,
+                "{threads}"
+            );
         }
         check(&one);
         let per_light = one.bytes() as f64 / one.points().len() as f64;
@@ -395,13 +473,24 @@ mod tests {
 
     #[test]
     fn representatives_are_central() {
-        let at = |(x, power): (f32, f32)| AnyLight::Point(PointLight::new(Vec3::X * x, Vec3::splat(power)));
-        // Three groups of eight in a row, far from each other: too many for the root to open one. Each has a bright one.
-        let group = |(bright, x): (u8, f32)| (0..8).map(move |k| (x + f32::from(k), if k == bright { 90.0 } else { 1.0 }));
+        let at = |(x, power): (f32, f32)| {
+            AnyLight::Point(PointLight::new(Vec3::X * x, Vec3::splat(power)))
+        };
+        // Three groups of eight in a row, far from each other: too many for the root to open one.
+        // Each has a bright one.
+        let group = |(bright, x): (u8, f32)| {
+            (0..8).map(move |k| (x + f32::from(k), if k == bright { 90.0 } else { 1.0 }))
+        };
         let groups = [(3, 0.0), (7, 1000.0), (1, 2000.0)];
-        let tree = tree(&lights(groups.into_iter().flat_map(group).map(at).collect()), &PointOptions::default());
+        let tree = tree(
+            &lights(groups.into_iter().flat_map(group).map(at).collect()),
+            &PointOptions::default(),
+        );
         let (_, root) = tree.roots().next().unwrap();
-        let found = tree.node(root).representative.map(|leaf| tree.points().get(leaf as usize).map_or(-1.0, |p| p.position.x));
+        let found = tree
+            .node(root)
+            .representative
+            .map(|leaf| tree.points().get(leaf as usize).map_or(-1.0, |p| p.position.x));
         assert_eq!(found, [3.0, 1007.0, 2001.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
     }
 }

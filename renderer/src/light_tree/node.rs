@@ -10,15 +10,18 @@ pub const WIDTH: usize = 8;
 /// In place of the representative of a slot without a child.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// A node: up to 8 clusters in the first slots, as structure of arrays. A slot without a child has intensity 0, and bounds of 0.
+/// A node: up to 8 clusters in the first slots, as structure of arrays. A slot without a child has
+/// intensity 0, and bounds of 0.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Node {
-    /// Least coordinates of the lights, axis by axis; of directional ones, of their unit directions.
+    /// Least coordinates of the lights, axis by axis; of directional ones, of their unit
+    /// directions.
     pub lo: [[f32; WIDTH]; 3],
     /// Greatest coordinates.
     pub hi: [[f32; WIDTH]; 3],
-    /// Axis of the cone of the lights' axes, or of the directions to directional ones, as in [`Cone`]. Means nothing for omni lights.
+    /// Axis of the cone of the lights' axes, or of the directions to directional ones, as in
+    /// [`Cone`]. Means nothing for omni lights.
     pub axis: [[f32; WIDTH]; 3],
     /// Cosine of that cone's half angle.
     pub cos_angle: [f32; WIDTH],
@@ -79,7 +82,9 @@ impl Node {
         // Empty slots repeat the first box, so that arithmetic on them is as harmless as on it.
         let slot = |k: usize| clusters.get(k).unwrap_or(&clusters[0]);
         let lanes = |value: &dyn Fn(&Cluster) -> f32| std::array::from_fn(|k| value(slot(k)));
-        let vectors = |value: &dyn Fn(&Cluster) -> Vec3| std::array::from_fn(|axis| lanes(&|c| value(c)[axis]));
+        let vectors = |value: &dyn Fn(&Cluster) -> Vec3| {
+            std::array::from_fn(|axis| lanes(&|c| value(c)[axis]))
+        };
         let used = |k: usize| k < clusters.len();
         Node {
             lo: vectors(&|c| c.bounds.min),
@@ -90,10 +95,20 @@ impl Node {
             cos_spot: lanes(&|c| c.cos_spot),
             // What is too bright for a float is as bright as one can be.
             intensity: std::array::from_fn(|axis| {
-                std::array::from_fn(|k| if used(k) { (slot(k).intensity[axis] as f32).clamp(f32::MIN, f32::MAX) } else { 0.0 })
+                std::array::from_fn(|k| {
+                    if used(k) {
+                        (slot(k).intensity[axis] as f32).clamp(f32::MIN, f32::MAX)
+                    } else {
+                        0.0
+                    }
+                })
             }),
-            representative: std::array::from_fn(|k| if used(k) { slot(k).representative } else { NOBODY }),
-            children: std::array::from_fn(|k| if used(k) { Packed::new(slot(k).child) } else { Packed::NONE }),
+            representative: std::array::from_fn(|k| {
+                if used(k) { slot(k).representative } else { NOBODY }
+            }),
+            children: std::array::from_fn(|k| {
+                if used(k) { Packed::new(slot(k).child) } else { Packed::NONE }
+            }),
         }
     }
 
@@ -124,7 +139,10 @@ impl Node {
 
     /// The cone of a child.
     pub fn cone(&self, k: usize) -> Cone {
-        Cone { axis: Vec3::new(self.axis[0][k], self.axis[1][k], self.axis[2][k]), cos: self.cos_angle[k] }
+        Cone {
+            axis: Vec3::new(self.axis[0][k], self.axis[1][k], self.axis[2][k]),
+            cos: self.cos_angle[k],
+        }
     }
 
     /// The intensity of a child.

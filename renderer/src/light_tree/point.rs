@@ -1,8 +1,10 @@
 //! A leaf of the light trees: light from one point, or from one direction.
 //!
-//! Points are what lights are made of here (Walter et al. 2005: *omni*, *oriented* and *directional* lights): an intensity,
-//! times a geometric factor that depends on the place which is lit. [`LightPoint::arrive`] computes that factor in an order of
-//! operations which [`super::Node::geometric_bounds`] repeats on boxes, so that rounding is monotone and needs no tolerance.
+//! Points are what lights are made of here (Walter et al. 2005: *omni*, *oriented*
+//! and *directional* lights): an intensity, times a geometric factor that depends on the place
+//! which is lit. [`LightPoint::arrive`] computes that factor in an order of operations which
+//! [`super::Node::geometric_bounds`] repeats on boxes, so that rounding is monotone and needs no
+//! tolerance.
 
 use crate::light::{FAR_OFFSET_ULPS, Falloff};
 use crate::math::Vec3;
@@ -38,8 +40,8 @@ pub struct LightPoint {
     pub position: Vec3,
     /// Unit; zero where there is none.
     pub axis: Vec3,
-    /// W·sr⁻¹ along the axis; [`Emission::Distant`]: irradiance on a surface that faces it, W·m⁻². Finite and not zero, but colours out
-    /// of gamut have negative components.
+    /// W·sr⁻¹ along the axis; [`Emission::Distant`]: irradiance on a surface that faces it, W·m⁻².
+    /// Finite and not zero, but colours out of gamut have negative components.
     pub intensity: Vec3,
     /// How light leaves it.
     pub emission: Emission,
@@ -47,8 +49,9 @@ pub struct LightPoint {
     pub light: u32,
     /// Which part.
     pub stratum: u32,
-    /// [`Emission::Cosine`]: distance off the surface, along the axis, at which shadow rays from nearby end. [`Emission::Omni`]: radius
-    /// of the ball that the point stands for, and which shadow rays end before; nothing arrives inside.
+    /// [`Emission::Cosine`]: distance off the surface, along the axis, at which shadow rays from
+    /// nearby end. [`Emission::Omni`]: radius of the ball that the point stands for, and which
+    /// shadow rays end before; nothing arrives inside.
     pub offset: f32,
 }
 
@@ -59,7 +62,8 @@ pub struct Arrival {
     pub wi: Vec3,
     /// Where the shadow ray ends, already off the light's own surface; `None` for directions.
     pub target: Option<Vec3>,
-    /// Irradiance on a surface that faces the light, over the intensity: emission / distance², m⁻²; 1 for directions. Finite, above 0.
+    /// Irradiance on a surface that faces the light, over the intensity: emission / distance², m⁻²;
+    /// 1 for directions. Finite, above 0.
     pub factor: f32,
 }
 
@@ -87,7 +91,8 @@ impl LightPoint {
         let wi = d / d2.sqrt();
         let (emission, target) = match self.emission {
             Emission::Cosine => {
-                // The ray's direction is rounded as coarsely as the point that it leaves from, however small the light.
+                // The ray's direction is rounded as coarsely as the point that it leaves from,
+                // however small the light.
                 let offset = self.offset + FAR_OFFSET_ULPS * x.abs().max_element();
                 (self.axis.dot(-wi).min(1.0), self.position + self.axis * offset)
             }
@@ -104,7 +109,8 @@ impl LightPoint {
     }
 }
 
-/// Nothing arrives from nearer than 2⁻⁵⁰ m: squares of what matters there would leave the range of normal floats.
+/// Nothing arrives from nearer than 2⁻⁵⁰ m: squares of what matters there would leave the range of
+/// normal floats.
 pub(super) const LEAST_DISTANCE_SQUARED: f32 = 1.0 / (1u128 << 100) as f32;
 
 /// x² + y² + z² in the one order of operations that points and bounds share.
@@ -121,7 +127,15 @@ mod tests {
 
     fn point(emission: Emission) -> LightPoint {
         let (position, intensity) = (vec3(1.0, 2.0, 5.0), vec3(8.0, 4.0, 2.0));
-        LightPoint { position, axis: -Vec3::Z, intensity, emission, light: 0, stratum: 0, offset: 1e-3 }
+        LightPoint {
+            position,
+            axis: -Vec3::Z,
+            intensity,
+            emission,
+            light: 0,
+            stratum: 0,
+            offset: 1e-3,
+        }
     }
 
     #[test]

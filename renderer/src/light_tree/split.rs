@@ -1,9 +1,10 @@
 //! Where to part a set of lights in two.
 //!
-//! Candidates are planes between 16 bins (8 for few lights) along each axis of position, and for oriented lights along each
-//! component of their axes as well, so that lights back to back part. The cost of a side is intensity × squared diagonal × spread
-//! of orientation, as in Conty Estévez & Kulla 2018, with the squared diagonal of Walter et al. 2005 in place of the area, which is
-//! 0 for lights in a line; times how ill its lights fill nodes of 8, which matters for few.
+//! Candidates are planes between 16 bins (8 for few lights) along each axis of position, and for
+//! oriented lights along each component of their axes as well, so that lights back to back part.
+//! The cost of a side is intensity × squared diagonal × spread of orientation, as in Conty Estévez
+//! & Kulla 2018, with the squared diagonal of Walter et al. 2005 in place of the area, which is 0
+//! for lights in a line; times how ill its lights fill nodes of 8, which matters for few.
 
 use super::node::WIDTH;
 use crate::light::weight;
@@ -42,7 +43,11 @@ impl Item {
 
     /// Coordinate along one of the axes that may be split: 3 of position, 3 of orientation.
     fn key(&self, axis: usize) -> f32 {
-        if axis < 3 { 0.5 * (self.bounds.min[axis] + self.bounds.max[axis]) } else { self.cone.axis[axis - 3] }
+        if axis < 3 {
+            0.5 * (self.bounds.min[axis] + self.bounds.max[axis])
+        } else {
+            self.cone.axis[axis - 3]
+        }
     }
 }
 
@@ -59,7 +64,12 @@ impl Side {
     const EMPTY: Side = Side { bounds: Aabb::EMPTY, weight: 0.0, axes: Vec3::ZERO, count: 0 };
 
     fn add(&mut self, item: &Item) {
-        self.join(&Side { bounds: item.bounds, weight: item.weight().into(), axes: item.cone.axis, count: 1 });
+        self.join(&Side {
+            bounds: item.bounds,
+            weight: item.weight().into(),
+            axes: item.cone.axis,
+            count: 1,
+        });
     }
 
     fn join(&mut self, other: &Side) {
@@ -71,22 +81,28 @@ impl Side {
 
     /// `flat` where no side has any extent, so that the other terms decide.
     fn cost(&self, flat: bool, oriented: bool) -> f64 {
-        let size = if flat { 1.0 } else { (self.bounds.max - self.bounds.min).as_dvec3().length_squared() };
+        let size = if flat {
+            1.0
+        } else {
+            (self.bounds.max - self.bounds.min).as_dvec3().length_squared()
+        };
         let spread = if oriented { spread(self.axes.length() / self.count as f32) } else { 1.0 };
         let filled = self.count.next_multiple_of(WIDTH as u32) as f64 / f64::from(self.count);
         self.weight * size * f64::from(spread) * filled
     }
 }
 
-/// The solid angle M_Ω, over π, that lights reach whose axes fill a cone evenly, given the length of the mean axis: 1 for one axis, 4 for
-/// all. A fit within 8 %: the true one takes trigonometric functions, and this steers a heuristic.
+/// The solid angle M_Ω, over π, that lights reach whose axes fill a cone evenly, given the length
+/// of the mean axis: 1 for one axis, 4 for all. A fit within 8 %: the true one takes trigonometric
+/// functions, and this steers a heuristic.
 fn spread(mean_length: f32) -> f32 {
     let s = (1.0 - mean_length).max(0.0).sqrt();
     1.0 + s * (4.05 - 1.05 * s)
 }
 
-/// Parts the items, at least two, and gives how many came to the front: at least one, not all. `oriented` lights may part by axes as
-/// well; `evenly` halves them instead of weighing costs, which bounds the depth.
+/// Parts the items, at least two, and gives how many came to the front: at least one, not all.
+/// `oriented` lights may part by axes as well; `evenly` halves them instead of weighing costs,
+/// which bounds the depth.
 pub(super) fn split(items: &mut [Item], oriented: bool, evenly: bool) -> usize {
     let axes = if oriented { 6 } else { 3 };
     let mut ranges = [(f32::INFINITY, f32::NEG_INFINITY); 6];
@@ -103,10 +119,14 @@ pub(super) fn split(items: &mut [Item], oriented: bool, evenly: bool) -> usize {
             return front;
         }
     }
-    let widest = (0..axes).max_by(|&a, &b| (ranges[a].1 - ranges[a].0).total_cmp(&(ranges[b].1 - ranges[b].0))).unwrap_or(0);
+    let widest = (0..axes)
+        .max_by(|&a, &b| (ranges[a].1 - ranges[a].0).total_cmp(&(ranges[b].1 - ranges[b].0)))
+        .unwrap_or(0);
     let middle = (items.len() / 2).next_multiple_of(WIDTH);
     let middle = if middle < items.len() { middle } else { items.len() / 2 };
-    items.select_nth_unstable_by(middle, |a, b| a.key(widest).total_cmp(&b.key(widest)).then(a.point.cmp(&b.point)));
+    items.select_nth_unstable_by(middle, |a, b| {
+        a.key(widest).total_cmp(&b.key(widest)).then(a.point.cmp(&b.point))
+    });
     middle
 }
 
@@ -187,7 +207,13 @@ mod tests {
         let item = |i: usize| {
             let (at, axis) = place(i, &mut random);
             let bounds = Aabb { min: at, max: at };
-            Item { bounds, cone: Cone::ray(axis), intensity: Vec3::ONE, cos_spot: 2.0, point: i as u32 }
+            Item {
+                bounds,
+                cone: Cone::ray(axis),
+                intensity: Vec3::ONE,
+                cos_spot: 2.0,
+                point: i as u32,
+            }
         };
         (0..n).map(item).collect()
     }
@@ -197,8 +223,12 @@ mod tests {
         // 20 and 30 lights with a gap; also of lights back to back in one place.
         let gap = |i: usize| if i % 5 < 2 { -1.0 } else { 1.0 };
         let mut apart = items(50, |i, random| (0.2 * random.cube() + gap(i) * Vec3::Y, Vec3::Z));
-        let mut turned = items(50, |i, random| (random.cube(), gap(i) * (Vec3::Z + 0.1 * random.cube()).normalize()));
-        let mut coincident = items(50, |i, random| (Vec3::ONE, gap(i) * (Vec3::Z + 0.1 * random.cube()).normalize()));
+        let mut turned = items(50, |i, random| {
+            (random.cube(), gap(i) * (Vec3::Z + 0.1 * random.cube()).normalize())
+        });
+        let mut coincident = items(50, |i, random| {
+            (Vec3::ONE, gap(i) * (Vec3::Z + 0.1 * random.cube()).normalize())
+        });
         assert_eq!(split(&mut apart, false, false), 20);
         assert!(apart[..20].iter().all(|i| i.bounds.min.y < 0.0));
         for items in [&mut turned, &mut coincident] {
@@ -214,7 +244,8 @@ mod tests {
                 let mut same = items(n, |_, _| (Vec3::X, Vec3::Z));
                 let mut line = items(n, |i, _| (Vec3::X * (i as f32).exp2(), Vec3::Z));
                 // Only what is not sampled differs.
-                let mut one = items(n, |i, _| (if i == n - 2 { Vec3::X } else { Vec3::ZERO }, Vec3::Z));
+                let mut one =
+                    items(n, |i, _| (if i == n - 2 { Vec3::X } else { Vec3::ZERO }, Vec3::Z));
                 for items in [&mut same, &mut line, &mut one] {
                     let front = split(items, true, evenly);
                     assert!(front > 0 && front < n, "{front} of {n}");
@@ -231,11 +262,13 @@ mod tests {
     fn spread_is_the_solid_angle() {
         use std::f32::consts::{FRAC_PI_2, PI};
         for i in 0..=50 {
-            // Conty Estévez & Kulla's M_Ω for a cone of axes of half angle θ and emission into hemispheres.
+            // Conty Estévez & Kulla's M_Ω for a cone of axes of half angle θ and emission into
+            // hemispheres.
             let theta = PI * i as f32 / 50.0;
             let w = (theta + FRAC_PI_2).min(PI);
             let (sin, cos) = theta.sin_cos();
-            let m = 2.0 * PI * (1.0 - cos) + FRAC_PI_2 * (2.0 * w * sin - (theta - 2.0 * w).cos() - 2.0 * theta * sin + cos);
+            let m = 2.0 * PI * (1.0 - cos)
+                + FRAC_PI_2 * (2.0 * w * sin - (theta - 2.0 * w).cos() - 2.0 * theta * sin + cos);
             // The mean of axes that fill the cone evenly.
             let fit = spread(0.5 * (1.0 + cos));
             assert!((fit * PI / m - 1.0).abs() < 0.08, "{theta}: {fit} {}", m / PI);

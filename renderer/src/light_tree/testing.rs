@@ -37,9 +37,13 @@ pub fn cloud(n: usize, sorts: &[Sort], random: &mut Random) -> Vec<AnyLight> {
             Sort::Point => AnyLight::Point(PointLight::new(at, intensity)),
             Sort::Spot => {
                 let (cone, rim) = (1.0 + 100.0 * random.unit(), random.unit());
-                AnyLight::Spot(SpotLight::new(at, random.cube(), intensity, cone, rim * cone).unwrap())
+                AnyLight::Spot(
+                    SpotLight::new(at, random.cube(), intensity, cone, rim * cone).unwrap(),
+                )
             }
-            Sort::Distant => AnyLight::Distant(DistantLight::new(random.cube(), intensity).unwrap()),
+            Sort::Distant => {
+                AnyLight::Distant(DistantLight::new(random.cube(), intensity).unwrap())
+            }
         }
     };
     (0..n).map(light).collect()

@@ -1,13 +1,14 @@
 //! Fresnel's equations: the share of unpolarised light that a smooth interface reflects.
 //!
-//! `eta` is the index of refraction of the side that light is refracted into over that of the side it comes from. Cosines are
-//! those of the angle to the normal on the incident side, in [0, 1].
+//! `eta` is the index of refraction of the side that light is refracted into over that of the side
+//! it comes from. Cosines are those of the angle to the normal on the incident side, in [0, 1].
 
 use crate::math::Vec3;
 
 /// Cosine of the angle of refraction; `None` under total internal reflection.
 ///
-/// Snell's law as cos²θₜ = (η² − 1 + cos²θᵢ) / η², which is exact for η = 1 and loses no digits at grazing angles.
+/// Snell's law as cos²θₜ = (η² − 1 + cos²θᵢ) / η², which is exact for η = 1 and loses no digits at
+/// grazing angles.
 pub fn refracted_cos(cos_i: f32, eta: f32) -> Option<f32> {
     let scaled = (eta - 1.0) * (eta + 1.0) + cos_i * cos_i;
     (scaled > 0.0).then(|| scaled.sqrt() / eta)
@@ -23,9 +24,10 @@ pub fn dielectric(cos_i: f32, eta: f32) -> f32 {
 
 /// Reflectance of a conductor with the complex index η − i k, one per colour channel; η > 0.
 ///
-/// With a² + b² = √((η² − k² − sin²θ)² + 4η²k²) and 2a² = a² + b² + η² − k² − sin²θ, the perpendicular part is
-/// (a² + b² − 2a cosθ + cos²θ) / (a² + b² + 2a cosθ + cos²θ), and the parallel part is that times a similar ratio
-/// (Born & Wolf, *Principles of Optics*; written out by Lagarde 2013, *Memo on Fresnel equations*).
+/// With a² + b² = √((η² − k² − sin²θ)² + 4η²k²) and 2a² = a² + b² + η² − k² − sin²θ, the
+/// perpendicular part is (a² + b² − 2a cosθ + cos²θ) / (a² + b² + 2a cosθ + cos²θ), and the
+/// parallel part is that times a similar ratio (Born & Wolf, *Principles of Optics*; written out by
+/// Lagarde 2013, *Memo on Fresnel equations*).
 pub fn conductor(cos_i: f32, eta: Vec3, k: Vec3) -> Vec3 {
     // Away from 0, so that no ratio is 0/0 where η = 1 and k = 0.
     let cos = cos_i.clamp(1e-6, 1.0);
@@ -54,7 +56,8 @@ mod tests {
         assert!((dielectric(1.0, 1.5) - 0.04).abs() < 1e-6);
         assert!((dielectric(1.0, 1.0 / 1.5) - 0.04).abs() < 1e-6);
         assert_eq!(dielectric(0.0, 1.5), 1.0);
-        // At Brewster's angle, tan θ = η, only the perpendicular part reflects: half of ((1 − η²)/(1 + η²))².
+        // At Brewster's angle, tan θ = η, only the perpendicular part reflects: half of ((1 −
+        // η²)/(1 + η²))².
         let brewster = 1.5f32.atan().cos();
         assert!((dielectric(brewster, 1.5) - 0.5 * (1.25f32 / 3.25).powi(2)).abs() < 1e-6);
         // Matched indices reflect nothing, however grazing.

@@ -1,4 +1,5 @@
-//! A shader with values for its parameters: constants, and textures that are looked up at each point.
+//! A shader with values for its parameters: constants, and textures that are looked up at each
+//! point.
 
 use crate::math::Vec3;
 use crate::texture::{Lookup, Param};
@@ -9,8 +10,9 @@ use lightbound_shader::{Parameter, Scalar};
 pub struct Instance {
     /// Index into the scene's [bound programs](super::Bound).
     pub shader: u32,
-    /// Index of refraction of what light enters through the surface, over that on the other side; 1 where nothing is refracted. Paths
-    /// that may end by chance take it into account; no result depends on it.
+    /// Index of refraction of what light enters through the surface, over that on the other side; 1
+    /// where nothing is refracted. Paths that may end by chance take it into account; no result
+    /// depends on it.
     pub eta: f32,
     constants: Box<[u32]>,
     varying: Box<[Varying]>,
@@ -21,7 +23,8 @@ pub struct Instance {
 pub enum Setting {
     /// One number for each component, in the parameter's type and range.
     Constant(Vec<f64>),
-    /// Varies over the surface: a scalar takes the first channel, a vector the first ones. Cut to the parameter's range.
+    /// Varies over the surface: a scalar takes the first channel, a vector the first ones. Cut to
+    /// the parameter's range.
     Varying(Param),
 }
 
@@ -37,13 +40,21 @@ struct Varying {
 
 impl Instance {
     /// Of a shader, with a value for each of its settable parameters, in their order.
-    pub fn new<'a>(shader: u32, settings: impl IntoIterator<Item = (&'a Parameter, Setting)>) -> Instance {
+    pub fn new<'a>(
+        shader: u32,
+        settings: impl IntoIterator<Item = (&'a Parameter, Setting)>,
+    ) -> Instance {
         let (mut constants, mut varying) = (Vec::new(), Vec::new());
         for (parameter, setting) in settings {
             let first = constants.len() as u32;
             match setting {
                 Setting::Constant(numbers) => {
-                    assert_eq!(numbers.len(), parameter.size, "a number for each component of {}", parameter.name);
+                    assert_eq!(
+                        numbers.len(),
+                        parameter.size,
+                        "a number for each component of {}",
+                        parameter.name
+                    );
                     constants.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
                 }
                 Setting::Varying(value) => {
@@ -69,7 +80,8 @@ impl Instance {
         all
     }
 
-    /// Writes the words of the parameters at a point: `set` gets the number of the first and the words.
+    /// Writes the words of the parameters at a point: `set` gets the number of the first and the
+    /// words.
     #[inline]
     pub fn write(&self, at: &Lookup, mut set: impl FnMut(usize, &[u32])) {
         set(0, &self.constants);
@@ -89,7 +101,9 @@ impl Varying {
         match self.scalar {
             Scalar::F32 => value[channel].max(low as f32).min(high as f32).to_bits(),
             Scalar::Bool => self.scalar.bits(f64::from(value[channel] >= 0.5)),
-            Scalar::I32 | Scalar::U32 => self.scalar.bits(f64::from(value[channel]).round_ties_even().max(low).min(high)),
+            Scalar::I32 | Scalar::U32 => {
+                self.scalar.bits(f64::from(value[channel]).round_ties_even().max(low).min(high))
+            }
         }
     }
 }
@@ -115,18 +129,30 @@ mod tests {
             words(&parameter(Scalar::F32, 2, [0.0, 1.0]), Setting::Constant(vec![0.25, 1.0])),
             [0.25f32, 1.0].map(f32::to_bits)
         );
-        assert_eq!(words(&parameter(Scalar::I32, 1, [-5.0, 5.0]), Setting::Constant(vec![-3.0])), [-3i32 as u32]);
-        assert_eq!(words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), Setting::Constant(vec![1.0, 0.0])), [!0, 0]);
+        assert_eq!(
+            words(&parameter(Scalar::I32, 1, [-5.0, 5.0]), Setting::Constant(vec![-3.0])),
+            [-3i32 as u32]
+        );
+        assert_eq!(
+            words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), Setting::Constant(vec![1.0, 0.0])),
+            [!0, 0]
+        );
     }
 
     #[test]
     fn textures_are_cut_to_the_range() {
         let varying = |x: Vec3| Setting::Varying(Param::Texture(Arc::new(Texture::Constant(x))));
         let float = parameter(Scalar::F32, 3, [0.0, 1.0]);
-        assert_eq!(words(&float, varying(vec3(-1.0, 0.5, 7.0))), [0.0f32, 0.5, 1.0].map(f32::to_bits));
+        assert_eq!(
+            words(&float, varying(vec3(-1.0, 0.5, 7.0))),
+            [0.0f32, 0.5, 1.0].map(f32::to_bits)
+        );
         assert_eq!(words(&float, varying(Vec3::NAN)), [0; 3]);
         let whole = parameter(Scalar::U32, 2, [1.0, 9.0]);
         assert_eq!(words(&whole, varying(vec3(-4.0, 2.6, 0.0))), [1, 3]);
-        assert_eq!(words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), varying(vec3(0.5, 0.49, 0.0))), [!0, 0]);
+        assert_eq!(
+            words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), varying(vec3(0.5, 0.49, 0.0))),
+            [!0, 0]
+        );
     }
 }

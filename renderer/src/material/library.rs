@@ -36,15 +36,23 @@ library! {
 
 /// The shader of this file name, which may lack its `.wgsl`.
 pub fn find(name: &str) -> Option<Entry> {
-    LIBRARY.iter().copied().find(|entry| entry.name == name || entry.name.strip_suffix(".wgsl") == Some(name))
+    LIBRARY
+        .iter()
+        .copied()
+        .find(|entry| entry.name == name || entry.name.strip_suffix(".wgsl") == Some(name))
 }
 
-/// What to say of a shader that was not found: the one that was probably meant, or `otherwise`, and what there is.
+/// What to say of a shader that was not found: the one that was probably meant, or `otherwise`, and
+/// what there is.
 pub fn suggestion(name: &str, otherwise: &str) -> String {
     let names: Vec<&str> = LIBRARY.iter().map(|entry| entry.name).collect();
     let stem = name.strip_suffix(".wgsl").unwrap_or(name);
     let near = did_you_mean(&format!("{stem}.wgsl"), names.iter().copied(), otherwise);
-    format!("{near}{} the library has {}", if near.ends_with('?') { "" } else { ";" }, names.join(", "))
+    format!(
+        "{near}{} the library has {}",
+        if near.ends_with('?') { "" } else { ";" },
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -54,8 +62,10 @@ mod tests {
     #[test]
     fn the_library_is_the_folder() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/shaders");
-        let mut files: Vec<_> =
-            std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
         files.sort();
         assert_eq!(LIBRARY.iter().map(|entry| entry.name).collect::<Vec<_>>(), files);
         assert_eq!(find("ward.wgsl").unwrap().name, "ward.wgsl");
@@ -64,7 +74,10 @@ mod tests {
 
     #[test]
     fn slips_are_understood() {
-        assert!(suggestion("wrad.wgsl", "look").starts_with("did you mean \"ward.wgsl\"? the library has ashikhmin.wgsl, "));
+        assert!(
+            suggestion("wrad.wgsl", "look")
+                .starts_with("did you mean \"ward.wgsl\"? the library has ashikhmin.wgsl, ")
+        );
         assert!(suggestion("wrad", "look").starts_with("did you mean \"ward.wgsl\"? "));
         assert!(suggestion("velvet.wgsl", "look").starts_with("look; the library has "));
     }

@@ -1,5 +1,6 @@
-//! What every material of `assets/shaders` must obey, as compiled code that a path tracer calls: directions follow the density,
-//! `scatter` and `evaluate` agree, reciprocity, no energy gained, no input that breaks it, and a sampler that is worth its cost.
+//! What every material of `assets/shaders` must obey, as compiled code that a path tracer calls:
+//! directions follow the density, `scatter` and `evaluate` agree, reciprocity, no energy gained, no
+//! input that breaks it, and a sampler that is worth its cost.
 //!
 //! A new material is a new row of [`CASES`].
 
@@ -29,7 +30,12 @@ struct Case {
 const CASES: &[Case] = &[
     Case { file: "diffuse", set: &[("kd", &[0.9, 0.5, 0.0])], glossy: false, albedo: 0.9 },
     Case { file: "oren_nayar", set: &[("kd", &[1.0, 0.5, 0.0])], glossy: false, albedo: 1.0 },
-    Case { file: "oren_nayar", set: &[("kd", &[1.0]), ("sigma", &[90.0])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "oren_nayar",
+        set: &[("kd", &[1.0]), ("sigma", &[90.0])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case { file: "diffuse_transmission", set: &[], glossy: false, albedo: 0.5 },
     Case {
         file: "diffuse_transmission",
@@ -38,11 +44,31 @@ const CASES: &[Case] = &[
         albedo: 1.0,
     },
     Case { file: "phong", set: &[], glossy: true, albedo: 0.7 },
-    Case { file: "phong", set: &[("exponent", &[1.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.5, 0.2])], glossy: false, albedo: 1.0 },
-    Case { file: "phong", set: &[("exponent", &[10000.0]), ("kd", &[0.1]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
+    Case {
+        file: "phong",
+        set: &[("exponent", &[1.0]), ("kd", &[0.0]), ("ks", &[1.0, 0.5, 0.2])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case {
+        file: "phong",
+        set: &[("exponent", &[10000.0]), ("kd", &[0.1]), ("ks", &[0.9])],
+        glossy: true,
+        albedo: 1.0,
+    },
     Case { file: "isoward", set: &[], glossy: true, albedo: 0.6 },
-    Case { file: "isoward", set: &[("alpha", &[0.01]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])], glossy: true, albedo: 1.0 },
-    Case { file: "isoward", set: &[("alpha", &[0.7]), ("kd", &[0.2]), ("ks", &[0.8])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "isoward",
+        set: &[("alpha", &[0.01]), ("kd", &[0.0, 0.1, 0.0]), ("ks", &[0.9])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "isoward",
+        set: &[("alpha", &[0.7]), ("kd", &[0.2]), ("ks", &[0.8])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case { file: "ward", set: &[], glossy: true, albedo: 0.6 },
     Case {
         file: "ward",
@@ -65,15 +91,50 @@ const CASES: &[Case] = &[
     },
     Case { file: "fractal", set: &[], glossy: false, albedo: 1.0 },
     Case { file: "fractal", set: &[("uv", &[0.1, 0.2])], glossy: true, albedo: 1.0 },
-    Case { file: "fractal", set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.02])], glossy: true, albedo: 1.0 },
+    Case {
+        file: "fractal",
+        set: &[("uv", &[0.44, 0.58]), ("m_2", &[0.02])],
+        glossy: true,
+        albedo: 1.0,
+    },
     Case { file: "conductor", set: &[], glossy: true, albedo: 1.0 },
-    Case { file: "conductor", set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])], glossy: false, albedo: 1.0 },
-    Case { file: "conductor", set: &[("alpha_x", &[0.01]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
-    Case { file: "conductor", set: &[("alpha_x", &[1.5]), ("alpha_y", &[1.5])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "conductor",
+        set: &[("eta", &[1e-4]), ("alpha_x", &[0.7]), ("alpha_y", &[0.3])],
+        glossy: false,
+        albedo: 1.0,
+    },
+    Case {
+        file: "conductor",
+        set: &[("alpha_x", &[0.01]), ("alpha_y", &[0.05])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "conductor",
+        set: &[("alpha_x", &[1.5]), ("alpha_y", &[1.5])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case { file: "dielectric", set: &[], glossy: true, albedo: 1.0 },
-    Case { file: "dielectric", set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])], glossy: true, albedo: 1.0 },
-    Case { file: "dielectric", set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])], glossy: true, albedo: 1.0 },
-    Case { file: "dielectric", set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])], glossy: false, albedo: 1.0 },
+    Case {
+        file: "dielectric",
+        set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "dielectric",
+        set: &[("eta", &[0.7]), ("alpha_x", &[0.05]), ("alpha_y", &[0.05])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "dielectric",
+        set: &[("eta", &[2.4]), ("alpha_x", &[0.9]), ("alpha_y", &[0.7])],
+        glossy: false,
+        albedo: 1.0,
+    },
     Case {
         file: "coated_diffuse",
         set: &[("kd", &[0.9, 0.5, 0.0]), ("alpha_x", &[0.0]), ("alpha_y", &[0.0])],
@@ -94,14 +155,30 @@ const CASES: &[Case] = &[
     },
     Case {
         file: "coated_diffuse",
-        set: &[("kd", &[1.0]), ("eta", &[2.0]), ("alpha_x", &[0.4]), ("alpha_y", &[0.15]), ("thickness", &[0.0])],
+        set: &[
+            ("kd", &[1.0]),
+            ("eta", &[2.0]),
+            ("alpha_x", &[0.4]),
+            ("alpha_y", &[0.15]),
+            ("thickness", &[0.0]),
+        ],
         glossy: true,
         albedo: 1.0,
     },
-    Case { file: "coated_conductor", set: &[("coat_alpha_x", &[0.0]), ("coat_alpha_y", &[0.0])], glossy: true, albedo: 1.0 },
     Case {
         file: "coated_conductor",
-        set: &[("alpha_x", &[0.1]), ("alpha_y", &[0.4]), ("coat_alpha_x", &[0.2]), ("coat_alpha_y", &[0.05])],
+        set: &[("coat_alpha_x", &[0.0]), ("coat_alpha_y", &[0.0])],
+        glossy: true,
+        albedo: 1.0,
+    },
+    Case {
+        file: "coated_conductor",
+        set: &[
+            ("alpha_x", &[0.1]),
+            ("alpha_y", &[0.4]),
+            ("coat_alpha_x", &[0.2]),
+            ("coat_alpha_y", &[0.05]),
+        ],
         glossy: true,
         albedo: 1.0,
     },
@@ -172,18 +249,26 @@ impl Material {
         let shader = Shader::parse(&path, &text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let arena = Arena::new();
         let compile = |function: Function| {
-            Kernel::compile(&arena, &passes::lower(&function), Target::best()).expect("the target is available")
+            Kernel::compile(&arena, &passes::lower(&function), Target::best())
+                .expect("the target is available")
         };
         let settings = Settings::default();
         let evaluate = compile(evaluate(&shader, &settings).expect("it is valid"));
         let scatter = compile(scatter(&shader, &settings).expect("it is valid"));
         for (name, _) in case.set {
-            assert!(shader.members().iter().any(|member| member.name == *name), "{path} has no parameter {name}");
+            assert!(
+                shader.members().iter().any(|member| member.name == *name),
+                "{path} has no parameter {name}"
+            );
         }
-        let name = case.set.iter().fold(case.file.to_owned(), |name, (parameter, x)| format!("{name} {parameter} {x:?}"));
+        let name = case
+            .set
+            .iter()
+            .fold(case.file.to_owned(), |name, (parameter, x)| format!("{name} {parameter} {x:?}"));
         let mut material = Material { name, shader, evaluate, scatter, parameters: vec![] };
         material.set(|member| {
-            let given = case.set.iter().find(|(name, _)| *name == member.name).map(|(_, x)| x.to_vec());
+            let given =
+                case.set.iter().find(|(name, _)| *name == member.name).map(|(_, x)| x.to_vec());
             let given = given.or_else(|| member.default.clone());
             given.unwrap_or_else(|| panic!("{path}: {} has no default and is not set", member.name))
         });
@@ -196,7 +281,8 @@ impl Material {
 
     /// One of each shader, with what it is by default or in its first case.
     fn each() -> impl Iterator<Item = Material> {
-        let first = |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
+        let first =
+            |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
         CASES.iter().enumerate().filter(first).map(|(_, case)| Material::new(case))
     }
 
@@ -213,7 +299,11 @@ impl Material {
     /// Index of refraction on the side of a direction, by whose square radiance is scaled.
     fn index(&self, w: Vec3) -> f32 {
         let members = self.shader.members();
-        let at: usize = members.iter().take_while(|member| member.name != "eta").map(|member| member.size).sum();
+        let at: usize = members
+            .iter()
+            .take_while(|member| member.name != "eta")
+            .map(|member| member.size)
+            .sum();
         let refracts = self.shader.sides() == Sides::Both && at < self.parameters.len();
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[at]) } else { 1.0 }
     }
@@ -224,12 +314,19 @@ impl Material {
             let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
             vec3(s * cp, s * sp, c)
         });
-        let below = above.iter().map(|wo| vec3(wo.y, -wo.x, -wo.z)).filter(|_| self.shader.sides() == Sides::Both);
+        let below = above
+            .iter()
+            .map(|wo| vec3(wo.y, -wo.x, -wo.z))
+            .filter(|_| self.shader.sides() == Sides::Both);
         above.iter().copied().chain(below).collect()
     }
 
     /// The results for inputs that the parameters follow.
-    fn run<const N: usize>(&self, kernel: &Kernel, rows: impl ExactSizeIterator<Item = [f32; N]>) -> Batch {
+    fn run<const N: usize>(
+        &self,
+        kernel: &Kernel,
+        rows: impl ExactSizeIterator<Item = [f32; N]>,
+    ) -> Batch {
         let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), rows.len());
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), rows.len());
         for (r, row) in rows.enumerate() {
@@ -251,7 +348,8 @@ impl Material {
     }
 
     fn scatter(&self, numbers: &[[f32; 2]], wo: Vec3) -> Vec<Light> {
-        let outputs = self.run(&self.scatter, numbers.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
+        let outputs =
+            self.run(&self.scatter, numbers.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
         let light = |r| {
             let [wi_x, wi_y, wi_z, x, y, z, pdf] = outputs.floats(r, 0);
             Light { wi: vec3(wi_x, wi_y, wi_z), s: vec3(x, y, z), pdf }
@@ -283,13 +381,23 @@ fn directions_follow_the_density() {
         for wo in material.views() {
             let sample = |numbers: &[[f32; 3]]| {
                 let numbers: Vec<_> = numbers.iter().map(|&[x, y, _]| [x, y]).collect();
-                material.scatter(&numbers, wo).iter().map(|light| (light.pdf > 0.0).then_some(light.wi)).collect()
+                material
+                    .scatter(&numbers, wo)
+                    .iter()
+                    .map(|light| (light.pdf > 0.0).then_some(light.wi))
+                    .collect()
             };
             let pdf = |wi: &[Vec3]| {
                 let pairs: Vec<_> = wi.iter().map(|&wi| (wi, wo)).collect();
                 material.evaluate(&pairs).iter().map(|light| light.pdf).collect()
             };
-            chi_square_batches(&format!("{} from {wo}", material.name), 1_000_000, sample, pdf, tests);
+            chi_square_batches(
+                &format!("{} from {wo}", material.name),
+                1_000_000,
+                sample,
+                pdf,
+                tests,
+            );
         }
     }
 }
@@ -302,12 +410,21 @@ fn scattered_light_is_what_evaluation_finds() {
             let scattered = material.scatter(&numbers, wo);
             let pairs: Vec<_> = scattered.iter().map(|light| (light.wi, wo)).collect();
             for (light, found) in scattered.iter().zip(material.evaluate(&pairs)) {
-                assert_eq!(light.bits(), found.bits(), "{} from {wo}: {light:?}, {found:?}", material.name);
+                assert_eq!(
+                    light.bits(),
+                    found.bits(),
+                    "{} from {wo}: {light:?}, {found:?}",
+                    material.name
+                );
             }
             let pairs: Vec<_> = sphere.iter().map(|&wi| (wi, wo)).collect();
             for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
                 let reachable = light.s.max_element() <= 0.0 || light.pdf > 0.0;
-                assert!(reachable, "{} from {wo}: light that no sample finds: {light:?}", material.name);
+                assert!(
+                    reachable,
+                    "{} from {wo}: light that no sample finds: {light:?}",
+                    material.name
+                );
             }
         }
     }
@@ -319,13 +436,19 @@ fn light_goes_both_ways() {
         for wo in material.views() {
             let there = material.scatter(&numbers(20_000), wo);
             // Where s is next to nothing, so are its digits.
-            let there: Vec<_> = there.into_iter().filter(|light| light.s.max_element() > 1e-20).collect();
+            let there: Vec<_> =
+                there.into_iter().filter(|light| light.s.max_element() > 1e-20).collect();
             let swapped: Vec<_> = there.iter().map(|light| (wo, light.wi)).collect();
             for (light, back) in there.iter().zip(material.evaluate(&swapped)) {
                 let (n_i, n_o) = (material.index(light.wi), material.index(wo));
-                let (one, other) = (light.s / light.wi.z.abs() * n_i * n_i, back.s / wo.z.abs() * n_o * n_o);
+                let (one, other) =
+                    (light.s / light.wi.z.abs() * n_i * n_i, back.s / wo.z.abs() * n_o * n_o);
                 let off = (one - other).abs().max_element();
-                assert!(off <= 1e-5 * one.max_element(), "{} from {wo}: {one}, back {other}; {light:?}", material.name);
+                assert!(
+                    off <= 1e-5 * one.max_element(),
+                    "{} from {wo}: {one}, back {other}; {light:?}",
+                    material.name
+                );
             }
         }
     }
@@ -345,12 +468,16 @@ fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (x.map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
 
-/// Part of the light from `wo` that is scattered, the most of all colours, and its noise. What is refracted counts as power does.
+/// Part of the light from `wo` that is scattered, the most of all colours, and its noise. What is
+/// refracted counts as power does.
 fn albedo(material: &Material, wo: Vec3) -> (f64, f64) {
     let lights = material.scatter(&stratified(300), wo);
-    let power = |light: &Light| light.weight() * (material.index(light.wi) / material.index(wo)).powi(2);
-    let channels = [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(power(light)[k]))));
-    let (mean, deviation) = channels.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three");
+    let power =
+        |light: &Light| light.weight() * (material.index(light.wi) / material.index(wo)).powi(2);
+    let channels =
+        [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(power(light)[k]))));
+    let (mean, deviation) =
+        channels.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three");
     (mean, 4.0 * deviation / 300.0 + 1e-5)
 }
 
@@ -360,19 +487,35 @@ fn coats_like_the_air_are_none() {
     let diffuse = case("diffuse", &[("kd", &[0.9, 0.5, 0.0])]);
     let varnished = case(
         "coated_diffuse",
-        &[("kd", &[0.9, 0.5, 0.0]), ("eta", &[1.0]), ("thickness", &[0.0]), ("alpha_x", &[0.0]), ("alpha_y", &[0.0])],
+        &[
+            ("kd", &[0.9, 0.5, 0.0]),
+            ("eta", &[1.0]),
+            ("thickness", &[0.0]),
+            ("alpha_x", &[0.0]),
+            ("alpha_y", &[0.0]),
+        ],
     );
     let metal = case("conductor", &[("alpha_x", &[0.4])]);
     let lacquered = case(
         "coated_conductor",
-        &[("alpha_x", &[0.4]), ("coat_eta", &[1.0]), ("thickness", &[0.0]), ("coat_alpha_x", &[0.0]), ("coat_alpha_y", &[0.0])],
+        &[
+            ("alpha_x", &[0.4]),
+            ("coat_eta", &[1.0]),
+            ("thickness", &[0.0]),
+            ("coat_alpha_x", &[0.0]),
+            ("coat_alpha_y", &[0.0]),
+        ],
     );
     for (bare, coated) in [(diffuse, varnished), (metal, lacquered)] {
         for wo in bare.views() {
             let pairs: Vec<_> = sphere(2000).into_iter().map(|wi| (wi, wo)).collect();
             for (one, other) in bare.evaluate(&pairs).iter().zip(coated.evaluate(&pairs)) {
                 let off = (one.s - other.s).abs().max_element();
-                assert!(off <= 1e-4 * one.s.max_element(), "{} from {wo}: {one:?}, {other:?}", coated.name);
+                assert!(
+                    off <= 1e-4 * one.s.max_element(),
+                    "{} from {wo}: {one:?}, {other:?}",
+                    coated.name
+                );
             }
         }
     }
@@ -383,7 +526,11 @@ fn no_light_is_made() {
     for (case, material) in Material::all() {
         for wo in material.views() {
             let (albedo, noise) = albedo(&material, wo);
-            assert!(albedo <= case.albedo + noise, "{} from {wo}: {albedo} ± {noise}", material.name);
+            assert!(
+                albedo <= case.albedo + noise,
+                "{} from {wo}: {albedo} ± {noise}",
+                material.name
+            );
         }
     }
 }
@@ -415,12 +562,18 @@ fn the_cosine_is_sampled_by_the_concentric_map() {
     let material = Material::new(&Case { file: "diffuse", set: &[], glossy: false, albedo: 0.5 });
     for ([x, y], light) in numbers.iter().zip(material.scatter(&numbers, Vec3::Z)) {
         let expected = cosine_hemisphere(vec2(*x, *y));
-        assert!(light.wi.distance(expected) < 1e-6, "{} for {x}, {y}: {}, {expected}", material.name, light.wi);
+        assert!(
+            light.wi.distance(expected) < 1e-6,
+            "{} for {x}, {y}: {}, {expected}",
+            material.name,
+            light.wi
+        );
     }
 }
 
-/// Walter et al. 2007 in double precision, of GGX facets with roughness 0.3 and 0.08 and Smith's G₂, with F given by the cosine of wo and h: what is
-/// reflected where `eta`, that of the side of wi over that of wo, is 1, else what is refracted.
+/// Walter et al. 2007 in double precision, of GGX facets with roughness 0.3 and 0.08 and Smith's
+/// G₂, with F given by the cosine of wo and h: what is reflected where `eta`, that of the side of
+/// wi over that of wo, is 1, else what is refracted.
 fn microfacets(wi: DVec3, wo: DVec3, eta: f64, share: impl Fn(f64) -> f64) -> f64 {
     let a = [0.3, 0.08];
     let refracts = wi.z * wo.z < 0.0;
@@ -432,7 +585,9 @@ fn microfacets(wi: DVec3, wo: DVec3, eta: f64, share: impl Fn(f64) -> f64) -> f6
     }
     let tan2 = (h.x / a[0]).powi(2) + (h.y / a[1]).powi(2);
     let d = 1.0 / (std::f64::consts::PI * a[0] * a[1] * (tan2 + h.z * h.z).powi(2));
-    let lambda = |w: DVec3| 0.5 * ((1.0 + ((a[0] * w.x).powi(2) + (a[1] * w.y).powi(2)) / (w.z * w.z)).sqrt() - 1.0);
+    let lambda = |w: DVec3| {
+        0.5 * ((1.0 + ((a[0] * w.x).powi(2) + (a[1] * w.y).powi(2)) / (w.z * w.z)).sqrt() - 1.0)
+    };
     let g = 1.0 / (1.0 + lambda(wi) + lambda(wo));
     let jacobian = if refracts { (i * o).abs() / (eta * i + o).powi(2) } else { 0.25 };
     share(o.abs()) * d * g * jacobian / (wi.z * wo.z).abs()
@@ -446,20 +601,29 @@ fn metal_and_glass_equal_the_published_formulas() {
     let copper = [(0.10511414, 3.2734907), (0.9779329, 2.5925198), (1.2046659, 2.369188)];
     for material in [&metal, &glass] {
         for wo in material.views() {
-            let mut pairs: Vec<_> = material.scatter(&numbers(2000), wo).iter().map(|light| (light.wi, wo)).collect();
+            let mut pairs: Vec<_> =
+                material.scatter(&numbers(2000), wo).iter().map(|light| (light.wi, wo)).collect();
             pairs.extend(sphere(2000).into_iter().map(|wi| (wi, wo)));
-            for (light, &(wi, _)) in material.evaluate(&pairs).iter().zip(&pairs).filter(|(_, (wi, _))| wi.z.abs() > 1e-3) {
+            for (light, &(wi, _)) in material
+                .evaluate(&pairs)
+                .iter()
+                .zip(&pairs)
+                .filter(|(_, (wi, _))| wi.z.abs() > 1e-3)
+            {
                 let (wi, wo) = (wi.as_dvec3().normalize(), wo.as_dvec3().normalize());
                 let index = |w: DVec3| if w.z > 0.0 { 1.0 } else { 1.5 };
-                let expected = copper.map(|metal| match (material.shader.sides(), wi.z * wo.z > 0.0) {
-                    (Sides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
-                    (Sides::One, false) => 0.0,
-                    (Sides::Both, true) => microfacets(wi, wo, 1.0, |c| glass_fresnel(c, index(-wo) / index(wo))),
-                    (Sides::Both, false) => {
-                        let eta = index(wi) / index(wo);
-                        microfacets(wi, wo, eta, |c| 1.0 - glass_fresnel(c, eta))
-                    }
-                });
+                let expected =
+                    copper.map(|metal| match (material.shader.sides(), wi.z * wo.z > 0.0) {
+                        (Sides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
+                        (Sides::One, false) => 0.0,
+                        (Sides::Both, true) => {
+                            microfacets(wi, wo, 1.0, |c| glass_fresnel(c, index(-wo) / index(wo)))
+                        }
+                        (Sides::Both, false) => {
+                            let eta = index(wi) / index(wo);
+                            microfacets(wi, wo, eta, |c| 1.0 - glass_fresnel(c, eta))
+                        }
+                    });
                 for (k, expected) in expected.into_iter().enumerate() {
                     let found = f64::from(light.s[k]) / wi.z.abs();
                     let name = &material.name;
@@ -473,7 +637,8 @@ fn metal_and_glass_equal_the_published_formulas() {
     }
 }
 
-/// Of an index and an extinction coefficient, by complex numbers: r = (cos − n cos_t)/(cos + n cos_t), and so on.
+/// Of an index and an extinction coefficient, by complex numbers: r = (cos − n cos_t)/(cos + n
+/// cos_t), and so on.
 fn metal_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
     type Complex = [f64; 2];
     let mul = |a: Complex, b: Complex| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
@@ -499,10 +664,13 @@ fn glass_fresnel(c: f64, eta: f64) -> f64 {
     0.5 * (s * s + p * p)
 }
 
-/// Every parameter at either end of its range, the others where they are; then all of them at one end.
+/// Every parameter at either end of its range, the others where they are; then all of them at one
+/// end.
 fn extremes(material: &Material) -> Vec<Vec<u32>> {
     let members = material.shader.members();
-    let end = |member: &Parameter, k: usize| member.range[k].is_finite().then(|| member.scalar.bits(member.range[k]));
+    let end = |member: &Parameter, k: usize| {
+        member.range[k].is_finite().then(|| member.scalar.bits(member.range[k]))
+    };
     let mut all = vec![material.parameters.clone()];
     let mut extremes = [material.parameters.clone(), material.parameters.clone()];
     let mut at = 0;
@@ -544,7 +712,11 @@ fn ends_of_ranges_break_nothing() {
                         values.is_finite() && values.min_element() >= 0.0 && unit,
                         "{} with {:?} from {wo}: {light:?}",
                         material.name,
-                        material.parameters.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>()
+                        material
+                            .parameters
+                            .iter()
+                            .map(|&bits| f32::from_bits(bits))
+                            .collect::<Vec<_>>()
                     );
                 }
             }
@@ -561,16 +733,22 @@ fn samplers_are_better_than_the_cosine() {
             let weights = lights.iter().map(|light| f64::from(light.weight().element_sum()));
             let (mean, deviation) = statistics(weights);
             let relative = (deviation / mean).powi(2);
-            // The second moment under the cosine's density is a mean under the sampler's own, which sees the peak.
+            // The second moment under the cosine's density is a mean under the sampler's own, which
+            // sees the peak.
             let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
             let second = |light: &Light| {
                 let cosine = f64::from(share * FRAC_1_PI * light.wi.z.abs());
-                f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum()) / cosine.max(1e-30)
+                f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum())
+                    / cosine.max(1e-30)
             };
             let (second, _) = statistics(lights.iter().map(second));
             let cosine = second / (mean * mean) - 1.0;
             println!("{relative:10.4} {cosine:12.4}  {} from {wo}", material.name);
-            assert!(!case.glossy || relative <= cosine, "{} from {wo}: {relative}, by the cosine {cosine}", material.name);
+            assert!(
+                !case.glossy || relative <= cosine,
+                "{} from {wo}: {relative}, by the cosine {cosine}",
+                material.name
+            );
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Materials: what happens to light at a surface.
 //!
-//! What scatters light is a compiled shader ([`Program`]): a function in WGSL, the scene's own or one of the [`library`], that runs over
-//! batches of directions. What reflects or refracts it like a mirror, a delta function that no shader could state, is [`Specular`]. A
-//! material may have both, as a varnished wood has.
+//! What scatters light is a compiled shader ([`Program`]): a function in WGSL, the scene's own or
+//! one of the [`library`], that runs over batches of directions. What reflects or refracts it like
+//! a mirror, a delta function that no shader could state, is [`Specular`]. A material may have
+//! both, as a varnished wood has.
 //!
-//! Directions are unit, in the shading frame (normal = +z), and both point away from the surface: `wi` to the light, `wo` to the eye.
+//! Directions are unit, in the shading frame (normal = +z), and both point away from the surface:
+//! `wi` to the light, `wo` to the eye.
 
 pub mod fresnel;
 mod instance;
@@ -53,6 +55,6 @@ impl Material {
     }
 }
 
-/// Cosines up to this one count as along the surface, where nothing is scattered: smaller ones are rounding errors of unit
-/// vectors, and could make a product vanish that is divided by.
+/// Cosines up to this one count as along the surface, where nothing is scattered: smaller ones are
+/// rounding errors of unit vectors, and could make a product vanish that is divided by.
 pub const GRAZING: f32 = 1e-9;

@@ -22,15 +22,17 @@ pub fn range(parameter: &Parameter) -> Option<String> {
         Scalar::Bool => true,
     };
     (!unlimited).then(|| {
-        let [low_end, high_end] = [end(parameter.scalar, low, f32::next_down), end(parameter.scalar, high, f32::next_up)];
+        let [low_end, high_end] =
+            [end(parameter.scalar, low, f32::next_down), end(parameter.scalar, high, f32::next_up)];
         let (open, low) = low_end.map_or_else(|closed| ('[', closed), |open| ('(', open));
         let (close, high) = high_end.map_or_else(|closed| (']', closed), |open| (')', open));
         format!("{open}{low}, {high}{close}")
     })
 }
 
-/// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the author left out is its neighbour
-/// `outwards` here; as a much shorter number than this it is told again. Either way the range is the same.
+/// The end of a range, as `Ok` that of an open one. Ranges are closed, and so an end that the
+/// author left out is its neighbour `outwards` here; as a much shorter number than this it is told
+/// again. Either way the range is the same.
 fn end(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
     let neighbour = outwards(x as f32);
     let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
@@ -69,7 +71,9 @@ pub fn number(scalar: Scalar, x: f64) -> String {
         (Scalar::Bool, x) => (x != 0.0).to_string(),
         (_, f64::INFINITY) => "∞".into(),
         (_, f64::NEG_INFINITY) => "-∞".into(),
-        (Scalar::F32, x) if x != 0.0 && !(1e-4..1e7).contains(&x.abs()) => format!("{:e}", x as f32),
+        (Scalar::F32, x) if x != 0.0 && !(1e-4..1e7).contains(&x.abs()) => {
+            format!("{:e}", x as f32)
+        }
         (Scalar::F32, x) => format!("{}", x as f32),
         (Scalar::I32 | Scalar::U32, x) => format!("{x}"),
     }
@@ -79,10 +83,12 @@ pub fn number(scalar: Scalar, x: f64) -> String {
 pub fn columns(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let length = |cell: &String| cell.chars().count();
-    let widths: Vec<usize> =
-        (0..columns).map(|c| rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0))
+        .collect();
     let line = |row: &Vec<String>| {
-        let cells: String = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}  ")).collect();
+        let cells: String =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}  ")).collect();
         format!("{}\n", cells.trim_end())
     };
     rows.iter().map(line).collect()
@@ -91,7 +97,12 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 /// What a parameter is, but for what it means: name, type, range and default.
 pub fn row(parameter: &Parameter) -> Vec<String> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    vec![parameter.name.clone(), type_name(parameter), or_none(range(parameter)), or_none(default(parameter))]
+    vec![
+        parameter.name.clone(),
+        type_name(parameter),
+        or_none(range(parameter)),
+        or_none(default(parameter)),
+    ]
 }
 
 #[cfg(test)]
@@ -116,7 +127,10 @@ mod tests {
     #[test]
     fn declarations_read_well() {
         let parameters = parameters();
-        assert_eq!(parameters.each_ref().map(type_name), ["vec3f", "f32", "u32", "vec2i", "vec2<bool>"]);
+        assert_eq!(
+            parameters.each_ref().map(type_name),
+            ["vec3f", "f32", "u32", "vec2i", "vec2<bool>"]
+        );
         let ranges = parameters.each_ref().map(range);
         assert_eq!(ranges, [Some("[0, 0.1]".into()), None, Some("[0, 4]".into()), None, None]);
         let mut wide = parameter("a", Scalar::F32, 2, [0.0, f64::from(1e38f32)]);

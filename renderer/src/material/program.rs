@@ -4,8 +4,8 @@ use crate::math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::ir::rewrite::depends;
 use lightbound_shader::{
-    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides, Target, Texture, passes,
-    scattering,
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides,
+    Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ pub struct Program {
     pub name: String,
     /// Where it sends light.
     pub sides: Sides,
-    /// What is computed for the surface: inputs are the [surface's words](Program::surface_words) and those of [settable](Program::settable)
-    /// parameters, outputs the members of `Material`. Without it the settable parameters are the members.
+    /// What is computed for the surface: inputs are the [surface's words](Program::surface_words)
+    /// and those of [settable](Program::settable) parameters, outputs the members of `Material`.
+    /// Without it the settable parameters are the members.
     pub setup: Option<Kernel>,
     /// [`scattering::evaluate`].
     pub evaluate: Kernel,
@@ -49,17 +50,31 @@ impl Program {
     /// Number of the words of a surface point.
     pub const SURFACE_WORDS: usize = 11;
 
-    /// The words of a surface point: position in world space and in the space of the object, shading normal, texture coordinates.
-    pub fn surface_words(position: Vec3, object_position: Vec3, normal: Vec3, uv: Vec2) -> [u32; Program::SURFACE_WORDS] {
+    /// The words of a surface point: position in world space and in the space of the object,
+    /// shading normal, texture coordinates.
+    pub fn surface_words(
+        position: Vec3,
+        object_position: Vec3,
+        normal: Vec3,
+        uv: Vec2,
+    ) -> [u32; Program::SURFACE_WORDS] {
         let (p, o, n) = (position, object_position, normal);
         [p.x, p.y, p.z, o.x, o.y, o.z, n.x, n.y, n.z, uv.x, uv.y].map(f32::to_bits)
     }
 
     /// Compiles a shader.
-    pub fn compile(arena: &Arena, shader: &Shader, settings: &Settings, target: Target) -> Result<Program, ProgramError> {
+    pub fn compile(
+        arena: &Arena,
+        shader: &Shader,
+        settings: &Settings,
+        target: Target,
+    ) -> Result<Program, ProgramError> {
         let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
         let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
-        assert!(surface == 0 || surface == Program::SURFACE_WORDS, "the surface is what the renderer thinks it is");
+        assert!(
+            surface == 0 || surface == Program::SURFACE_WORDS,
+            "the surface is what the renderer thinks it is"
+        );
         Ok(Program {
             name: shader.name().to_owned(),
             sides: shader.sides(),
@@ -74,19 +89,28 @@ impl Program {
         })
     }
 
-    /// The integrand in the shading frame, of the members of `Material`: what `evaluate` computes of s, to the bit, to be bounded.
+    /// The integrand in the shading frame, of the members of `Material`: what `evaluate` computes
+    /// of s, to the bit, to be bounded.
     pub fn integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::new(&self.shader, &self.settings, Frame::Local)
     }
 
-    /// Whether the BRDF depends on the direction to the light, as far as the code tells. What does not is ideally diffuse.
+    /// Whether the BRDF depends on the direction to the light, as far as the code tells. What does
+    /// not is ideally diffuse.
     pub fn depends_on_light(&self) -> Result<bool, ShaderError> {
         let function = passes::optimize(&self.shader.function(Entry::Brdf, &self.settings)?);
-        let number =
-            |name: &str| function.outputs.iter().position(|port| port.name == name).expect("it is an output of each BRDF");
+        let number = |name: &str| {
+            function
+                .outputs
+                .iter()
+                .position(|port| port.name == name)
+                .expect("it is an output of each BRDF")
+        };
         let brdf = ["brdf.r", "brdf.g", "brdf.b"].map(number);
         let is_light = |input: &usize| function.inputs[*input].name.starts_with("wi.");
-        Ok((0..function.inputs.len()).filter(is_light).any(|input| depends(&function, &brdf, input)))
+        Ok((0..function.inputs.len())
+            .filter(is_light)
+            .any(|input| depends(&function, &brdf, input)))
     }
 
     /// The same without the cosine.

@@ -1,18 +1,22 @@
-//! Is a shader's scattering a number of the right sign, and do its `sample` and `pdf` agree? A quick look at load, for gross faults; no
-//! proof.
+//! Is a shader's scattering a number of the right sign, and do its `sample` and `pdf` agree? A
+//! quick look at load, for gross faults; no proof.
 //!
-//! Values are looked at for random pairs of directions ([`values`]). As to the sampler ([`sampler`]), for a few `wo`, directions are drawn by the shader's sampler (density p), and others from a density q that is made to resemble it: the
-//! medians of a first set of samples cut the sphere into cells of equal probability, and within a cell q is uniform. For the right p
-//! and any set C of directions
+//! Values are looked at for random pairs of directions ([`values`]). As to the sampler
+//! ([`sampler`]), for a few `wo`, directions are drawn by the shader's sampler (density p), and
+//! others from a density q that is made to resemble it: the medians of a first set of samples cut
+//! the sphere into cells of equal probability, and within a cell q is uniform. For the right p and
+//! any set C of directions
 //!
 //! ```text
 //! ∫ p q/(p + q) over C  =  E_p[1_C q/(p + q)]  =  E_q[1_C p/(p + q)],
 //! ```
 //!
-//! the balance heuristic both ways round (Veach 1997 §9; Meng and Wong 1996 for the identity). With the *claimed* density in the place
-//! of p within the brackets, both sides can be estimated, and all that is averaged lies in [0, 1], so that a narrow lobe that a
-//! quadrature would miss costs power but never accuracy. The two are compared for all cells of a tree, the whole sphere being the
-//! first: they may differ by `TOLERANCE` and `SIGMAS` standard errors. Random numbers are fixed.
+//! the balance heuristic both ways round (Veach 1997 §9; Meng and Wong 1996 for the identity). With
+//! the *claimed* density in the place of p within the brackets, both sides can be estimated, and
+//! all that is averaged lies in [0, 1], so that a narrow lobe that a quadrature would miss costs
+//! power but never accuracy. The two are compared for all cells of a tree, the whole sphere being
+//! the first: they may differ by `TOLERANCE` and `SIGMAS` standard errors. Random numbers are
+//! fixed.
 
 use super::{Bound, Instance, Program};
 use crate::math::{Vec2, Vec3, vec3};
@@ -22,7 +26,8 @@ use lightbound_shader::{Batch, Kernel, Sides, Texture};
 use std::f64::consts::TAU;
 use std::fmt;
 
-/// Difference that is let pass, as a part of either side: floats may not be able to tell more of a narrow lobe.
+/// Difference that is let pass, as a part of either side: floats may not be able to tell more of a
+/// narrow lobe.
 const TOLERANCE: f64 = 0.04;
 /// Standard errors that are let pass.
 const SIGMAS: f64 = 5.0;
@@ -33,8 +38,8 @@ const DEPTH: u32 = 8;
 const LEAVES: usize = 1 << DEPTH;
 /// Halvings into the smallest cells that are compared, with enough samples in each.
 const COMPARED: u32 = 6;
-/// Columns and rows of strata of the random numbers: those that the cells are made from, those that are counted, and, within each
-/// cell, those of q.
+/// Columns and rows of strata of the random numbers: those that the cells are made from, those that
+/// are counted, and, within each cell, those of q.
 const PILOT: [u32; 2] = [64, 32];
 const COUNTED: [u32; 2] = [64, 64];
 const WITHIN: [u32; 2] = [4, 4];
@@ -70,14 +75,18 @@ impl fmt::Display for Disagreement {
             }
             Fault::Shares { part, drawn, claimed } => {
                 let (drawn, claimed) = (100.0 * drawn, 100.0 * claimed);
-                write!(f, "`sample` draws {drawn:.1} % of its directions {part}, where `pdf` integrates to {claimed:.1} %")?;
+                write!(
+                    f,
+                    "`sample` draws {drawn:.1} % of its directions {part}, where `pdf` integrates to {claimed:.1} %"
+                )?;
             }
         }
         write!(f, ", seen from {:.0}° off the normal", self.angle)
     }
 }
 
-/// A rectangle of (1 − cos θ, φ), in which area is solid angle. The first coordinate has all digits near the normal, where lobes are narrow.
+/// A rectangle of (1 − cos θ, φ), in which area is solid angle. The first coordinate has all digits
+/// near the normal, where lobes are narrow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cell {
     lo: [f64; 2],
@@ -89,7 +98,12 @@ impl fmt::Display for Cell {
         let degrees = |v: f64| libm::acos((1.0 - v).clamp(-1.0, 1.0)).to_degrees();
         write!(f, "where θ is {:.1}° to {:.1}°", degrees(self.lo[0]), degrees(self.hi[0]))?;
         if self.hi[1] - self.lo[1] < TAU {
-            write!(f, " and φ is {:.0}° to {:.0}°", self.lo[1].to_degrees(), self.hi[1].to_degrees())?;
+            write!(
+                f,
+                " and φ is {:.0}° to {:.0}°",
+                self.lo[1].to_degrees(),
+                self.hi[1].to_degrees()
+            )?;
         }
         Ok(())
     }
@@ -156,7 +170,8 @@ struct Tree {
 impl Tree {
     /// Halved at the medians of `points`.
     fn new(sides: Sides, points: &mut [[f64; 2]]) -> Tree {
-        let mut tree = Tree { splits: vec![0.0; LEAVES - 1], cells: vec![Cell::all(sides); 2 * LEAVES - 1] };
+        let mut tree =
+            Tree { splits: vec![0.0; LEAVES - 1], cells: vec![Cell::all(sides); 2 * LEAVES - 1] };
         tree.grow(0, 0, points);
         tree
     }
@@ -228,8 +243,8 @@ impl Sums {
         self
     }
 
-    /// Squared standard error of the difference of the sides. Second moments are the greater of two estimates, since one kind of
-    /// samples may have missed what the other found.
+    /// Squared standard error of the difference of the sides. Second moments are the greater of two
+    /// estimates, since one kind of samples may have missed what the other found.
     fn variance(&self) -> f64 {
         let counted = f64::from(COUNTED[0] * COUNTED[1]);
         let within = f64::from(WITHIN[0] * WITHIN[1]);
@@ -266,15 +281,18 @@ pub struct BadValue {
 
 impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [wi, wo] = [self.wi, self.wo].map(|Vec3 { x, y, z }| format!("({x:.4}, {y:.4}, {z:.4})"));
+        let [wi, wo] =
+            [self.wi, self.wo].map(|Vec3 { x, y, z }| format!("({x:.4}, {y:.4}, {z:.4})"));
         write!(f, "{} is {} for wi = {wi} and wo = {wo}", self.name, self.value)
     }
 }
 
-/// Looks for values of s or its density that are negative or not finite, with an instance's parameters. The greatest s of all.
+/// Looks for values of s or its density that are negative or not finite, with an instance's
+/// parameters. The greatest s of all.
 pub fn values(bound: &Bound, instance: &Instance) -> Result<f32, BadValue> {
     let Cell { lo, mut hi } = Cell::all(bound.program.sides);
-    // Neither along the surface, where nothing is ever evaluated, nor so close to it that quotients overflow.
+    // Neither along the surface, where nothing is ever evaluated, nor so close to it that quotients
+    // overflow.
     hi[0] -= LEAST_COSINE;
     let somewhere = |seed: u32, i: u32| {
         let at = Vec2::new(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1)));
@@ -283,7 +301,10 @@ pub fn values(bound: &Bound, instance: &Instance) -> Result<f32, BadValue> {
     };
     let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [somewhere(1, i), somewhere(2, i)]).collect();
     let mut checker = Checker::new(bound, instance);
-    checker.run_rows(&bound.program.evaluate, pairs.iter().map(|[wi, wo]| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]));
+    checker.run_rows(
+        &bound.program.evaluate,
+        pairs.iter().map(|[wi, wo]| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]),
+    );
     let mut greatest = 0.0f32;
     for (row, &[wi, wo]) in pairs.iter().enumerate() {
         let found: [f32; 4] = checker.outputs.floats(row, 0);
@@ -297,14 +318,17 @@ pub fn values(bound: &Bound, instance: &Instance) -> Result<f32, BadValue> {
     Ok(greatest)
 }
 
-/// Looks for a disagreement between the sampler of a shader and its density, with an instance's parameters.
+/// Looks for a disagreement between the sampler of a shader and its density, with an instance's
+/// parameters.
 pub fn sampler(bound: &Bound, instance: &Instance) -> Result<(), Disagreement> {
     let sides = bound.program.sides;
     let mut checker = Checker::new(bound, instance);
     for (seed, &(z, phi)) in (0..).zip(VIEWS.iter().filter(|&&(z, _)| sides.covers(z))) {
         let r = libm::sqrtf(1.0 - z * z);
         checker.wo = vec3(r * libm::cosf(phi), r * libm::sinf(phi), z);
-        checker.view(sides, seed).map_err(|fault| Disagreement { angle: libm::acosf(z).to_degrees(), fault })?;
+        checker
+            .view(sides, seed)
+            .map_err(|fault| Disagreement { angle: libm::acosf(z).to_degrees(), fault })?;
     }
     Ok(())
 }
@@ -326,7 +350,8 @@ impl<'a> Checker<'a> {
         let textures = bound.textures.iter().map(|texture| &**texture).collect();
         let batch = || Batch::new(program.target(), 0, 0);
         let (inputs, outputs) = (batch(), batch());
-        let mut checker = Checker { program, textures, members: Vec::new(), wo: Vec3::Z, inputs, outputs };
+        let mut checker =
+            Checker { program, textures, members: Vec::new(), wo: Vec3::Z, inputs, outputs };
         let at = Lookup { p: Vec3::ZERO, uv: Vec2::splat(0.5) };
         match &program.setup {
             None => checker.members = instance.words(&at),
@@ -337,7 +362,8 @@ impl<'a> Checker<'a> {
                 checker.inputs.set_row(0, 0, &words);
                 checker.inputs.truncate(1);
                 checker.run(setup);
-                checker.members = (0..program.members).map(|port| checker.outputs.bits(0, port)).collect();
+                checker.members =
+                    (0..program.members).map(|port| checker.outputs.bits(0, port)).collect();
             }
         }
         checker
@@ -361,7 +387,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Samples that are not void, in the cell, and their densities.
-    fn draw(&mut self, strata: impl Iterator<Item = Vec2>, all: &Cell) -> Result<Vec<([f64; 2], f64)>, Fault> {
+    fn draw(
+        &mut self,
+        strata: impl Iterator<Item = Vec2>,
+        all: &Cell,
+    ) -> Result<Vec<([f64; 2], f64)>, Fault> {
         let (program, wo) = (self.program, self.wo);
         self.run_rows(&program.scatter, strata.map(|u| [u.x, u.y, wo.x, wo.y, wo.z]));
         let both = program.sides == Sides::Both;
@@ -404,7 +434,8 @@ impl<'a> Checker<'a> {
     /// Checks the sampler for one `wo`.
     fn view(&mut self, sides: Sides, seed: u32) -> Result<(), Fault> {
         let all = Cell::all(sides);
-        let mut pilot: Vec<_> = self.draw(strata(3 * seed, PILOT), &all)?.into_iter().map(|(at, _)| at).collect();
+        let mut pilot: Vec<_> =
+            self.draw(strata(3 * seed, PILOT), &all)?.into_iter().map(|(at, _)| at).collect();
         let tree = Tree::new(sides, &mut pilot);
         let share = 1.0 / LEAVES as f64;
         let counted = self.draw(strata(3 * seed + 1, COUNTED), &all)?;
@@ -420,12 +451,15 @@ impl<'a> Checker<'a> {
             // p h² = p g (1 − g), with h = p/(p + q), and q g² likewise below.
             sum.squares[1][0] += weight * g * (1.0 - g);
         }
-        let points =
-            |(k, cell): (u32, &Cell)| strata(hash(3 * seed + 2, k), WITHIN).map(|s| direction(cell.at(s))).collect::<Vec<_>>();
+        let points = |(k, cell): (u32, &Cell)| {
+            strata(hash(3 * seed + 2, k), WITHIN).map(|s| direction(cell.at(s))).collect::<Vec<_>>()
+        };
         let densities = self.densities((0..).zip(tree.leaves()).flat_map(points))?;
         let within = densities.len() / LEAVES;
         let weight = share / within as f64;
-        for ((sum, cell), densities) in sums.iter_mut().zip(tree.leaves()).zip(densities.chunks(within)) {
+        for ((sum, cell), densities) in
+            sums.iter_mut().zip(tree.leaves()).zip(densities.chunks(within))
+        {
             let q = share / cell.area();
             let mut own = 0.0;
             for p in densities {
@@ -442,7 +476,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Compares what was drawn with what is claimed, from the whole sphere down to the smallest cells, and those together.
+/// Compares what was drawn with what is claimed, from the whole sphere down to the smallest cells,
+/// and those together.
 fn compare(tree: &Tree, leaves: &[Sums]) -> Result<(), Fault> {
     let node = |depth: u32, k: usize| {
         let size = LEAVES >> depth;
@@ -454,9 +489,12 @@ fn compare(tree: &Tree, leaves: &[Sums]) -> Result<(), Fault> {
     };
     for depth in 0..=COMPARED {
         let sums: Vec<Sums> = (0..1 << depth).map(|k| node(depth, k)).collect();
-        let worst = (0..sums.len()).max_by(|&a, &b| sums[a].excess().total_cmp(&sums[b].excess())).expect("there are cells");
+        let worst = (0..sums.len())
+            .max_by(|&a, &b| sums[a].excess().total_cmp(&sums[b].excess()))
+            .expect("there are cells");
         // χ² of all cells of the level, whose mean and variance are known.
-        let (statistic, freedom) = (sums.iter().map(|sum| sum.excess() * sum.excess()).sum::<f64>(), sums.len() as f64);
+        let (statistic, freedom) =
+            (sums.iter().map(|sum| sum.excess() * sum.excess()).sum::<f64>(), sums.len() as f64);
         let many = depth == COMPARED && statistic > freedom + SIGMAS * (2.0 * freedom).sqrt();
         if sums[worst].excess() > SIGMAS || many {
             return fault(depth, worst, &sums[worst]);
@@ -473,13 +511,21 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     /// Checks a shader with the parameters that `value` gives.
-    fn checked(name: &str, text: &str, value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
+    fn checked(
+        name: &str,
+        text: &str,
+        value: impl FnMut(&Parameter) -> Vec<f64>,
+    ) -> Result<(), Disagreement> {
         let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+        let program =
+            Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
         check_with(&Bound::new(Arc::new(program), vec![]), value)
     }
 
-    fn check_with(bound: &Bound, value: impl FnMut(&Parameter) -> Vec<f64>) -> Result<(), Disagreement> {
+    fn check_with(
+        bound: &Bound,
+        value: impl FnMut(&Parameter) -> Vec<f64>,
+    ) -> Result<(), Disagreement> {
         sampler(bound, &instance(bound, value))
     }
 
@@ -489,10 +535,13 @@ pub(crate) mod tests {
 
     /// Looks at the values of a shader with this body of `brdf`.
     fn valued(head: &str, body: &str) -> Result<f32, BadValue> {
-        let text =
-            format!("{head}struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
-        let shader = Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{body}: {error}"));
-        let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+        let text = format!(
+            "{head}struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}"
+        );
+        let shader =
+            Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let program =
+            Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
         let bound = Bound::new(Arc::new(program), vec![]);
         values(&bound, &instance(&bound, |_| vec![0.5]))
     }
@@ -518,7 +567,11 @@ pub(crate) mod tests {
         ] {
             let found = valued(head, body).expect_err(body);
             let message = found.to_string();
-            assert!(message.starts_with(&format!("{name} is {value}")) && message.contains("for wi = ("), "{body}: {message}");
+            assert!(
+                message.starts_with(&format!("{name} is {value}"))
+                    && message.contains("for wi = ("),
+                "{body}: {message}"
+            );
             let lengths = [found.wi, found.wo].map(|w| w.length());
             assert!(lengths.iter().all(|length| (length - 1.0).abs() < 1e-5), "{lengths:?}");
         }
@@ -531,7 +584,8 @@ pub(crate) mod tests {
         }
         ";
 
-    /// A shader of no parameters with these bodies of `sample` and `pdf`; `lobe` is about the mirror direction.
+    /// A shader of no parameters with these bodies of `sample` and `pdf`; `lobe` is about the
+    /// mirror direction.
     fn sampled(head: &str, sample: &str, pdf: &str) -> Result<(), Disagreement> {
         let text = format!(
             "{head}struct Material {{\n/// Albedo. default: 0.5\nkd: f32,\n}}
@@ -562,8 +616,14 @@ pub(crate) mod tests {
         // What it says below the surface does not count.
         sampled("", cosine, "return wi.z / 3.14159265;").unwrap();
         sampled("", "return lobe(u, wo);", "return lobe_pdf(wi, wo);").unwrap();
-        sampled("", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);").unwrap();
-        sampled("//! sides: both\n", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);").unwrap();
+        sampled("", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);")
+            .unwrap();
+        sampled(
+            "//! sides: both\n",
+            MIXED,
+            "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);",
+        )
+        .unwrap();
         // All void.
         sampled("", "return vec3f(0.0);", "return 0.0;").unwrap();
     }
@@ -578,17 +638,33 @@ pub(crate) mod tests {
             ("no π", cosine, "return max(wi.z, 0.0);"),
             ("15 % too much", cosine, "return 1.15 * max(wi.z, 0.0) / 3.14159265;"),
             ("10 % too little", "return lobe(u, wo);", "return 0.9 * lobe_pdf(wi, wo);"),
-            ("more of the lobe", MIXED, "return 0.4 * max(wi.z, 0.0) / 3.14159265 + 0.6 * lobe_pdf(wi, wo);"),
-            ("less of the lobe", MIXED, "return 0.6 * max(wi.z, 0.0) / 3.14159265 + 0.4 * lobe_pdf(wi, wo);"),
+            (
+                "more of the lobe",
+                MIXED,
+                "return 0.4 * max(wi.z, 0.0) / 3.14159265 + 0.6 * lobe_pdf(wi, wo);",
+            ),
+            (
+                "less of the lobe",
+                MIXED,
+                "return 0.6 * max(wi.z, 0.0) / 3.14159265 + 0.4 * lobe_pdf(wi, wo);",
+            ),
             ("no lobe", MIXED, "return max(wi.z, 0.0) / 3.14159265;"),
             ("no samples", "return vec3f(0.0, 0.0, -1.0);", "return max(wi.z, 0.0) / 3.14159265;"),
-            ("one direction", "return vec3f(0.6, 0.0, 0.8);", "return max(wi.z, 0.0) / 3.14159265;"),
+            (
+                "one direction",
+                "return vec3f(0.6, 0.0, 0.8);",
+                "return max(wi.z, 0.0) / 3.14159265;",
+            ),
         ] {
             let Err(found) = sampled("", sample, pdf) else { panic!("{what}: nothing is found") };
             let message = found.to_string();
-            assert!(message.contains("`sample` draws") && message.contains("integrates to"), "{what}: {message}");
+            assert!(
+                message.contains("`sample` draws") && message.contains("integrates to"),
+                "{what}: {message}"
+            );
         }
-        let long = text(sampled("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
+        let long =
+            text(sampled("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
         assert!(long.contains("of length 1.01"), "{long}");
         let negative = text(sampled("", cosine, "return wi.z - 0.5;"));
         assert!(negative.contains("`pdf` of a direction of `sample` is -0."), "{negative}");
@@ -612,7 +688,9 @@ pub(crate) mod tests {
     fn the_library_passes_with_any_parameters() {
         for entry in library::LIBRARY {
             let shader = Shader::parse(entry.name, entry.text).unwrap();
-            let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+            let program =
+                Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
+                    .unwrap();
             let bound = Bound::new(Arc::new(program), vec![]);
             for seed in 0..ROUNDS {
                 let mut set = Vec::new();
@@ -627,9 +705,11 @@ pub(crate) mod tests {
                     set.push((parameter.name.clone(), values.clone()));
                     values
                 });
-                values(&bound, &instance).unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                values(&bound, &instance)
+                    .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
                 if shader.has_sampler() {
-                    sampler(&bound, &instance).unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                    sampler(&bound, &instance)
+                        .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
                 }
             }
         }
@@ -637,9 +717,11 @@ pub(crate) mod tests {
 
     const ROUNDS: u32 = 60;
 
-    /// Its default, an end of its range, or something between, by order of magnitude where it has one.
+    /// Its default, an end of its range, or something between, by order of magnitude where it has
+    /// one.
     pub(crate) fn any_value(parameter: &Parameter, seed: u32) -> f64 {
-        // Slopes beyond 4 tell nothing more, and a billion times those of the other axis they are beyond the digits of floats.
+        // Slopes beyond 4 tell nothing more, and a billion times those of the other axis they are
+        // beyond the digits of floats.
         let greatest = if parameter.name.contains("alpha") { 4.0 } else { 1e4 };
         let [low, high] = parameter.range.map(|x| x.clamp(-10.0, greatest));
         let x = f64::from(unit_float(hash(seed, 1)));
@@ -660,7 +742,10 @@ pub(crate) mod tests {
             let s = |axis| f64::from(unit_float(hash(k, axis)));
             let at = [2.0 * s(0).powi(8), TAU * s(1)];
             let back = coordinates(direction(at));
-            assert!((at[0] - back[0]).abs() < 1e-6 * at[0] && (at[1] - back[1]).abs() < 1e-5, "{at:?} {back:?}");
+            assert!(
+                (at[0] - back[0]).abs() < 1e-6 * at[0] && (at[1] - back[1]).abs() < 1e-5,
+                "{at:?} {back:?}"
+            );
         }
     }
 }

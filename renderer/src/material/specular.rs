@@ -1,7 +1,8 @@
 //! Delta functions: polished metal, glass, panes and coats, the only materials that are no shaders.
 //!
-//! Parameters and conventions are pbrt-v4's: the refractive index is that of the side below (−z) over that above, and refracted
-//! radiance is scaled by 1/η², since `wo` points to the eye and radiance gathers in the denser medium.
+//! Parameters and conventions are pbrt-v4's: the refractive index is that of the side below (−z)
+//! over that above, and refracted radiance is scaled by 1/η², since `wo` points to the eye and
+//! radiance gathers in the denser medium.
 
 use super::{GRAZING, fresnel};
 use crate::math::{Vec3, vec3};
@@ -40,7 +41,8 @@ pub enum Specular {
         /// Index of the pane over its surroundings.
         eta: f32,
     },
-    /// The surface of a clear coat, alike on both sides; what it lets through is the business of the material's shader.
+    /// The surface of a clear coat, alike on both sides; what it lets through is the business of
+    /// the material's shader.
     Coat {
         /// Index of the coat.
         eta: f32,
@@ -51,7 +53,8 @@ pub enum Specular {
         metal: Metal,
         /// Index of the coat.
         eta: f32,
-        /// Thickness of the coat, in mean free paths of a medium that absorbs what it does not let pass.
+        /// Thickness of the coat, in mean free paths of a medium that absorbs what it does not let
+        /// pass.
         thickness: f32,
     },
 }
@@ -68,7 +71,8 @@ pub struct SpecularSample {
 }
 
 impl Specular {
-    /// How often light should be looked for here rather than by the material's shader, if it has one.
+    /// How often light should be looked for here rather than by the material's shader, if it has
+    /// one.
     pub fn share(&self, wo: Vec3) -> f32 {
         match self {
             Specular::Coat { eta } => fresnel::dielectric(wo.z.abs(), usable_index(*eta)),
@@ -76,15 +80,18 @@ impl Specular {
         }
     }
 
-    /// Draws a direction, `u` deciding between reflection and refraction; `None` along the surface, where nothing is reflected.
+    /// Draws a direction, `u` deciding between reflection and refraction; `None` along the surface,
+    /// where nothing is reflected.
     ///
-    /// Of a [coat](Specular::Coat) this is the reflection alone, weighted by 1 over its [share](Specular::share) of it: by 1.
+    /// Of a [coat](Specular::Coat) this is the reflection alone, weighted by 1 over its
+    /// [share](Specular::share) of it: by 1.
     pub fn sample(&self, u: f32, wo: Vec3, at: &Lookup) -> Option<SpecularSample> {
         if wo.z.is_nan() || wo.z.abs() <= GRAZING {
             return None;
         }
         let cos = wo.z.abs();
-        let reflected = |weight: Vec3| SpecularSample { wi: vec3(-wo.x, -wo.y, wo.z), weight, eta: 1.0 };
+        let reflected =
+            |weight: Vec3| SpecularSample { wi: vec3(-wo.x, -wo.y, wo.z), weight, eta: 1.0 };
         Some(match self {
             Specular::Metal(metal) => reflected(metal.reflectance(cos, 1.0, at)),
             Specular::Coat { .. } => reflected(Vec3::ONE),
@@ -95,7 +102,11 @@ impl Specular {
                 let r = fresnel::dielectric(cos, usable_index(*eta));
                 // r + (1 − r)² r + (1 − r)² r³ + …, the reflections inside summed up.
                 let reflects = u < 2.0 * r / (1.0 + r);
-                if reflects { reflected(Vec3::ONE) } else { SpecularSample { wi: -wo, weight: Vec3::ONE, eta: 1.0 } }
+                if reflects {
+                    reflected(Vec3::ONE)
+                } else {
+                    SpecularSample { wi: -wo, weight: Vec3::ONE, eta: 1.0 }
+                }
             }
             Specular::Interface { eta } => {
                 let eta = usable_index(*eta);
@@ -112,11 +123,13 @@ impl Specular {
     }
 }
 
-/// Reflectance of a metal under a coat: at the surface, at the metal after two passages, and so on between the two, a geometric series.
+/// Reflectance of a metal under a coat: at the surface, at the metal after two passages, and so on
+/// between the two, a geometric series.
 fn coated_reflectance(metal: &Metal, eta: f32, thickness: f32, cos: f32, at: &Lookup) -> Vec3 {
     let r = fresnel::dielectric(cos, eta);
     let Some(cos_t) = fresnel::refracted_cos(cos, eta) else { return Vec3::ONE };
-    let below = metal.reflectance(cos_t, eta, at) * libm::expf(-2.0 * thickness.max(0.0) / cos_t.max(1e-6));
+    let below =
+        metal.reflectance(cos_t, eta, at) * libm::expf(-2.0 * thickness.max(0.0) / cos_t.max(1e-6));
     Vec3::splat(r) + (1.0 - r) * (1.0 - r) * below / (1.0 - r * below)
 }
 
@@ -133,7 +146,10 @@ mod tests {
     const AT: Lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
 
     fn gold() -> Metal {
-        Metal { eta: Param::Constant(vec3(0.143, 0.375, 1.442)), k: Param::Constant(vec3(3.983, 2.386, 1.603)) }
+        Metal {
+            eta: Param::Constant(vec3(0.143, 0.375, 1.442)),
+            k: Param::Constant(vec3(3.983, 2.386, 1.603)),
+        }
     }
 
     fn all() -> Vec<Specular> {
@@ -154,11 +170,19 @@ mod tests {
 
     #[test]
     fn no_light_is_gained_or_lost_by_dielectrics() {
-        for specular in [Specular::Interface { eta: 1.5 }, Specular::Interface { eta: 0.7 }, Specular::Pane { eta: 1.5 }] {
+        for specular in [
+            Specular::Interface { eta: 1.5 },
+            Specular::Interface { eta: 0.7 },
+            Specular::Pane { eta: 1.5 },
+        ] {
             for angle in [0.0, 30.0, 60.0, 85.0, 120.0, 170.0] {
                 let count = 1000;
-                let sample = |i: i32| specular.sample((i as f32 + 0.5) / count as f32, direction(angle), &AT).unwrap();
-                let mean: Vec3 = (0..count).map(sample).map(|s| s.weight * s.eta * s.eta).sum::<Vec3>() / count as f32;
+                let sample = |i: i32| {
+                    specular.sample((i as f32 + 0.5) / count as f32, direction(angle), &AT).unwrap()
+                };
+                let mean: Vec3 =
+                    (0..count).map(sample).map(|s| s.weight * s.eta * s.eta).sum::<Vec3>()
+                        / count as f32;
                 assert!((mean - 1.0).abs().max_element() < 1e-4, "{specular:?} {angle}: {mean}");
             }
         }
@@ -173,7 +197,9 @@ mod tests {
             assert!(s.wi.z * wo.z < 0.0 && s.eta == eta);
             // sin θₒ = η sin θᵢ, in the plane of incidence.
             assert!((s.wi.truncate() * eta + wo.truncate()).length() < 1e-6);
-            assert!((s.wi.length() - 1.0).abs() < 1e-6 && (s.weight.x - 1.0 / (eta * eta)).abs() < 1e-6);
+            assert!(
+                (s.wi.length() - 1.0).abs() < 1e-6 && (s.weight.x - 1.0 / (eta * eta)).abs() < 1e-6
+            );
         }
         // Beyond the critical angle all is reflected, whatever the number.
         let s = glass.sample(0.999, direction(120.0), &AT).unwrap();
@@ -188,10 +214,14 @@ mod tests {
             let bare = sample(Specular::Metal(gold()));
             assert_eq!(bare, fresnel::conductor(wo.z, gold().eta.rgb(&AT), gold().k.rgb(&AT)));
             // A coat like the air is none; an opaque one hides the metal.
-            let coated = |eta, thickness| sample(Specular::CoatedMetal { metal: gold(), eta, thickness });
+            let coated =
+                |eta, thickness| sample(Specular::CoatedMetal { metal: gold(), eta, thickness });
             assert!((coated(1.0, 0.0) - bare).abs().max_element() < 1e-6);
             assert!((coated(1.5, 1e3) - fresnel::dielectric(wo.z, 1.5)).abs().max_element() < 1e-6);
-            assert!(coated(1.5, 0.0).max_element() <= 1.0 && coated(1.5, 0.1).cmple(coated(1.5, 0.0)).all());
+            assert!(
+                coated(1.5, 0.0).max_element() <= 1.0
+                    && coated(1.5, 0.1).cmple(coated(1.5, 0.0)).all()
+            );
         }
     }
 
@@ -203,7 +233,11 @@ mod tests {
             assert_eq!(coat.share(wo), fresnel::dielectric(wo.z.abs(), 1.5));
             assert_eq!(coat.sample(0.0, wo, &AT).unwrap().weight, Vec3::ONE);
         }
-        assert!(all().iter().all(|s| matches!(s, Specular::Coat { .. }) || s.share(direction(30.0)) == 1.0));
+        assert!(
+            all()
+                .iter()
+                .all(|s| matches!(s, Specular::Coat { .. }) || s.share(direction(30.0)) == 1.0)
+        );
     }
 
     #[test]
@@ -211,21 +245,32 @@ mod tests {
         let mut all = all();
         for bad in [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e-30, 1e30, 1.000_05] {
             let metal = || Metal { eta: Param::from_float(bad), k: Param::from_float(bad) };
-            all.extend([Specular::Metal(metal()), Specular::Interface { eta: bad }, Specular::Pane { eta: bad }]);
+            all.extend([
+                Specular::Metal(metal()),
+                Specular::Interface { eta: bad },
+                Specular::Pane { eta: bad },
+            ]);
             all.push(Specular::Coat { eta: bad });
             all.push(Specular::CoatedMetal { metal: metal(), eta: bad, thickness: bad });
         }
         let heights = [0.0f32, 1e-40, 1e-9, 1.1e-9, 1e-7, 1e-4, 0.5, 1.0];
-        let directions = heights.iter().flat_map(|&z| [1.0, -1.0].map(|side| vec3((1.0 - z * z).sqrt(), 0.0, side * z)));
+        let directions = heights
+            .iter()
+            .flat_map(|&z| [1.0, -1.0].map(|side| vec3((1.0 - z * z).sqrt(), 0.0, side * z)));
         for wo in directions {
             for specular in &all {
                 for u in [0.0, 0.5, 1.0 - f32::EPSILON / 2.0] {
                     let Some(s) = specular.sample(u, wo, &AT) else { continue };
                     assert!(
-                        s.weight.is_finite() && s.weight.min_element() >= -1e-6 && s.eta.is_finite(),
+                        s.weight.is_finite()
+                            && s.weight.min_element() >= -1e-6
+                            && s.eta.is_finite(),
                         "{specular:?} {wo}: {s:?}"
                     );
-                    assert!((s.wi.length() - 1.0).abs() < 1e-4 && s.wi.z != 0.0, "{specular:?} {wo}: {s:?}");
+                    assert!(
+                        (s.wi.length() - 1.0).abs() < 1e-4 && s.wi.z != 0.0,
+                        "{specular:?} {wo}: {s:?}"
+                    );
                 }
             }
         }

@@ -38,12 +38,14 @@ impl Aabb {
     /// The eight corners.
     pub fn corners(self) -> [Vec3; 8] {
         std::array::from_fn(|i| {
-            let pick = |axis: usize| if i >> axis & 1 == 0 { self.min[axis] } else { self.max[axis] };
+            let pick =
+                |axis: usize| if i >> axis & 1 == 0 { self.min[axis] } else { self.max[axis] };
             Vec3::new(pick(0), pick(1), pick(2))
         })
     }
 
-    /// The largest absolute coordinate; the scale to which rounding errors of points in the box are relative.
+    /// The largest absolute coordinate; the scale to which rounding errors of points in the box are
+    /// relative.
     pub fn magnitude(self) -> f32 {
         self.min.abs().max(self.max.abs()).max_element()
     }

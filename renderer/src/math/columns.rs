@@ -1,4 +1,5 @@
-//! Numbers of several things side by side, for loops that are compiled for the vectors of the machine.
+//! Numbers of several things side by side, for loops that are compiled for the vectors of the
+//! machine.
 
 /// Length of a column, the things at a time: the floats of the widest vectors.
 pub const COLUMN: usize = 16;

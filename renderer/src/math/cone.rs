@@ -21,7 +21,8 @@ impl Cone {
         Cone { axis, cos: 1.0 }
     }
 
-    /// A cone around `axis` that holds all of `cones`, as narrow as it gets around that axis, but for rounding.
+    /// A cone around `axis` that holds all of `cones`, as narrow as it gets around that axis, but
+    /// for rounding.
     pub fn around(axis: Vec3, cones: impl Iterator<Item = Cone>) -> Cone {
         let mut least = 1.0f64;
         for cone in cones {
@@ -40,19 +41,27 @@ impl Cone {
         Cone { axis, cos: below(least) }
     }
 
-    /// A cone that holds all sums of non-negative multiples of `vectors`, zero vectors among them or not, and of floats near to them: the
-    /// directions of their convex hull. [`Cone::SPHERE`] where no acute cone does.
+    /// A cone that holds all sums of non-negative multiples of `vectors`, zero vectors among them
+    /// or not, and of floats near to them: the directions of their convex hull. [`Cone::SPHERE`]
+    /// where no acute cone does.
     pub fn around_hull(vectors: impl Iterator<Item = DVec3> + Clone) -> Cone {
         let units = vectors.filter_map(DVec3::try_normalize);
         let axis = Cone::mean(units.clone().sum());
         let least = units.map(|v| v.dot(axis.as_dvec3().normalize())).fold(1.0, f64::min);
         // Acute cones are convex.
-        if least > HULL_SLACK { Cone { axis, cos: below(least - HULL_SLACK) } } else { Cone { axis, ..Cone::SPHERE } }
+        if least > HULL_SLACK {
+            Cone { axis, cos: below(least - HULL_SLACK) }
+        } else {
+            Cone { axis, ..Cone::SPHERE }
+        }
     }
 
     /// A cone around `axis` with a half angle in radians; π and more are all directions.
     pub fn of_angle(axis: Vec3, angle: f64) -> Cone {
-        Cone { axis, cos: if angle < std::f64::consts::PI { below(libm::cos(angle.max(0.0))) } else { -1.0 } }
+        Cone {
+            axis,
+            cos: if angle < std::f64::consts::PI { below(libm::cos(angle.max(0.0))) } else { -1.0 },
+        }
     }
 
     /// The smallest box around the unit vectors within, but for rounding.
@@ -69,7 +78,9 @@ impl Cone {
     /// Whether the direction lies within, as exactly as double precision tells.
     pub fn contains(&self, d: Vec3) -> bool {
         let (a, d) = (self.axis.as_dvec3(), d.as_dvec3());
-        self.cos <= -1.0 || a.dot(d) >= f64::from(self.cos) * (a.length_squared() * d.length_squared()).sqrt() - 1e-14
+        self.cos <= -1.0
+            || a.dot(d)
+                >= f64::from(self.cos) * (a.length_squared() * d.length_squared()).sqrt() - 1e-14
     }
 
     /// The axis along a sum of directions; z where they cancel.
@@ -122,14 +133,18 @@ mod tests {
     fn holds_cones_and_boxes_hold_it() {
         let directions: Vec<Vec3> = points(100, 1).map(uniform_sphere).collect();
         for (i, chunk) in directions.chunks(4).enumerate() {
-            let cones = |k: usize| Cone { axis: chunk[k], cos: [1.0, 0.9999, 0.8, 0.0][(i + k) % 4] };
+            let cones =
+                |k: usize| Cone { axis: chunk[k], cos: [1.0, 0.9999, 0.8, 0.0][(i + k) % 4] };
             let cone = Cone::around(chunk[0], (0..1 + i % 4).map(cones));
             let bounds = cone.bounds();
             for k in 0..1 + i % 4 {
                 for u in points(50, 2) {
                     let d = within(cones(k), u);
                     // The test's own direction is a float.
-                    assert!(Cone { cos: (cone.cos - 1e-6).max(-1.0), ..cone }.contains(d), "{cone:?} {d}");
+                    assert!(
+                        Cone { cos: (cone.cos - 1e-6).max(-1.0), ..cone }.contains(d),
+                        "{cone:?} {d}"
+                    );
                     assert!(bounds.min.cmple(d + 1e-6).all() && bounds.max.cmpge(d - 1e-6).all());
                 }
             }
@@ -137,15 +152,27 @@ mod tests {
         assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::X); 3].into_iter()), Cone::ray(Vec3::X));
         assert_eq!(Cone::around(Vec3::X, [Cone::ray(-Vec3::X)].into_iter()).cos, -1.0);
         assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::NAN)].into_iter()).cos, -1.0);
-        assert_eq!(Cone::around(Vec3::X, [Cone { axis: Vec3::Y, cos: 0.0 }].into_iter()).cos, -1.0, "a right angle twice");
+        assert_eq!(
+            Cone::around(Vec3::X, [Cone { axis: Vec3::Y, cos: 0.0 }].into_iter()).cos,
+            -1.0,
+            "a right angle twice"
+        );
     }
 
     #[test]
     fn hulls() {
         let cone = Cone::around_hull([DVec3::X, DVec3::ZERO, 5.0 * DVec3::Y].into_iter());
-        assert!((cone.cos - 0.5f32.sqrt()).abs() < 1e-5 && cone.contains(Vec3::X) && cone.contains(Vec3::new(0.2, 0.9, 0.0)));
-        for all_sides in [&[DVec3::X, -DVec3::X][..], &[], &[DVec3::X, DVec3::Y, DVec3::new(-1.0, -1.0, 0.1)]] {
-            assert!(all_sides.is_empty() || Cone::around_hull(all_sides.iter().copied()).cos == -1.0);
+        assert!(
+            (cone.cos - 0.5f32.sqrt()).abs() < 1e-5
+                && cone.contains(Vec3::X)
+                && cone.contains(Vec3::new(0.2, 0.9, 0.0))
+        );
+        for all_sides in
+            [&[DVec3::X, -DVec3::X][..], &[], &[DVec3::X, DVec3::Y, DVec3::new(-1.0, -1.0, 0.1)]]
+        {
+            assert!(
+                all_sides.is_empty() || Cone::around_hull(all_sides.iter().copied()).cos == -1.0
+            );
         }
     }
 
@@ -155,6 +182,11 @@ mod tests {
         assert_eq!(Cone::of_angle(Vec3::X, 4.0).cos, -1.0);
         assert!(Cone::SPHERE.contains(-Vec3::Z) && !Cone::ray(Vec3::Z).contains(Vec3::X));
         let b = Cone::of_angle(Vec3::Z, 0.5).bounds();
-        assert!((b.max.x - 0.5f32.sin()).abs() < 1e-5 && (b.min.z - 0.5f32.cos()).abs() < 1e-5 && b.max.z >= 1.0, "{b:?}");
+        assert!(
+            (b.max.x - 0.5f32.sin()).abs() < 1e-5
+                && (b.min.z - 0.5f32.cos()).abs() < 1e-5
+                && b.max.z >= 1.0,
+            "{b:?}"
+        );
     }
 }

@@ -2,9 +2,11 @@
 
 use super::Vec3;
 
-/// A ray segment `o + t d`, `t` in `[tmin, tmax)`. `d` need not be unit; `t` counts in units of its length.
+/// A ray segment `o + t d`, `t` in `[tmin, tmax)`. `d` need not be unit; `t` counts in units of its
+/// length.
 ///
-/// *Shape*: eight consecutive floats `o, tmin, d, tmax`, the layout of Embree's rays without its trailing fields.
+/// *Shape*: eight consecutive floats `o, tmin, d, tmax`, the layout of Embree's rays without its
+/// trailing fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Ray {

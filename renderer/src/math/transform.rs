@@ -12,13 +12,15 @@ pub struct Transform {
 
 impl Transform {
     /// The map that changes nothing.
-    pub const IDENTITY: Transform = Transform { forward: Affine3A::IDENTITY, inverse: Affine3A::IDENTITY };
+    pub const IDENTITY: Transform =
+        Transform { forward: Affine3A::IDENTITY, inverse: Affine3A::IDENTITY };
 
     /// `None` where the map is singular or not finite.
     pub fn new(map: DAffine3) -> Option<Transform> {
         let inverse = map.inverse();
         let t = Transform { forward: affine_f32(map), inverse: affine_f32(inverse) };
-        let usable = map.matrix3.determinant() != 0.0 && t.forward.is_finite() && t.inverse.is_finite();
+        let usable =
+            map.matrix3.determinant() != 0.0 && t.forward.is_finite() && t.inverse.is_finite();
         usable.then_some(t)
     }
 
@@ -60,7 +62,12 @@ impl Transform {
 
 fn affine_f32(a: DAffine3) -> Affine3A {
     let DMat3 { x_axis, y_axis, z_axis } = a.matrix3;
-    Affine3A::from_cols(x_axis.as_vec3a(), y_axis.as_vec3a(), z_axis.as_vec3a(), a.translation.as_vec3a())
+    Affine3A::from_cols(
+        x_axis.as_vec3a(),
+        y_axis.as_vec3a(),
+        z_axis.as_vec3a(),
+        a.translation.as_vec3a(),
+    )
 }
 
 #[cfg(test)]
@@ -70,8 +77,11 @@ mod tests {
 
     #[test]
     fn inverse_and_normals() {
-        let t = Transform::new(DAffine3::from_translation(dvec3(1.0, 2.0, 3.0)) * DAffine3::from_scale(dvec3(-2.0, 1.0, 4.0)))
-            .unwrap();
+        let t = Transform::new(
+            DAffine3::from_translation(dvec3(1.0, 2.0, 3.0))
+                * DAffine3::from_scale(dvec3(-2.0, 1.0, 4.0)),
+        )
+        .unwrap();
         let p = Vec3::new(0.5, -1.5, 2.0);
         assert_eq!(t.point(p), Vec3::new(0.0, 0.5, 11.0));
         assert!((t.inverse().point(t.point(p)) - p).length() < 1e-6);

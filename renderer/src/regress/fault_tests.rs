@@ -1,4 +1,5 @@
-//! Proof that the project's suite bites: faults on purpose, each of which one of its cases must refuse.
+//! Proof that the project's suite bites: faults on purpose, each of which one of its cases must
+//! refuse.
 
 use super::outcome::{Outcome, Status};
 use super::run::{self, Work};
@@ -9,16 +10,20 @@ use crate::scene::diagnostics::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The outcome of a case of the project's suite, its scene's text edited, with another seed than the suite's.
+/// The outcome of a case of the project's suite, its scene's text edited, with another seed than
+/// the suite's.
 fn outcome(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) -> Outcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes/suite.toml");
     let suite = Suite::read(&path).unwrap();
-    let case: &Case = suite.cases.iter().find(|case| case.name == name).expect("the suite has the case");
-    let text = edit(String::from_utf8(Source::file(&case.scene).read().unwrap().into_owned()).unwrap());
+    let case: &Case =
+        suite.cases.iter().find(|case| case.name == name).expect("the suite has the case");
+    let text =
+        edit(String::from_utf8(Source::file(&case.scene).read().unwrap().into_owned()).unwrap());
     let (loaded, warnings) = run::load(case, &Source::memory(&case.scene, text), Some(2)).unwrap();
     assert!(warnings.is_empty());
     let max_depth = loaded.scene.integrator.max_depth;
-    let tracer = PathTracer::new(&loaded.scene, max_depth, &PathSettings::default()).expect("there is all it takes");
+    let tracer = PathTracer::new(&loaded.scene, max_depth, &PathSettings::default())
+        .expect("there is all it takes");
     let integrator: &dyn Integrator = match fault {
         Some(fault) => &FaultyPathTracer { tracer, fault },
         None => &tracer,
@@ -30,7 +35,9 @@ fn outcome(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) ->
 }
 
 fn assert_refused(outcome: &Outcome) {
-    let Status::Failed(failures) = &outcome.status else { panic!("{} passes: {:?}", outcome.name, outcome.figures) };
+    let Status::Failed(failures) = &outcome.status else {
+        panic!("{} passes: {:?}", outcome.name, outcome.figures)
+    };
     println!("{}: {failures:?}", outcome.name);
 }
 
@@ -62,9 +69,13 @@ fn one_light_of_24_that_is_dropped() {
     let dropped = |text: String| {
         let lines: Vec<&str> = text.lines().collect();
         // The weakest of the point lights.
-        let intensity = |line: &str| line.split(['[', ' ', ']']).filter_map(|word| word.parse::<f32>().ok()).next();
+        let intensity = |line: &str| {
+            line.split(['[', ' ', ']']).filter_map(|word| word.parse::<f32>().ok()).next()
+        };
         let points = lines.iter().filter(|line| line.starts_with("LightSource \"point\""));
-        let weakest = points.min_by(|a, b| intensity(a).partial_cmp(&intensity(b)).expect("numbers")).expect("there are some");
+        let weakest = points
+            .min_by(|a, b| intensity(a).partial_cmp(&intensity(b)).expect("numbers"))
+            .expect("there are some");
         let rest = text.replace(weakest, "");
         assert_eq!(lights(&rest), lights(&text) - 1);
         rest

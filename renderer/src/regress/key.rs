@@ -1,6 +1,7 @@
 //! Keys of cases: equal as long as the picture of a case must be.
 //!
-//! A key is a hash of all that a picture depends on: the program, the case as the suite has it, and the files of its scene.
+//! A key is a hash of all that a picture depends on: the program, the case as the suite has it, and
+//! the files of its scene.
 
 use super::suite::Case;
 use crate::scene::inputs::Inputs;
@@ -14,11 +15,14 @@ pub struct Keys {
 impl Keys {
     /// For the program that runs. Where it cannot be read, its version has to do.
     pub fn of_this_program() -> Keys {
-        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_else(|_| env!("CARGO_PKG_VERSION").into());
+        let program = std::env::current_exe()
+            .and_then(std::fs::read)
+            .unwrap_or_else(|_| env!("CARGO_PKG_VERSION").into());
         Keys { program: blake3::hash(&program).into() }
     }
 
-    /// The key of a case that is rendered with `seed`, if that is not the case's own, of a scene read from `inputs`.
+    /// The key of a case that is rendered with `seed`, if that is not the case's own, of a scene
+    /// read from `inputs`.
     pub fn of(&self, case: &Case, seed: Option<u32>, inputs: &Inputs) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&self.program);
         hasher.update(inputs.hash().as_bytes());

@@ -1,7 +1,9 @@
-//! Pictures that know how noisy they are: what references are, and what is kept of cases that are done.
+//! Pictures that know how noisy they are: what references are, and what is kept of cases that are
+//! done.
 //!
-//! The file is an EXR with `R`, `G`, `B`, the means, `variance.R`, `variance.G`, `variance.B`, the variance of each mean, and the
-//! attribute `lightbound/samples`. All of it in 32 bits, without loss: bits are compared.
+//! The file is an EXR with `R`, `G`, `B`, the means, `variance.R`, `variance.G`, `variance.B`, the
+//! variance of each mean, and the attribute `lightbound/samples`. All of it in 32 bits, without
+//! loss: bits are compared.
 
 use super::statistics::Estimate;
 use crate::film::Picture;
@@ -44,8 +46,10 @@ impl Measurement {
     ///
     /// *Errors*: the file cannot be read, is no EXR, or lacks a channel or the number of samples.
     pub fn read(path: &Path) -> Result<Measurement, ImageError> {
-        of_file(&read_exr(path)?)
-            .map_err(|message| ImageError { path: path.into(), problem: Problem::Damaged { format: "reference", message } })
+        of_file(&read_exr(path)?).map_err(|message| ImageError {
+            path: path.into(),
+            problem: Problem::Damaged { format: "reference", message },
+        })
     }
 
     /// Writes it in one step, with `notes` on how it was made.
@@ -59,7 +63,8 @@ impl Measurement {
         };
         let size = [self.width, self.height];
         let mut attributes = notes;
-        attributes.push((SAMPLES.into(), Attribute::Int(self.samples.try_into().unwrap_or(i32::MAX))));
+        attributes
+            .push((SAMPLES.into(), Attribute::Int(self.samples.try_into().unwrap_or(i32::MAX))));
         let channels = [planes("", &self.mean), planes("variance.", &self.variance)].concat();
         write_exr(path, &ExrPicture { size, offset: [0, 0], full_size: size, channels, attributes })
     }
@@ -73,7 +78,9 @@ fn of_file(file: &ExrPicture) -> Result<Measurement, String> {
     };
     let pixels = |prefix: &str| {
         let [r, g, b] = ["R", "G", "B"].map(|name| plane(format!("{prefix}{name}")));
-        Ok::<_, String>(r?.iter().zip(g?).zip(b?).map(|((&r, &g), &b)| [r, g, b]).collect::<Vec<[f32; 3]>>())
+        Ok::<_, String>(
+            r?.iter().zip(g?).zip(b?).map(|((&r, &g), &b)| [r, g, b]).collect::<Vec<[f32; 3]>>(),
+        )
     };
     let samples = match file.attributes.iter().find(|(name, _)| name == SAMPLES) {
         Some(&(_, Attribute::Int(samples))) if samples > 0 => samples as u32,
@@ -88,12 +95,15 @@ mod tests {
     use super::*;
 
     fn some() -> Measurement {
-        let value = |i: u32, scale: f32| [0, 1, 2].map(|c| scale * (1.0 + (i * 3 + c) as f32).sqrt());
+        let value =
+            |i: u32, scale: f32| [0, 1, 2].map(|c| scale * (1.0 + (i * 3 + c) as f32).sqrt());
         Measurement {
             width: 5,
             height: 3,
             mean: (0..15).map(|i| value(i, 0.7)).collect(),
-            variance: (0..15).map(|i| if i == 4 { [f32::INFINITY; 3] } else { value(i, 1e-20) }).collect(),
+            variance: (0..15)
+                .map(|i| if i == 4 { [f32::INFINITY; 3] } else { value(i, 1e-20) })
+                .collect(),
             samples: 12,
         }
     }
@@ -112,8 +122,14 @@ mod tests {
         let path = folder.path().join("a.exr");
         let message = |path: &Path| Measurement::read(path).unwrap_err().to_string();
         assert!(message(&path).contains("a.exr: cannot be read"));
-        let plane = |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0; 2]) };
-        let mut picture = ExrPicture { size: [2, 1], full_size: [2, 1], channels: vec![plane("R")], ..Default::default() };
+        let plane =
+            |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0; 2]) };
+        let mut picture = ExrPicture {
+            size: [2, 1],
+            full_size: [2, 1],
+            channels: vec![plane("R")],
+            ..Default::default()
+        };
         write_exr(&path, &picture).unwrap();
         assert!(message(&path).contains("no attribute lightbound/samples"), "{}", message(&path));
         picture.attributes.push((SAMPLES.into(), Attribute::Int(4)));

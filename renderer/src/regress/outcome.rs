@@ -101,8 +101,16 @@ mod tests {
     #[test]
     fn figures_hold_up_to_their_limit() {
         let figure = |value, limit| Figure { name: "figure".into(), value, limit };
-        assert!(figure(1.0, Some(Limit::AtLeast(1.0))).holds() && !figure(0.9, Some(Limit::AtLeast(1.0))).holds());
-        assert!(figure(1.0, Some(Limit::AtMost(1.0))).holds() && !figure(1.1, Some(Limit::AtMost(1.0))).holds());
-        assert!(figure(f64::NAN, None).holds() && !figure(f64::NAN, Some(Limit::AtMost(1.0))).holds());
+        assert!(
+            figure(1.0, Some(Limit::AtLeast(1.0))).holds()
+                && !figure(0.9, Some(Limit::AtLeast(1.0))).holds()
+        );
+        assert!(
+            figure(1.0, Some(Limit::AtMost(1.0))).holds()
+                && !figure(1.1, Some(Limit::AtMost(1.0))).holds()
+        );
+        assert!(
+            figure(f64::NAN, None).holds() && !figure(f64::NAN, Some(Limit::AtMost(1.0))).holds()
+        );
     }
 }

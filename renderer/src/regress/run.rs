@@ -50,14 +50,23 @@ pub struct Broken {
 impl From<SceneError> for Broken {
     fn from(error: SceneError) -> Broken {
         let place = error.location().map_or(String::new(), |location| format!("{location}: "));
-        let shader = error.shader_error().map_or(String::new(), |shader| format!(" ({})", shader.message));
-        let help = error.remedy().unwrap_or("render the scene alone, which shows the lines: lightbound render SCENE").into();
+        let shader =
+            error.shader_error().map_or(String::new(), |shader| format!(" ({})", shader.message));
+        let help = error
+            .remedy()
+            .unwrap_or("render the scene alone, which shows the lines: lightbound render SCENE")
+            .into();
         Broken { message: format!("{place}{}{shader}", error.message()), help }
     }
 }
 
-/// The scene of a case, with its settings; `source` is that of the case's file, or stands for it. A `seed` goes before the case's.
-pub fn load(case: &Case, source: &Arc<Source>, seed: Option<u32>) -> Result<(Loaded, Vec<Warning>), Broken> {
+/// The scene of a case, with its settings; `source` is that of the case's file, or stands for it. A
+/// `seed` goes before the case's.
+pub fn load(
+    case: &Case,
+    source: &Arc<Source>,
+    seed: Option<u32>,
+) -> Result<(Loaded, Vec<Warning>), Broken> {
     let settings = &case.settings;
     let overrides = Overrides {
         accel: settings.accel,
@@ -86,7 +95,8 @@ pub fn draw(scene: &Scene, work: Work) -> Result<Option<Rendered>, Broken> {
 /// The same by any integrator.
 pub(super) fn draw_by(scene: &Scene, integrator: &dyn Integrator, work: Work) -> Option<Rendered> {
     let window = scene.film.window;
-    let all = f64::from(window.width()) * f64::from(window.height()) * f64::from(scene.sampling.spp);
+    let all =
+        f64::from(window.width()) * f64::from(window.height()) * f64::from(scene.sampling.spp);
     let done = std::sync::atomic::AtomicU64::new(0);
     let options = RenderOptions {
         threads: work.threads,
@@ -117,7 +127,10 @@ pub fn notes(case: &Case, scene: &Scene) -> Vec<(String, Attribute)> {
         ("lightbound/integrator", text(scene.integrator.method.name().word())),
         ("lightbound/sampler", text(&format!("{:?}", scene.sampling.kind).to_lowercase())),
         ("lightbound/seed", text(&scene.sampling.seed.to_string())),
-        ("lightbound/maxDepth", Attribute::Int(scene.integrator.max_depth.try_into().unwrap_or(i32::MAX))),
+        (
+            "lightbound/maxDepth",
+            Attribute::Int(scene.integrator.max_depth.try_into().unwrap_or(i32::MAX)),
+        ),
         ("lightbound/accel", text(scene.accel.name())),
     ];
     notes.into_iter().map(|(key, value)| (key.into(), value)).collect()
@@ -131,7 +144,8 @@ pub fn reference(case: &Case) -> Result<Measurement, Broken> {
     })
 }
 
-/// Judges a picture of a case by the reference. With `pictures` the outcome has them, too, for the report.
+/// Judges a picture of a case by the reference. With `pictures` the outcome has them, too, for the
+/// report.
 pub fn judge(case: &Case, rendered: &Rendered, reference: &Measurement, pictures: bool) -> Outcome {
     let result = &rendered.picture;
     let outcome = |status, figures, pictures| Outcome {
@@ -156,7 +170,10 @@ pub fn judge(case: &Case, rendered: &Rendered, reference: &Measurement, pictures
         Kind::Exact => exact(result, reference),
     };
     if rendered.invalid > 0 {
-        failures.push(format!("{} samples were infinite, not a number, or beyond the film's range", rendered.invalid));
+        failures.push(format!(
+            "{} samples were infinite, not a number, or beyond the film's range",
+            rendered.invalid
+        ));
     }
     let (comparison, map) = differences(result, reference, pictures);
     figures.extend(comparison);
@@ -190,11 +207,20 @@ fn figure(name: &str, value: f64, limit: Option<Limit>) -> Figure {
 }
 
 /// What fails, and the figures.
-fn statistical(case: &Case, result: &Measurement, reference: &Measurement) -> (Vec<String>, Vec<Figure>) {
+fn statistical(
+    case: &Case,
+    result: &Measurement,
+    reference: &Measurement,
+) -> (Vec<String>, Vec<Figure>) {
     let tolerance = &case.tolerance;
-    let found = statistics::test(result.width as usize, result.estimate(), reference.estimate(), tolerance);
+    let found =
+        statistics::test(result.width as usize, result.estimate(), reference.estimate(), tolerance);
     let figures = vec![
-        figure("accepted pixels, %", 100.0 * found.accepted, Some(Limit::AtLeast(100.0 * tolerance.accepted))),
+        figure(
+            "accepted pixels, %",
+            100.0 * found.accepted,
+            Some(Limit::AtLeast(100.0 * tolerance.accepted)),
+        ),
         figure("largest block z", found.worst_block.z, Some(Limit::AtMost(found.block_limit))),
         figure("largest pixel z", found.worst_pixel.z, None),
         figure("noise over the expected", found.noise.sqrt(), None),
@@ -207,7 +233,12 @@ fn refusals(found: &Findings, accepted: f64) -> Vec<String> {
     let mut failures = Vec::new();
     if found.refused_blocks > 0 {
         let worst = &found.worst_block;
-        failures.push(format!("{}: z = {:.1}, at most {:.1}", deviation(worst), worst.z, found.block_limit));
+        failures.push(format!(
+            "{}: z = {:.1}, at most {:.1}",
+            deviation(worst),
+            worst.z,
+            found.block_limit
+        ));
     }
     if found.accepted < accepted {
         failures.push(format!(
@@ -232,34 +263,49 @@ fn deviation(block: &Block) -> String {
     };
     let place = match block.size {
         (1, 1) => format!("at pixel ({}, {})", block.x, block.y),
-        (width, height) => format!("in the {width} × {height} pixels from ({}, {})", block.x, block.y),
+        (width, height) => {
+            format!("in the {width} × {height} pixels from ({}, {})", block.x, block.y)
+        }
     };
     format!("{channel} is {amount} too {side} {place}")
 }
 
 fn exact(result: &Measurement, reference: &Measurement) -> (Vec<String>, Vec<Figure>) {
     let bits = |pixel: &[f32; 3]| pixel.map(f32::to_bits);
-    let differ: Vec<usize> = (0..result.mean.len()).filter(|&i| bits(&result.mean[i]) != bits(&reference.mean[i])).collect();
-    let figures = vec![figure("pixels with other bits", differ.len() as f64, Some(Limit::AtMost(0.0)))];
+    let differ: Vec<usize> = (0..result.mean.len())
+        .filter(|&i| bits(&result.mean[i]) != bits(&reference.mean[i]))
+        .collect();
+    let figures =
+        vec![figure("pixels with other bits", differ.len() as f64, Some(Limit::AtMost(0.0)))];
     let failures = differ.first().map(|&first| {
         let (x, y) = (first as u32 % result.width, first as u32 / result.width);
         let (a, b) = (result.mean[first], reference.mean[first]);
-        format!("{} of {} pixels have other bits, first ({x}, {y}): {a:?}, reference {b:?}", differ.len(), result.mean.len())
+        format!(
+            "{} of {} pixels have other bits, first ({x}, {y}): {a:?}, reference {b:?}",
+            differ.len(),
+            result.mean.len()
+        )
     });
-    let samples = (result.samples != reference.samples)
-        .then(|| format!("{} samples per pixel, the reference has {}", result.samples, reference.samples));
+    let samples = (result.samples != reference.samples).then(|| {
+        format!("{} samples per pixel, the reference has {}", result.samples, reference.samples)
+    });
     (failures.into_iter().chain(samples).collect(), figures)
 }
 
 /// Figures for information, and ꟻLIP's map where it is wanted.
-pub(super) fn differences(result: &Measurement, reference: &Measurement, with_flip: bool) -> (Vec<Figure>, Vec<f32>) {
+pub(super) fn differences(
+    result: &Measurement,
+    reference: &Measurement,
+    with_flip: bool,
+) -> (Vec<Figure>, Vec<f32>) {
     let planes = |m: &Measurement| Planes::from_rgb(m.width as usize, m.height as usize, &m.mean);
     let mut metrics = vec![Metric::MeanError, Metric::RelMse, Metric::Max];
     if with_flip {
         metrics.push(Metric::HdrFlip);
     }
     let comparison = compare(&planes(result), &planes(reference), &metrics, 0.0);
-    let known = |metric: Metric| Some(figure(metric.name(), comparison.figure(metric)?.overall, None));
+    let known =
+        |metric: Metric| Some(figure(metric.name(), comparison.figure(metric)?.overall, None));
     let figures = metrics.iter().filter_map(|&metric| known(metric)).collect();
     (figures, comparison.hdr_flip.map_or(Vec::new(), |map: flip::Map| map.values))
 }

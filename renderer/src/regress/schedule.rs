@@ -89,14 +89,23 @@ impl Schedule<'_> {
             Ok(None) => None,
             Ok(Some(Taken { reference, rendered, kept })) => {
                 let last_time = self.state.and_then(|state| state.last_time(&case.name));
-                Some((Outcome { last_time, ..run::judge(case, &rendered, &reference, self.pictures) }, kept))
+                Some((
+                    Outcome { last_time, ..run::judge(case, &rendered, &reference, self.pictures) },
+                    kept,
+                ))
             }
             Err(broken) => Some((run::broken(case, broken), false)),
         }
     }
 
-    /// Reference and picture of a case, and whether the latter was left by an interrupted run; `None` once stopped.
-    fn picture(&self, case: &Case, keys: &Keys, progress: &(dyn Fn(f64) + Sync)) -> Result<Option<Taken>, Broken> {
+    /// Reference and picture of a case, and whether the latter was left by an interrupted run;
+    /// `None` once stopped.
+    fn picture(
+        &self,
+        case: &Case,
+        keys: &Keys,
+        progress: &(dyn Fn(f64) + Sync),
+    ) -> Result<Option<Taken>, Broken> {
         // Before rendering, since it may be missing.
         let reference = run::reference(case)?;
         let seed = self.seed.filter(|_| case.kind == Kind::Statistical);
@@ -109,7 +118,10 @@ impl Schedule<'_> {
             return Ok(Some(Taken { reference, rendered, kept: true }));
         }
         let threads = (self.threads / self.jobs).max(1);
-        let Some(rendered) = run::draw(&loaded.scene, Work { threads, stop: self.stop, progress })? else { return Ok(None) };
+        let Some(rendered) = run::draw(&loaded.scene, Work { threads, stop: self.stop, progress })?
+        else {
+            return Ok(None);
+        };
         if let Some(Err(error)) = self.state.map(|state| state.keep(&case.name, key, &rendered)) {
             (self.event)(Event::NotKept(error.to_string()));
         }

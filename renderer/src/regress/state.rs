@@ -1,8 +1,10 @@
-//! What a run leaves behind, so that an interrupted one can go on: pictures of cases that are done, and times.
+//! What a run leaves behind, so that an interrupted one can go on: pictures of cases that are done,
+//! and times.
 //!
-//! A folder beside the suite, `.regress/SUITE/`, holds `state.json` and, while a run is under way, the picture of each case that is
-//! done. Both are written at once when a case is done, each in one step, the picture first; whatever ends the program, cases that
-//! `state.json` calls done are. A run that comes to its end removes the pictures and leaves the times.
+//! A folder beside the suite, `.regress/SUITE/`, holds `state.json` and, while a run is under way,
+//! the picture of each case that is done. Both are written at once when a case is done, each in one
+//! step, the picture first; whatever ends the program, cases that `state.json` calls done are. A
+//! run that comes to its end removes the pictures and leaves the times.
 
 use super::measurement::Measurement;
 use super::run::Rendered;
@@ -77,7 +79,8 @@ impl State {
 
     /// Notes that a run of these cases has come to its end.
     ///
-    /// *Errors*: the file could not be written. The next run will take this one's pictures for its own.
+    /// *Errors*: the file could not be written. The next run will take this one's pictures for its
+    /// own.
     pub fn finish<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), ImageError> {
         let mut cases = self.cases();
         let mut pictures = Vec::new();
@@ -119,7 +122,13 @@ mod tests {
     use super::*;
 
     fn rendered(value: f32, seconds: u64) -> Rendered {
-        let picture = Measurement { width: 1, height: 1, mean: vec![[value; 3]], variance: vec![[0.0; 3]], samples: 2 };
+        let picture = Measurement {
+            width: 1,
+            height: 1,
+            mean: vec![[value; 3]],
+            variance: vec![[0.0; 3]],
+            samples: 2,
+        };
         Rendered { picture, invalid: 1, time: Duration::from_secs(seconds) }
     }
 
@@ -130,8 +139,13 @@ mod tests {
         let open = || State::open(&suite).unwrap();
         open().keep("a", "key".into(), &rendered(0.5, 2)).unwrap();
         let again = open().rendered("a", "key").unwrap();
-        assert_eq!((again.picture, again.invalid, again.time), (rendered(0.5, 2).picture, 1, Duration::from_secs(2)));
-        assert!(open().rendered("a", "other key").is_none() && open().rendered("b", "key").is_none());
+        assert_eq!(
+            (again.picture, again.invalid, again.time),
+            (rendered(0.5, 2).picture, 1, Duration::from_secs(2))
+        );
+        assert!(
+            open().rendered("a", "other key").is_none() && open().rendered("b", "key").is_none()
+        );
         assert_eq!(open().last_time("a"), None);
         open().finish(["a", "b"]).unwrap();
         assert!(open().rendered("a", "key").is_none());

@@ -1,25 +1,33 @@
-//! Is a noisy picture the same as its reference? Two tests, both of the null hypothesis that all means are equal.
+//! Is a noisy picture the same as its reference? Two tests, both of the null hypothesis that all
+//! means are equal.
 //!
-//! *Pixels*: a z-test for each pixel and channel. The limit has Šidák's correction for the number of tests (Šidák 1967), and a share
-//! of the tests must pass, 99.75 % if the suite says nothing else; both as in the rendering tests of Mitsuba 3
-//! (`src/render/tests/test_renders.py`). It finds what is wrong in places: edges, shadows, fireflies.
+//! *Pixels*: a z-test for each pixel and channel. The limit has Šidák's correction for the number
+//! of tests (Šidák 1967), and a share of the tests must pass, 99.75 % if the suite says nothing
+//! else; both as in the rendering tests of Mitsuba 3 (`src/render/tests/test_renders.py`). It finds
+//! what is wrong in places: edges, shadows, fireflies.
 //!
-//! *Blocks*: a z-test for the mean of each block of 8², 16², … pixels up to the whole picture, of which all must pass. It finds what is
-//! wrong by less than the noise of a pixel: a block's mean has 1/64 of a pixel's variance, or less. Blocks contain each other and
-//! channels share paths, so the tests depend on each other; Šidák's correction holds then, too, for normal variables and two sides.
+//! *Blocks*: a z-test for the mean of each block of 8², 16², … pixels up to the whole picture, of
+//! which all must pass. It finds what is wrong by less than the noise of a pixel: a block's mean
+//! has 1/64 of a pixel's variance, or less. Blocks contain each other and channels share paths, so
+//! the tests depend on each other; Šidák's correction holds then, too, for normal variables and two
+//! sides.
 //!
-//! **Variances.** A difference d = result − reference has the variance of both. That of the reference (r) is known, from many samples;
-//! it predicts the result's, r · n_r / n. The result has an estimate of its own, the sample variance over n, and the larger of the two
-//! counts. Light transport is skewed: most samples say little and a few say nearly all. A mean of few such samples is far too high now
-//! and then, but then the sample variance is as well, since the same outliers make both, and d over its own deviation stays small: one
-//! firefly among zeros gives z ≈ 1, whatever its size (self-normalised sums have light tails whatever the distribution; de la Peña, Lai,
-//! Shao 2009). More often the mean is somewhat too low, and the sample variance with it, since outliers are missing; there the
-//! prediction counts. For blocks, variances are added up first and compared then, since the larger of two estimates is too large on
-//! average, the more so the fewer samples they are of. Where sample points are more even than random ones (Sobol'), both estimates are
-//! too large, and the tests miss a little but cry wolf less.
+//! **Variances.** A difference d = result − reference has the variance of both. That of the
+//! reference (r) is known, from many samples; it predicts the result's, r · n_r / n. The result has
+//! an estimate of its own, the sample variance over n, and the larger of the two counts. Light
+//! transport is skewed: most samples say little and a few say nearly all. A mean of few such
+//! samples is far too high now and then, but then the sample variance is as well, since the same
+//! outliers make both, and d over its own deviation stays small: one firefly among zeros gives z ≈
+//! 1, whatever its size (self-normalised sums have light tails whatever the distribution; de la
+//! Peña, Lai, Shao 2009). More often the mean is somewhat too low, and the sample variance with it,
+//! since outliers are missing; there the prediction counts. For blocks, variances are added up
+//! first and compared then, since the larger of two estimates is too large on average, the more so
+//! the fewer samples they are of. Where sample points are more even than random ones (Sobol'), both
+//! estimates are too large, and the tests miss a little but cry wolf less.
 //!
-//! **No variance**: where all samples agree, as on a background, what is left is rounding, and it is the same rounding everywhere, so
-//! it does not average out in blocks. Differences up to 2⁻¹⁶ of the reference therefore do not count, before all else.
+//! **No variance**: where all samples agree, as on a background, what is left is rounding, and it
+//! is the same rounding everywhere, so it does not average out in blocks. Differences up to 2⁻¹⁶ of
+//! the reference therefore do not count, before all else.
 
 use super::suite::Tolerance;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -50,7 +58,8 @@ pub struct Findings {
     pub block_limit: f64,
     /// The block with the largest z.
     pub worst_block: Block,
-    /// Variance of the result over what the reference predicts, of the picture as a whole; 1 for the same noise.
+    /// Variance of the result over what the reference predicts, of the picture as a whole; 1 for
+    /// the same noise.
     pub noise: f64,
 }
 
@@ -83,7 +92,12 @@ const ROUNDING: f64 = 1.0 / 65536.0;
 ///
 /// # Panics
 /// If the sizes differ or there is no pixel.
-pub fn test(width: usize, result: Estimate, reference: Estimate, tolerance: &Tolerance) -> Findings {
+pub fn test(
+    width: usize,
+    result: Estimate,
+    reference: Estimate,
+    tolerance: &Tolerance,
+) -> Findings {
     let count = result.mean.len();
     assert!([result.variance.len(), reference.mean.len(), reference.variance.len()] == [count; 3]);
     assert!(count > 0 && count.is_multiple_of(width));
@@ -149,24 +163,29 @@ impl Sums<'_> {
         }
         let pixels = (size.0 * size.1) as f64;
         let excess = (result - reference).abs() - ROUNDING * magnitude;
-        // Nothing but rounding is no deviation, however small the variance is; a result that is not a number is none that could pass.
+        // Nothing but rounding is no deviation, however small the variance is; a result that is not
+        // a number is none that could pass.
         let z = if excess <= 0.0 { 0.0 } else { excess / (own.max(predicted) + known).sqrt() };
         let z = if z.is_nan() { f64::INFINITY } else { z };
         Block { x, y, size, channel, result: result / pixels, reference: reference / pixels, z }
     }
 
-    /// The variances of a pixel: the result's own, the reference's, and what that predicts of the result.
+    /// The variances of a pixel: the result's own, the reference's, and what that predicts of the
+    /// result.
     fn variances(&self, pixel: usize, channel: usize) -> [f64; 3] {
         let known = f64::from(self.reference.variance[pixel][channel]);
         let own = f64::from(self.result.variance[pixel][channel]);
-        let predicted = known * f64::from(self.reference.samples) / f64::from(self.result.samples.max(1));
+        let predicted =
+            known * f64::from(self.reference.samples) / f64::from(self.result.samples.max(1));
         // A single sample has no variance.
         [if own.is_finite() { own } else { predicted }, known, predicted]
     }
 
     fn noise(&self) -> f64 {
         let (mut own, mut predicted) = (0.0, 0.0);
-        for (pixel, channel) in (0..self.result.mean.len()).flat_map(|pixel| [0, 1, 2].map(|channel| (pixel, channel))) {
+        for (pixel, channel) in
+            (0..self.result.mean.len()).flat_map(|pixel| [0, 1, 2].map(|channel| (pixel, channel)))
+        {
             let [a, _, b] = self.variances(pixel, channel);
             (own, predicted) = (own + a, predicted + b);
         }
@@ -174,7 +193,8 @@ impl Sums<'_> {
     }
 }
 
-/// The |z| that one of so many independent standard normal variables exceeds with probability `significance`.
+/// The |z| that one of so many independent standard normal variables exceeds with probability
+/// `significance`.
 fn limit(significance: f64, tests: usize) -> f64 {
     // Šidák: 1 − (1 − significance)^(1 / tests), without the loss of digits.
     let alone = -libm::expm1(libm::log1p(-significance) / tests as f64);
@@ -202,7 +222,8 @@ mod tests {
     type Noise = fn([f32; 4]) -> f64;
 
     fn normal(u: [f32; 4]) -> f64 {
-        (-2.0 * (1.0 - f64::from(u[0])).ln()).sqrt() * (std::f64::consts::TAU * f64::from(u[1])).cos()
+        (-2.0 * (1.0 - f64::from(u[0])).ln()).sqrt()
+            * (std::f64::consts::TAU * f64::from(u[1])).cos()
     }
 
     const NOISES: [(&str, Noise); 5] = [
@@ -227,8 +248,14 @@ mod tests {
         }
     }
 
-    /// A picture of `samples` samples, all of mean `level(pixel)`; its channels share their paths, as in renderings.
-    fn simulate(noise: Noise, seed: u32, samples: u32, level: impl Fn(u32, u32) -> f64) -> Simulated {
+    /// A picture of `samples` samples, all of mean `level(pixel)`; its channels share their paths,
+    /// as in renderings.
+    fn simulate(
+        noise: Noise,
+        seed: u32,
+        samples: u32,
+        level: impl Fn(u32, u32) -> f64,
+    ) -> Simulated {
         let sampler = Sampler::new(SamplerKind::Independent, seed);
         let pixel = |i: u32| {
             let (x, y) = (i % SIDE, i / SIDE);
@@ -239,7 +266,10 @@ mod tests {
             }
             let n = f64::from(samples);
             let variance = ((squares - sum * sum / n) / (n - 1.0) / n).max(0.0);
-            ([1.0, 0.7, 0.2].map(|c| (c * sum / n) as f32), [1.0, 0.7, 0.2].map(|c| (c * c * variance) as f32))
+            (
+                [1.0, 0.7, 0.2].map(|c| (c * sum / n) as f32),
+                [1.0, 0.7, 0.2].map(|c| (c * c * variance) as f32),
+            )
         };
         let (mean, variance) = (0..SIDE * SIDE).map(pixel).unzip();
         Simulated { mean, variance, samples }
@@ -255,9 +285,12 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_tables() {
-        for (significance, tests, expected) in
-            [(0.05, 1, 1.959_964), (0.01, 1, 2.575_829), (0.05, 10, 2.799_625), (1e-3, 12288, 5.363_951)]
-        {
+        for (significance, tests, expected) in [
+            (0.05, 1, 1.959_964),
+            (0.01, 1, 2.575_829),
+            (0.05, 10, 2.799_625),
+            (1e-3, 12288, 5.363_951),
+        ] {
             let found = limit(significance, tests);
             assert!((found - expected).abs() < 1e-6, "{significance} {tests}: {found}");
         }
@@ -269,7 +302,8 @@ mod tests {
             let mut alarms = 0;
             for seed in 0..30 {
                 let reference = simulate(noise, 1000 + seed, 1024, |x, _| f64::from(x));
-                let pictures = (0..10).map(|i| simulate(noise, 100_000 + 10 * seed + i, 16, |x, _| f64::from(x)));
+                let pictures = (0..10)
+                    .map(|i| simulate(noise, 100_000 + 10 * seed + i, 16, |x, _| f64::from(x)));
                 alarms += pictures.filter(|picture| refused(&check(picture, &reference))).count();
             }
             // 15 are expected; 30 have a probability of 3·10⁻⁴.
@@ -328,7 +362,12 @@ mod tests {
         assert!(!refused(&check(&flat(0.8), &reference)));
         assert!(!refused(&check(&flat(0.8 * (1.0 + 1e-5)), &reference)));
         let found = check(&flat(0.8 * (1.0 + 1e-4)), &reference);
-        assert!(found.accepted < 0.5 && found.refused_blocks > 0 && found.worst_block.z == f64::INFINITY, "{found:?}");
+        assert!(
+            found.accepted < 0.5
+                && found.refused_blocks > 0
+                && found.worst_block.z == f64::INFINITY,
+            "{found:?}"
+        );
         assert!(refused(&check(&flat(f32::NAN), &reference)));
     }
 

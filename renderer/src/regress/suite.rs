@@ -31,8 +31,9 @@
 //! | `significance` | how often a test may fail by chance | 0.001 |
 //! | `accepted` | share of the pixels' tests that must pass | 0.9975 |
 //!
-//! Cases alone have `name`, `about`, `scene`, and `reference`, which is `references/NAME.exr` unless it is given.
-//! Keys that are not listed are errors, so that no slip of the pen turns a test off.
+//! Cases alone have `name`, `about`, `scene`, and `reference`, which is `references/NAME.exr`
+//! unless it is given. Keys that are not listed are errors, so that no slip of the pen turns a test
+//! off.
 
 use crate::accel::AccelKind;
 use crate::sampling::SamplerKind;
@@ -170,12 +171,13 @@ struct Entry {
 impl Suite {
     /// Reads a suite.
     ///
-    /// *Errors*: the file cannot be read, is not TOML, has keys that are not known or values out of range, has no case or two of
-    /// one name, or names a scene that is not there.
+    /// *Errors*: the file cannot be read, is not TOML, has keys that are not known or values out of
+    /// range, has no case or two of one name, or names a scene that is not there.
     pub fn read(path: &Path) -> Result<Suite, SuiteError> {
         let text = std::fs::read_to_string(path).map_err(|cause| SuiteError {
             message: format!("{}: cannot be read ({cause})", path.display()),
-            help: "name a suite, a TOML file that lists cases: lightbound regress SUITE.toml".into(),
+            help: "name a suite, a TOML file that lists cases: lightbound regress SUITE.toml"
+                .into(),
         })?;
         Suite::parse(path, &text)
     }
@@ -191,7 +193,11 @@ impl Suite {
             fault(error.span().map_or(0, |span| span.start), error.message().trim_end(), help)
         })?;
         if file.case.is_empty() {
-            return Err(fault(0, "the suite has no case", "add one: [[case]] with name = \"…\" and scene = \"….pbrt\""));
+            return Err(fault(
+                0,
+                "the suite has no case",
+                "add one: [[case]] with name = \"…\" and scene = \"….pbrt\"",
+            ));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut seen = HashMap::new();
@@ -201,11 +207,15 @@ impl Suite {
                 return Err(fault(at, &message, help));
             }
             if let Some(earlier) = seen.insert(name, at) {
-                let message = format!("another case is called `{name}`, too, at {}", place(text, earlier));
+                let message =
+                    format!("another case is called `{name}`, too, at {}", place(text, earlier));
                 return Err(fault(at, &message, "give it a name of its own"));
             }
         }
-        Ok(Suite { path: path.into(), cases: file.case.into_iter().map(|entry| entry.case(folder)).collect() })
+        Ok(Suite {
+            path: path.into(),
+            cases: file.case.into_iter().map(|entry| entry.case(folder)).collect(),
+        })
     }
 }
 
@@ -232,7 +242,8 @@ impl Entry {
 
     fn case(self, folder: &Path) -> Case {
         let name = self.name.into_inner();
-        let reference = self.reference.unwrap_or_else(|| Path::new("references").join(format!("{name}.exr")));
+        let reference =
+            self.reference.unwrap_or_else(|| Path::new("references").join(format!("{name}.exr")));
         let accel = match self.kind {
             Kind::Exact => AccelKind::Builtin,
             Kind::Statistical => self.accel.unwrap_or(AccelKind::Auto),
@@ -261,12 +272,14 @@ impl Entry {
     }
 }
 
-/// Parses a suite, and writes what `[defaults]` says into all cases that do not say otherwise; places in the text stay known.
+/// Parses a suite, and writes what `[defaults]` says into all cases that do not say otherwise;
+/// places in the text stay known.
 fn read_file(text: &str) -> Result<File, toml::de::Error> {
     let mut root = DeTable::parse(text)?;
     if let Some(defaults) = root.get_mut().remove("defaults") {
         let DeValue::Table(defaults) = defaults.get_ref() else {
-            return <()>::deserialize(toml::de::ValueDeserializer::from(defaults)).map(|()| unreachable!("it is no unit"));
+            return <()>::deserialize(toml::de::ValueDeserializer::from(defaults))
+                .map(|()| unreachable!("it is no unit"));
         };
         if let Some(DeValue::Array(cases)) = root.get_mut().get_mut("case").map(Spanned::get_mut) {
             for case in cases.iter_mut() {
@@ -296,7 +309,9 @@ fn place(text: &str, offset: usize) -> String {
 fn resolution<'de, D: Deserializer<'de>>(from: D) -> Result<Option<(u32, u32)>, D::Error> {
     let [width, height] = <[u32; 2]>::deserialize(from)?;
     if ![width, height].iter().all(|n| (1..=1 << 16).contains(n)) {
-        return Err(D::Error::custom("expected columns and rows, each from 1 to 65536, as in [64, 64]"));
+        return Err(D::Error::custom(
+            "expected columns and rows, each from 1 to 65536, as in [64, 64]",
+        ));
     }
     Ok(Some((width, height)))
 }
@@ -304,7 +319,8 @@ fn resolution<'de, D: Deserializer<'de>>(from: D) -> Result<Option<(u32, u32)>, 
 fn samples<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let n = u32::deserialize(from)?;
     let fits = (1..=MAX_SPP).contains(&n);
-    fits.then_some(Some(n)).ok_or_else(|| D::Error::custom(format!("expected a whole number from 1 to {MAX_SPP}")))
+    fits.then_some(Some(n))
+        .ok_or_else(|| D::Error::custom(format!("expected a whole number from 1 to {MAX_SPP}")))
 }
 
 fn integrator<'de, D: Deserializer<'de>>(from: D) -> Result<Option<MethodName>, D::Error> {
@@ -330,13 +346,15 @@ fn accelerator<'de, D: Deserializer<'de>>(from: D) -> Result<Option<AccelKind>, 
 fn probability<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let p = f64::deserialize(from)?;
     let fits = 0.0 < p && p < 1.0;
-    fits.then_some(Some(p)).ok_or_else(|| D::Error::custom("expected a probability between 0 and 1, as in 0.001"))
+    fits.then_some(Some(p))
+        .ok_or_else(|| D::Error::custom("expected a probability between 0 and 1, as in 0.001"))
 }
 
 fn share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let share = f64::deserialize(from)?;
     let fits = 0.0 < share && share <= 1.0;
-    fits.then_some(Some(share)).ok_or_else(|| D::Error::custom("expected a share above 0 and up to 1, as in 0.9975"))
+    fits.then_some(Some(share))
+        .ok_or_else(|| D::Error::custom("expected a share above 0 and up to 1, as in 0.9975"))
 }
 
 #[cfg(test)]
@@ -362,14 +380,32 @@ mod tests {
         .unwrap();
         let [one, two] = &suite.cases[..] else { panic!("{suite:?}") };
         let folder = suite.path.parent().unwrap();
-        assert_eq!((one.kind, one.settings.spp, one.settings.resolution), (Kind::Statistical, Some(16), Some((64, 32))));
+        assert_eq!(
+            (one.kind, one.settings.spp, one.settings.resolution),
+            (Kind::Statistical, Some(16), Some((64, 32)))
+        );
         assert_eq!((one.tolerance.significance, one.tolerance.accepted), (0.01, 0.9975));
-        assert_eq!((one.settings.accel, one.settings.seed, one.reference_spp), (AccelKind::Auto, None, None));
+        assert_eq!(
+            (one.settings.accel, one.settings.seed, one.reference_spp),
+            (AccelKind::Auto, None, None)
+        );
         assert_eq!(one.reference, folder.join("references/one.exr"));
-        assert_eq!((two.kind, two.settings.spp, two.settings.seed), (Kind::Exact, Some(4), Some(7)));
-        assert_eq!((two.settings.sampler, two.settings.depth), (Some(SamplerKind::Independent), Some(2)));
-        assert_eq!((one.settings.integrator, two.settings.integrator), (None, Some(MethodName::Lightcuts)));
-        assert_eq!((two.settings.accel, two.reference_spp, two.about.as_str()), (AccelKind::Builtin, Some(9), "bits"));
+        assert_eq!(
+            (two.kind, two.settings.spp, two.settings.seed),
+            (Kind::Exact, Some(4), Some(7))
+        );
+        assert_eq!(
+            (two.settings.sampler, two.settings.depth),
+            (Some(SamplerKind::Independent), Some(2))
+        );
+        assert_eq!(
+            (one.settings.integrator, two.settings.integrator),
+            (None, Some(MethodName::Lightcuts))
+        );
+        assert_eq!(
+            (two.settings.accel, two.reference_spp, two.about.as_str()),
+            (AccelKind::Builtin, Some(9), "bits")
+        );
         assert_eq!((two.reference.clone(), two.tolerance.accepted), (folder.join("b/c.exr"), 1.0));
     }
 
@@ -400,7 +436,10 @@ mod tests {
             ("[[case]]\nscene = \"a.pbrt\"\n".into(), 1, "missing field `name`"),
         ] {
             let message = parse(&text).expect_err(&text).message;
-            assert!(message.contains(&format!("suite.toml:{line}:")) && message.contains(part), "{text}\n{message}");
+            assert!(
+                message.contains(&format!("suite.toml:{line}:")) && message.contains(part),
+                "{text}\n{message}"
+            );
         }
         let gone = Suite::read(Path::new("/none/suite.toml")).unwrap_err().message;
         assert!(gone.contains("/none/suite.toml: cannot be read"), "{gone}");

@@ -1,7 +1,8 @@
 //! New references, and by how much they differ from the old ones.
 //!
-//! The reference of a statistical case is rendered with many samples and another seed than the case, for a test against the very
-//! samples it shares with its reference would see less of their errors. That of an exact case is what the case renders.
+//! The reference of a statistical case is rendered with many samples and another seed than the
+//! case, for a test against the very samples it shares with its reference would see less of their
+//! errors. That of an exact case is what the case renders.
 
 use super::measurement::Measurement;
 use super::outcome::Figure;
@@ -54,12 +55,18 @@ pub enum UpdateError {
 
 /// Renders and writes the reference of a case; `None`, and nothing written, if it was stopped.
 pub fn update(case: &Case, work: Work) -> Result<Option<Update>, UpdateError> {
-    let (loaded, warnings) = run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Broken)?;
+    let (loaded, warnings) =
+        run::load(case, &Source::file(&case.scene), None).map_err(UpdateError::Broken)?;
     let mut scene = loaded.scene;
     prepare(case, &mut scene);
-    let Some(rendered) = run::draw(&scene, work).map_err(UpdateError::Broken)? else { return Ok(None) };
+    let Some(rendered) = run::draw(&scene, work).map_err(UpdateError::Broken)? else {
+        return Ok(None);
+    };
     if rendered.invalid > 0 {
-        let message = format!("{} samples were infinite, not a number, or beyond the film's range", rendered.invalid);
+        let message = format!(
+            "{} samples were infinite, not a number, or beyond the film's range",
+            rendered.invalid
+        );
         let help = "a reference with them would say nothing; look for the material or light that makes them".into();
         return Err(UpdateError::Broken(Broken { message, help }));
     }
@@ -68,14 +75,19 @@ pub fn update(case: &Case, work: Work) -> Result<Option<Update>, UpdateError> {
         // Where it fails, writing does, and tells more.
         let _ = std::fs::create_dir_all(folder);
     }
-    rendered.picture.write(&case.reference, run::notes(case, &scene)).map_err(UpdateError::Write)?;
+    rendered
+        .picture
+        .write(&case.reference, run::notes(case, &scene))
+        .map_err(UpdateError::Write)?;
     Ok(Some(Update { samples: rendered.picture.samples, time: rendered.time, change, warnings }))
 }
 
 /// Gives the scene of a statistical case the samples and the seed of a reference.
 pub fn prepare(case: &Case, scene: &mut Scene) {
     if case.kind == Kind::Statistical {
-        scene.sampling.spp = case.reference_spp.unwrap_or(scene.sampling.spp.saturating_mul(SAMPLES).min(MAX_SAMPLES));
+        scene.sampling.spp = case
+            .reference_spp
+            .unwrap_or(scene.sampling.spp.saturating_mul(SAMPLES).min(MAX_SAMPLES));
         // Any other.
         scene.sampling.seed = !scene.sampling.seed;
     }
@@ -87,6 +99,7 @@ fn change(case: &Case, new: &Measurement) -> Change {
         return Change::Size(old.width, old.height);
     }
     let (figures, _) = run::differences(new, &old, false);
-    let found = statistics::test(new.width as usize, new.estimate(), old.estimate(), &case.tolerance);
+    let found =
+        statistics::test(new.width as usize, new.estimate(), old.estimate(), &case.tolerance);
     Change::Figures(figures, Box::new(found))
 }

@@ -1,14 +1,17 @@
 //! A χ² test of direction samplers against the density they claim; test code only.
 //!
-//! The sphere is cut into rectangles of (cos θ, φ), where area is solid angle. Independent pilot samples decide where the
-//! rectangles are halved, so that narrow lobes are resolved as well as broad ones and the cells stay fixed with respect to the
-//! samples that are counted. The density is integrated over each cell by adaptive Gauss quadrature, cells with fewer than five
-//! expected samples are pooled, and rejected samples (`None`) are one more cell. The p-value is the regularised incomplete gamma
-//! function; with `tests` tests at once each runs at the significance of Šidák's correction, 1 − (1 − 0.01)^(1/tests).
+//! The sphere is cut into rectangles of (cos θ, φ), where area is solid angle. Independent pilot
+//! samples decide where the rectangles are halved, so that narrow lobes are resolved as well as
+//! broad ones and the cells stay fixed with respect to the samples that are counted. The density is
+//! integrated over each cell by adaptive Gauss quadrature, cells with fewer than five expected
+//! samples are pooled, and rejected samples (`None`) are one more cell. The p-value is the
+//! regularised incomplete gamma function; with `tests` tests at once each runs at the significance
+//! of Šidák's correction, 1 − (1 − 0.01)^(1/tests).
 //!
 //! Sampler and density work on batches, as compiled shaders do: groups of SIMD lanes are filled.
 //!
-//! Not seen: a spike of the density that is both narrower than the quadrature's first points and never hit by the sampler.
+//! Not seen: a spike of the density that is both narrower than the quadrature's first points and
+//! never hit by the sampler.
 
 use super::{hash, unit_float};
 use crate::math::{Vec3, vec3};
@@ -22,15 +25,17 @@ const MIN_EXPECTED: f64 = 5.0;
 const CELL_SHARE: f64 = 1.0 / 200.0;
 /// Halvings that happen whatever the pilot says, and the most that may happen.
 const HALVINGS: std::ops::Range<u32> = 6..40;
-/// Quarterings of a cell by the quadrature: those that happen whatever it finds, for densities that end within, and the most.
+/// Quarterings of a cell by the quadrature: those that happen whatever it finds, for densities that
+/// end within, and the most.
 const QUARTERINGS: std::ops::RangeInclusive<u32> = 3..=8;
 /// Samples that are drawn at a time.
 const BATCH: usize = 4096;
 
-/// Tests that `sample`, fed with uniform numbers in [0, 1), draws unit directions with the density `pdf` (per steradian).
+/// Tests that `sample`, fed with uniform numbers in [0, 1), draws unit directions with the density
+/// `pdf` (per steradian).
 ///
-/// Also checks that the density integrates to the share of accepted samples and is positive where samples land. `tests` is the
-/// number of tests the significance is shared by.
+/// Also checks that the density integrates to the share of accepted samples and is positive where
+/// samples land. `tests` is the number of tests the significance is shared by.
 ///
 /// *Panics* with name, seed, statistic and the worst cells where the two disagree.
 pub fn chi_square_sphere(
@@ -78,7 +83,9 @@ fn goodness_of_fit(
 ) -> Result<(), String> {
     let draw = |stream: u32, count: usize| -> Vec<Vec3> {
         let stream = hash(seed, stream);
-        let numbers: Vec<_> = (0..count as u32).map(|i| [0, 1, 2].map(|d| unit_float(hash(hash(stream, i), d)))).collect();
+        let numbers: Vec<_> = (0..count as u32)
+            .map(|i| [0, 1, 2].map(|d| unit_float(hash(hash(stream, i), d))))
+            .collect();
         numbers.chunks(BATCH).flat_map(|numbers| sample(numbers).into_iter().flatten()).collect()
     };
     let n = samples as f64;
@@ -96,17 +103,32 @@ fn goodness_of_fit(
     let sphere = Cell { lo: [-1.0, 0.0], hi: [1.0, TAU], observed: 0.0, expected: 0.0 };
     let mut cells = Vec::new();
     let integral = Integral { pdf, tolerance: 0.02 / n };
-    split(sphere, points(draw(1, samples / 4)), points(directions), samples, 0, &integral, &mut cells);
+    split(
+        sphere,
+        points(draw(1, samples / 4)),
+        points(directions),
+        samples,
+        0,
+        &integral,
+        &mut cells,
+    );
 
     let accepted = cells.iter().map(|c| c.observed).sum::<f64>() / n;
     let total = cells.iter().map(|c| c.expected).sum::<f64>() / n;
     let deviation = (accepted * (1.0 - accepted) / n).sqrt();
     if total.is_nan() || (total - accepted).abs() > 4.5 * deviation + 2e-3 {
-        return Err(format!("the density integrates to {total:.5}, but {accepted:.5} of the samples are accepted"));
+        return Err(format!(
+            "the density integrates to {total:.5}, but {accepted:.5} of the samples are accepted"
+        ));
     }
-    // Where nothing is rejected, what the density lacks is rounding, and small beside the tolerance above.
+    // Where nothing is rejected, what the density lacks is rounding, and small beside the tolerance
+    // above.
     if accepted < 1.0 {
-        cells.push(Cell { observed: n * (1.0 - accepted), expected: n * (1.0 - total).max(0.0), ..sphere });
+        cells.push(Cell {
+            observed: n * (1.0 - accepted),
+            expected: n * (1.0 - total).max(0.0),
+            ..sphere
+        });
     }
 
     let (statistic, freedom, p) = pearson(cells.iter().map(|c| (c.observed, c.expected)).collect());
@@ -117,7 +139,9 @@ fn goodness_of_fit(
     let term = |c: &Cell| (c.observed - c.expected).powi(2) / c.expected.max(1.0);
     cells.sort_by(|a, b| term(b).total_cmp(&term(a)));
     let worst: String = cells.iter().take(4).map(|c| format!("\n  {c:?}")).collect();
-    Err(format!("χ² = {statistic:.1} with {freedom} degrees of freedom, p = {p:.2e} < {threshold:.2e}; worst cells:{worst}"))
+    Err(format!(
+        "χ² = {statistic:.1} with {freedom} degrees of freedom, p = {p:.2e} < {threshold:.2e}; worst cells:{worst}"
+    ))
 }
 
 fn coordinates(w: Vec3) -> [f64; 2] {
@@ -129,7 +153,8 @@ fn direction([c, phi]: [f64; 2]) -> Vec3 {
     vec3((s * phi.cos()) as f32, (s * phi.sin()) as f32, c as f32)
 }
 
-/// Halves `cell`, axes in turn, until few enough pilot points are left in each part; counts and integrates the parts.
+/// Halves `cell`, axes in turn, until few enough pilot points are left in each part; counts and
+/// integrates the parts.
 fn split<F: Fn(&[Vec3]) -> Vec<f32>>(
     cell: Cell,
     pilot: Vec<[f64; 2]>,
@@ -142,7 +167,8 @@ fn split<F: Fn(&[Vec3]) -> Vec<f32>>(
     let crowded = pilot.len() as f64 > CELL_SHARE * (samples / 4) as f64;
     if depth >= HALVINGS.end || depth >= HALVINGS.start && !crowded {
         let expected = samples as f64 * integral.over(cell.lo, cell.hi);
-        // Many more pilot points than expected: the quadrature has missed a spike, or the sampler is wrong. Smaller cells tell.
+        // Many more pilot points than expected: the quadrature has missed a spike, or the sampler
+        // is wrong. Smaller cells tell.
         let surprising = pilot.len() as f64 > 4.0 + 2.0 * (0.25 * expected);
         if depth >= HALVINGS.end || !surprising {
             out.push(Cell { observed: points.len() as f64, expected, ..cell });
@@ -180,7 +206,8 @@ impl<F: Fn(&[Vec3]) -> Vec<f32>> Integral<'_, F> {
             let mut next = vec![];
             for ((.., coarse), quarters) in open.iter().zip(quarters.chunks(4)) {
                 let fine: f64 = quarters.iter().map(|quarter| quarter.2).sum();
-                let settled = QUARTERINGS.contains(&quartering) && (fine - coarse).abs() <= 1e-4 * fine + self.tolerance;
+                let settled = QUARTERINGS.contains(&quartering)
+                    && (fine - coarse).abs() <= 1e-4 * fine + self.tolerance;
                 if settled || quartering == *QUARTERINGS.end() {
                     integral += fine;
                 } else {
@@ -197,16 +224,23 @@ impl<F: Fn(&[Vec3]) -> Vec<f32>> Integral<'_, F> {
         let quarters = wholes.iter().flat_map(|&(lo, hi, _)| {
             let middle = [0.5 * (lo[0] + hi[0]), 0.5 * (lo[1] + hi[1])];
             [0, 1, 2, 3].map(|i: usize| {
-                let pick = |a: usize, if_low: [f64; 2], if_high: [f64; 2]| if i >> a & 1 == 0 { if_low[a] } else { if_high[a] };
+                let pick = |a: usize, if_low: [f64; 2], if_high: [f64; 2]| {
+                    if i >> a & 1 == 0 { if_low[a] } else { if_high[a] }
+                };
                 ([0, 1].map(|a| pick(a, lo, middle)), [0, 1].map(|a| pick(a, middle, hi)))
             })
         });
         let mut quarters: Vec<_> = quarters.map(|(lo, hi)| (lo, hi, 0.0)).collect();
-        let points = |&(lo, hi, _): &Estimate| gauss_rule(lo, hi).map(|(point, _)| direction(point));
+        let points =
+            |&(lo, hi, _): &Estimate| gauss_rule(lo, hi).map(|(point, _)| direction(point));
         let densities = (self.pdf)(&quarters.iter().flat_map(points).collect::<Vec<_>>());
         for (quarter, densities) in quarters.iter_mut().zip(densities.chunks(9)) {
             let weights = gauss_rule(quarter.0, quarter.1).map(|(_, weight)| weight);
-            quarter.2 = weights.iter().zip(densities).map(|(weight, &density)| weight * f64::from(density)).sum();
+            quarter.2 = weights
+                .iter()
+                .zip(densities)
+                .map(|(weight, &density)| weight * f64::from(density))
+                .sum();
         }
         quarters
     }
@@ -223,7 +257,8 @@ fn gauss_rule(lo: [f64; 2], hi: [f64; 2]) -> [([f64; 2], f64); 9] {
     })
 }
 
-/// Pearson's test of pairs of observed and expected counts, small ones pooled: the statistic, its degrees of freedom, and p.
+/// Pearson's test of pairs of observed and expected counts, small ones pooled: the statistic, its
+/// degrees of freedom, and p.
 pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut pooled: Vec<(f64, f64)> = Vec::new();
@@ -238,14 +273,16 @@ pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {
     (statistic, freedom, chi_square_p(statistic, freedom))
 }
 
-/// Probability that a χ² variable with `freedom` degrees of freedom exceeds `statistic`: Q(freedom/2, statistic/2).
+/// Probability that a χ² variable with `freedom` degrees of freedom exceeds `statistic`:
+/// Q(freedom/2, statistic/2).
 fn chi_square_p(statistic: f64, freedom: usize) -> f64 {
     if freedom == 0 { 1.0 } else { gamma_q(0.5 * freedom as f64, 0.5 * statistic) }
 }
 
 /// Regularised upper incomplete gamma function Q(a, x) = Γ(a, x) / Γ(a), for a > 0.
 ///
-/// The power series of 1 − Q converges fast below x = a + 1, the continued fraction (evaluated by Lentz's method) above.
+/// The power series of 1 − Q converges fast below x = a + 1, the continued fraction (evaluated by
+/// Lentz's method) above.
 fn gamma_q(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
@@ -307,7 +344,10 @@ mod tests {
             (2.705_543, 1, 0.1),
         ] {
             let tolerance = 1e-6_f64.max(if p == 0.015 { 1e-3 } else { 0.0 });
-            assert!((chi_square_p(statistic, freedom) - p).abs() < tolerance, "{statistic} {freedom}");
+            assert!(
+                (chi_square_p(statistic, freedom) - p).abs() < tolerance,
+                "{statistic} {freedom}"
+            );
         }
         assert!((ln_gamma(0.5) - 0.5 * std::f64::consts::PI.ln()).abs() < 1e-10);
         assert!((chi_square_p(4.0, 2) - (-2.0f64).exp()).abs() < 1e-10);
@@ -315,15 +355,33 @@ mod tests {
 
     #[test]
     fn right_samplers_pass() {
-        chi_square_sphere("uniform", 40_000, |u| Some(around_z(1.0 - 2.0 * u[0], u[1])), |_| 0.5 / TAU, 4);
+        chi_square_sphere(
+            "uniform",
+            40_000,
+            |u| Some(around_z(1.0 - 2.0 * u[0], u[1])),
+            |_| 0.5 / TAU,
+            4,
+        );
         let cosine = |w: Vec3| w.z.max(0.0) / PI;
-        chi_square_sphere("cosine", 40_000, |u| Some(around_z((1.0 - u[0]).sqrt(), u[1])), cosine, 4);
+        chi_square_sphere(
+            "cosine",
+            40_000,
+            |u| Some(around_z((1.0 - u[0]).sqrt(), u[1])),
+            cosine,
+            4,
+        );
         // A narrow cone off the axis, its rim not aligned with any cell.
         let (rim, axis) = (0.999, vec3(0.6, 0.0, 0.8));
         let frame = crate::math::Frame::from_normal(axis);
         let cone = |w: Vec3| if w.dot(axis) >= rim { 1.0 / (TAU * (1.0 - rim)) } else { 0.0 };
         let inner = |u: f32| 1.0 + (rim + 1e-6 - 1.0) * u;
-        chi_square_sphere("cone", 40_000, |u| Some(frame.to_world(around_z(inner(u[0]), u[1]))), cone, 4);
+        chi_square_sphere(
+            "cone",
+            40_000,
+            |u| Some(frame.to_world(around_z(inner(u[0]), u[1]))),
+            cone,
+            4,
+        );
         // Half of the samples rejected.
         let half = |u: [f32; 3]| (u[2] < 0.5).then(|| around_z((1.0 - u[0]).sqrt(), u[1]));
         chi_square_sphere("rejecting", 40_000, half, |w| 0.5 * cosine(w), 4);
@@ -331,7 +389,8 @@ mod tests {
 
     #[test]
     fn wrong_densities_are_refused() {
-        let cosine = |u: &[[f32; 3]]| u.iter().map(|u| Some(around_z((1.0 - u[0]).sqrt(), u[1]))).collect();
+        let cosine =
+            |u: &[[f32; 3]]| u.iter().map(|u| Some(around_z((1.0 - u[0]).sqrt(), u[1]))).collect();
         let refused = |pdf: &dyn Fn(Vec3) -> f32| {
             let pdf = |w: &[Vec3]| w.iter().map(|&w| pdf(w)).collect();
             goodness_of_fit(7, 40_000, &cosine, &pdf, 1).is_err()

@@ -1,9 +1,11 @@
 //! Multiple importance sampling: Veach 1997 §9.2.
 
-/// Weight of a sample drawn with density `pdf` where another strategy has density `other`; the power heuristic with β = 2.
+/// Weight of a sample drawn with density `pdf` where another strategy has density `other`; the
+/// power heuristic with β = 2.
 ///
-/// Written in the ratio of the densities, so that their squares cannot overflow. The weights of the two strategies sum to 1 for any
-/// densities that are not both 0, infinite ones included; a density of 0 has weight 0.
+/// Written in the ratio of the densities, so that their squares cannot overflow. The weights of the
+/// two strategies sum to 1 for any densities that are not both 0, infinite ones included; a density
+/// of 0 has weight 0.
 #[inline]
 pub fn power_heuristic(pdf: f32, other: f32) -> f32 {
     if pdf == 0.0 {

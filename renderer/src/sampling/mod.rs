@@ -1,8 +1,9 @@
 //! Random numbers, warps and discrete distributions.
 //!
-//! [`sampler`] yields points of the unit cube, [`warp`] maps them to disks, triangles and directions, [`discrete`] and [`piecewise`]
-//! draw from tables, and [`mis`] combines strategies. Every point is a pure function of (seed, pixel, sample, dimension set), so a
-//! picture does not depend on threads or on the order of the work.
+//! [`sampler`] yields points of the unit cube, [`warp`] maps them to disks, triangles and
+//! directions, [`discrete`] and [`piecewise`] draw from tables, and [`mis`] combines strategies.
+//! Every point is a pure function of (seed, pixel, sample, dimension set), so a picture does not
+//! depend on threads or on the order of the work.
 
 pub mod discrete;
 pub mod mis;
@@ -50,12 +51,20 @@ pub(crate) mod testing {
         })
     }
 
-    /// Pearson's χ² test of counts against expectations; panics below p = 3·10⁻⁵, or where a cell that expects nothing holds something.
+    /// Pearson's χ² test of counts against expectations; panics below p = 3·10⁻⁵, or where a cell
+    /// that expects nothing holds something.
     pub fn assert_chi_square(observed: &[u32], expected: &[f64], what: &str) {
-        let pairs: Vec<(f64, f64)> = observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();
-        assert!(pairs.iter().all(|&(o, e)| e > 0.0 || o == 0.0), "{what}: samples where none may fall");
+        let pairs: Vec<(f64, f64)> =
+            observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();
+        assert!(
+            pairs.iter().all(|&(o, e)| e > 0.0 || o == 0.0),
+            "{what}: samples where none may fall"
+        );
         let (statistic, freedom, p) = chi_square::pearson(pairs);
-        assert!(p > 3e-5, "{what}: χ² = {statistic} with {freedom} degrees of freedom, p = {p:.1e}");
+        assert!(
+            p > 3e-5,
+            "{what}: χ² = {statistic} with {freedom} degrees of freedom, p = {p:.1e}"
+        );
     }
 }
 
@@ -71,7 +80,9 @@ mod tests {
 
     #[test]
     fn hash_flips_half_the_bits() {
-        let flips: u32 = (0..32 * 64).map(|i| (hash(7, i / 32) ^ hash(7, (i / 32) ^ (1 << (i % 32)))).count_ones()).sum();
+        let flips: u32 = (0..32 * 64)
+            .map(|i| (hash(7, i / 32) ^ hash(7, (i / 32) ^ (1 << (i % 32)))).count_ones())
+            .sum();
         let mean = f64::from(flips) / f64::from(32 * 64);
         assert!((mean - 16.0).abs() < 1.0, "{mean} bits of 32");
     }

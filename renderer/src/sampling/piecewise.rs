@@ -1,9 +1,10 @@
 //! A density over the unit square that is constant on the cells of a grid; for environment maps.
 //!
-//! Rows are drawn from the marginal, columns from the conditional distribution, both by inversion, which is monotone and so keeps
-//! stratified points stratified. The cumulative tables count in steps of 2⁻²³, the lattice of the sample points, and the density is
-//! computed from these counts: what is drawn and what [`PiecewiseConstant2d::pdf`] says agree exactly. Each cell of positive weight
-//! gets at least one step, so no light is lost; cells of weight 0 get none.
+//! Rows are drawn from the marginal, columns from the conditional distribution, both by inversion,
+//! which is monotone and so keeps stratified points stratified. The cumulative tables count in
+//! steps of 2⁻²³, the lattice of the sample points, and the density is computed from these counts:
+//! what is drawn and what [`PiecewiseConstant2d::pdf`] says agree exactly. Each cell of positive
+//! weight gets at least one step, so no light is lost; cells of weight 0 get none.
 
 use super::ONE_MINUS_EPSILON;
 use crate::math::{Vec2, vec2};
@@ -38,7 +39,11 @@ impl PiecewiseConstant2d {
         if weights.is_empty() {
             return None;
         }
-        assert!(width > 0 && weights.len().is_multiple_of(width), "{} weights in rows of {width}", weights.len());
+        assert!(
+            width > 0 && weights.len().is_multiple_of(width),
+            "{} weights in rows of {width}",
+            weights.len()
+        );
         let height = weights.len() / width;
         assert!(width.max(height) <= 1 << 20, "{width} × {height} cells");
         let mut columns = vec![0.0; height * (width + 1)];
@@ -51,7 +56,14 @@ impl PiecewiseConstant2d {
         let total = cumulate(sums.into_iter(), &mut rows);
         let row_guide = guide(&rows);
         let column_guides = columns.par_chunks(width + 1).flat_map_iter(guide).collect();
-        (total > 0.0).then_some(PiecewiseConstant2d { width, height, rows, row_guide, columns, column_guides })
+        (total > 0.0).then_some(PiecewiseConstant2d {
+            width,
+            height,
+            rows,
+            row_guide,
+            columns,
+            column_guides,
+        })
     }
 
     /// Draws a point of [0, 1)²; returns it with its density per unit area, which is positive.
@@ -59,11 +71,13 @@ impl PiecewiseConstant2d {
     pub fn sample(&self, u: Vec2) -> (Vec2, f32) {
         let (row, y, p_row) = draw(&self.rows, &self.row_guide, u.y);
         let length = guide_len(self.width);
-        let (_, x, p_column) = draw(self.row(row), &self.column_guides[row * length..][..length], u.x);
+        let (_, x, p_column) =
+            draw(self.row(row), &self.column_guides[row * length..][..length], u.x);
         (vec2(x, y), self.density(p_row, p_column))
     }
 
-    /// Density per unit area of [`Self::sample`]; points outside the unit square count as on its border.
+    /// Density per unit area of [`Self::sample`]; points outside the unit square count as on its
+    /// border.
     #[inline]
     pub fn pdf(&self, p: Vec2) -> f32 {
         let row = cell(p.y, self.height);
@@ -72,22 +86,30 @@ impl PiecewiseConstant2d {
         self.density(self.rows[row + 1] - self.rows[row], columns[column + 1] - columns[column])
     }
 
-    /// The part of the density in a rectangle of cells, as a density of its own; `None` where there is none.
+    /// The part of the density in a rectangle of cells, as a density of its own; `None` where there
+    /// is none.
     ///
     /// # Panics
     /// Where the rectangle is empty, or not within the grid.
     pub fn part(&self, columns: Range<usize>, rows: Range<usize>) -> Option<Part> {
-        assert!(!columns.is_empty() && !rows.is_empty() && columns.end <= self.width && rows.end <= self.height);
+        assert!(
+            !columns.is_empty()
+                && !rows.is_empty()
+                && columns.end <= self.width
+                && rows.end <= self.height
+        );
         let mass = |row: usize| {
             let cdf = self.row(row);
-            f64::from(self.rows[row + 1] - self.rows[row]) * f64::from(cdf[columns.end] - cdf[columns.start])
+            f64::from(self.rows[row + 1] - self.rows[row])
+                * f64::from(cdf[columns.end] - cdf[columns.start])
         };
         let mut cdf = vec![0.0; rows.len() + 1];
         let total = cumulate(rows.clone().map(mass), &mut cdf);
         (total > 0.0).then_some(Part { columns, first_row: rows.start, rows: cdf })
     }
 
-    /// Draws a point of a [part](Self::part); returns it with its density per unit area of the whole square, which is positive.
+    /// Draws a point of a [part](Self::part); returns it with its density per unit area of the
+    /// whole square, which is positive.
     #[inline]
     pub fn sample_part(&self, part: &Part, u: Vec2) -> (Vec2, f32) {
         let i = cell_of(&part.rows[1..part.rows.len() - 1], u.y);
@@ -96,8 +118,10 @@ impl PiecewiseConstant2d {
         let cdf = self.row(part.first_row + i);
         let (low, high) = (cdf[part.columns.start], cdf[part.columns.end]);
         let u = low + u.x * (high - low);
-        // A step of the table is the least that a draw can tell apart; the last cell is never beyond one that has a share.
-        let k = part.columns.start + cell_of(&cdf[part.columns.start + 1..part.columns.end], u.min(high.next_down()));
+        // A step of the table is the least that a draw can tell apart; the last cell is never
+        // beyond one that has a share.
+        let k = part.columns.start
+            + cell_of(&cdf[part.columns.start + 1..part.columns.end], u.min(high.next_down()));
         let p_column = cdf[k + 1] - cdf[k];
         let x = within(k, (u - cdf[k]) / p_column, self.width);
         (vec2(x, y), self.density(p_row, p_column / (high - low)))
@@ -107,7 +131,9 @@ impl PiecewiseConstant2d {
     #[inline]
     pub fn part_pdf(&self, part: &Part, p: Vec2) -> f32 {
         let row = cell(p.y, self.height);
-        let Some(i) = row.checked_sub(part.first_row).filter(|&i| i + 1 < part.rows.len()) else { return 0.0 };
+        let Some(i) = row.checked_sub(part.first_row).filter(|&i| i + 1 < part.rows.len()) else {
+            return 0.0;
+        };
         let (column, cdf) = (cell(p.x, self.width), self.row(row));
         let p_row = part.rows[i + 1] - part.rows[i];
         if !part.columns.contains(&column) || p_row == 0.0 {
@@ -147,7 +173,8 @@ fn cell(x: f32, n: usize) -> usize {
     ((x * n as f32) as usize).min(n - 1)
 }
 
-/// Fills `cdf`, one longer than the weights, with cumulative probabilities; returns the sum of weights. All zero where that is 0.
+/// Fills `cdf`, one longer than the weights, with cumulative probabilities; returns the sum of
+/// weights. All zero where that is 0.
 fn cumulate(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 {
     let usable = |w: f64| if w.is_finite() { w.max(0.0) } else { 0.0 };
     let sum: f64 = weights.clone().map(usable).sum();
@@ -166,24 +193,28 @@ fn cumulate(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 
     sum
 }
 
-/// Entries of the guide of a table of `n` cells: a power of two of equal pieces of [0, 1), about one for four cells, and one more.
+/// Entries of the guide of a table of `n` cells: a power of two of equal pieces of [0, 1), about
+/// one for four cells, and one more.
 fn guide_len(n: usize) -> usize {
     n.div_ceil(4).next_power_of_two() + 1
 }
 
-/// Where to look in a cumulative table (Chen & Asau 1974): for the start of each piece, the cell that it falls into.
+/// Where to look in a cumulative table (Chen & Asau 1974): for the start of each piece, the cell
+/// that it falls into.
 fn guide(cdf: &[f32]) -> Vec<u32> {
     let n = cdf.len() - 1;
     let pieces = guide_len(n) - 1;
     (0..=pieces).map(|i| cell_of(&cdf[1..n], i as f32 / pieces as f32) as u32).collect()
 }
 
-/// Number of inner borders at or before u: the cell that holds u. One of no width is followed by another that starts there too.
+/// Number of inner borders at or before u: the cell that holds u. One of no width is followed by
+/// another that starts there too.
 fn cell_of(borders: &[f32], u: f32) -> usize {
     borders.partition_point(|&c| c <= u)
 }
 
-/// Inverts a cumulative table: the cell, a coordinate inside it, in [0, 1) over all cells, and the cell's probability.
+/// Inverts a cumulative table: the cell, a coordinate inside it, in [0, 1) over all cells, and the
+/// cell's probability.
 #[inline]
 fn draw(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
     let n = cdf.len() - 1;
@@ -219,11 +250,16 @@ mod tests {
         let (width, height) = (37, 23);
         let whole = PiecewiseConstant2d::new(&bumps(width, height), width).unwrap();
         let mut dark = 0;
-        for (columns, rows) in [(0..37, 0..23), (5..9, 3..20), (36..37, 22..23), (0..1, 0..23), (11..30, 7..8)] {
+        for (columns, rows) in
+            [(0..37, 0..23), (5..9, 3..20), (36..37, 22..23), (0..1, 0..23), (11..30, 7..8)]
+        {
             let area = |p: Vec2| (cell(p.x, width), cell(p.y, height));
-            let middle = |x: usize, y: usize| vec2((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32);
+            let middle = |x: usize, y: usize| {
+                vec2((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32)
+            };
             let pdf = |x: usize, y: usize| f64::from(whole.pdf(middle(x, y)));
-            let mass: f64 = rows.clone().flat_map(|y| columns.clone().map(move |x| pdf(x, y))).sum();
+            let mass: f64 =
+                rows.clone().flat_map(|y| columns.clone().map(move |x| pdf(x, y))).sum();
             let Some(part) = whole.part(columns.clone(), rows.clone()) else {
                 dark += 1;
                 assert_eq!(mass, 0.0);
@@ -245,7 +281,10 @@ mod tests {
                     let density = f64::from(whole.part_pdf(&part, middle(x, y)));
                     let inside = columns.contains(&x) && rows.contains(&y);
                     let share = if inside { pdf(x, y) / mass } else { 0.0 };
-                    assert!((density / cells - share).abs() <= 1e-4 * share + 1e-6, "{x}, {y}: {density}, {share}");
+                    assert!(
+                        (density / cells - share).abs() <= 1e-4 * share + 1e-6,
+                        "{x}, {y}: {density}, {share}"
+                    );
                     density / cells * f64::from(n)
                 })
                 .collect();
@@ -257,7 +296,11 @@ mod tests {
     fn bumps(width: usize, height: usize) -> Vec<f32> {
         let value = |i: usize| {
             let (x, y) = ((i % width) as f32, (i / width) as f32);
-            if i % 7 == 3 || i / width == 2 { 0.0 } else { (0.2 * x + 0.1 * y).sin().abs() * (1.0 + y) }
+            if i % 7 == 3 || i / width == 2 {
+                0.0
+            } else {
+                (0.2 * x + 0.1 * y).sin().abs() * (1.0 + y)
+            }
         };
         (0..width * height).map(value).collect()
     }
@@ -275,18 +318,24 @@ mod tests {
             assert_eq!(pdf, d.pdf(p));
             counts[cell(p.x, w) + w * cell(p.y, h)] += 1;
         }
-        let expected: Vec<f64> = weights.iter().map(|&v| f64::from(v / sum) * f64::from(n)).collect();
+        let expected: Vec<f64> =
+            weights.iter().map(|&v| f64::from(v / sum) * f64::from(n)).collect();
         assert_chi_square(&counts, &expected, "cells");
         for (i, &v) in weights.iter().enumerate() {
             let p = vec2(((i % w) as f32 + 0.5) / w as f32, ((i / w) as f32 + 0.5) / h as f32);
             let exact = v / sum * (w * h) as f32;
-            assert!((d.pdf(p) - exact).abs() < 1e-4 * exact.max(0.01), "cell {i}: {} for {exact}", d.pdf(p));
+            assert!(
+                (d.pdf(p) - exact).abs() < 1e-4 * exact.max(0.01),
+                "cell {i}: {} for {exact}",
+                d.pdf(p)
+            );
         }
     }
 
     #[test]
     fn sample_and_pdf_agree_at_every_border() {
-        // Widths that are no power of two round at borders; a sun of 10⁶ among ones leaves cells of a single step.
+        // Widths that are no power of two round at borders; a sun of 10⁶ among ones leaves cells of
+        // a single step.
         for (w, h) in [(1, 1), (3, 1), (1, 5), (33, 17), (1000, 3)] {
             let mut weights = bumps(w, h);
             weights[0] = 1e6;
@@ -300,7 +349,10 @@ mod tests {
                 let row = draw(&d.rows, &d.row_guide, v).0;
                 for u in edges(d.row(row)) {
                     let (p, pdf) = d.sample(vec2(u, v));
-                    assert!(pdf > 0.0 && pdf == d.pdf(p) && p.max_element() < 1.0, "{w} × {h} at {u} {v}: {p} {pdf}");
+                    assert!(
+                        pdf > 0.0 && pdf == d.pdf(p) && p.max_element() < 1.0,
+                        "{w} × {h} at {u} {v}: {p} {pdf}"
+                    );
                 }
             }
         }
@@ -314,7 +366,8 @@ mod tests {
         let d = PiecewiseConstant2d::new(&weights, w).unwrap();
         let mut sum = 0.0;
         for (i, &v) in weights.iter().enumerate() {
-            let pdf = d.pdf(vec2(((i % w) as f32 + 0.5) / w as f32, ((i / w) as f32 + 0.5) / h as f32));
+            let pdf =
+                d.pdf(vec2(((i % w) as f32 + 0.5) / w as f32, ((i / w) as f32 + 0.5) / h as f32));
             assert_eq!(v > 0.0, pdf > 0.0, "cell {i}");
             sum += f64::from(pdf);
         }

@@ -1,12 +1,15 @@
 //! Points of the unit cube for every path: Owen-scrambled Sobol' sequences, or independent numbers.
 //!
-//! A sampler has no state. Four numbers at a time are a pure function of a [`PathKey`] (8 bytes: pixel and sample) and a *dimension
-//! set*, which the integrator counts up along the path. The Sobol' kind takes the first four dimensions of the sequence for every set,
-//! shuffled and scrambled anew per pixel and set (padding; Burley 2020, *Practical Hash-based Owen Scrambling*; the crate
-//! `sobol_burley`). Later dimensions of the sequence would tie sets together, but some of their pairs integrate worse than random
-//! numbers up to a thousand samples; the first four are good in all pairs. The sequence holds 2¹⁶ samples; beyond, each block of as
-//! many is seeded anew. The independent kind hashes the counters (pcg4d; Jarzynski & Olano 2020). Only integer arithmetic and exact
-//! conversions are involved, so the same seed gives the same bits on any machine.
+//! A sampler has no state. Four numbers at a time are a pure function of a [`PathKey`] (8 bytes:
+//! pixel and sample) and a *dimension set*, which the integrator counts up along the path. The
+//! Sobol' kind takes the first four dimensions of the sequence for every set, shuffled and
+//! scrambled anew per pixel and set (padding; Burley 2020, *Practical Hash-based Owen Scrambling*;
+//! the crate `sobol_burley`). Later dimensions of the sequence would tie sets together, but some of
+//! their pairs integrate worse than random numbers up to a thousand samples; the first four are
+//! good in all pairs. The sequence holds 2¹⁶ samples; beyond, each block of as many is seeded anew.
+//! The independent kind hashes the counters (pcg4d; Jarzynski & Olano 2020). Only integer
+//! arithmetic and exact conversions are involved, so the same seed gives the same bits on any
+//! machine.
 
 use super::{hash, unit_float};
 use sobol_burley::parts::{self, Int4};
@@ -60,23 +63,35 @@ impl Sampler {
             SamplerKind::Sobol => {
                 let block = key.index >> BLOCK_BITS;
                 let pixel = if block == 0 { key.pixel } else { hash(key.pixel, block) };
-                sobol(self.bytes, key.index & ((1 << BLOCK_BITS) - 1), hash(pixel, set.wrapping_add(0x967a_889b)))
+                sobol(
+                    self.bytes,
+                    key.index & ((1 << BLOCK_BITS) - 1),
+                    hash(pixel, set.wrapping_add(0x967a_889b)),
+                )
             }
-            SamplerKind::Independent => pcg4d([key.pixel, key.index, set, self.seed]).map(unit_float),
+            SamplerKind::Independent => {
+                pcg4d([key.pixel, key.index, set, self.seed]).map(unit_float)
+            }
         }
     }
 }
 
-/// What the upper and the lower byte of a sample's number, bits reversed, add to the first four dimensions of the Sobol' sequence.
+/// What the upper and the lower byte of a sample's number, bits reversed, add to the first four
+/// dimensions of the Sobol' sequence.
 type SobolBytes = [[[u32; 4]; 256]; 2];
 
 static SOBOL_BYTES: LazyLock<SobolBytes> = LazyLock::new(|| {
-    let words = |shift: u32| std::array::from_fn(|byte| [0, 1, 2, 3].map(|d| parts::sobol_rev((byte as u32) << shift, d)));
+    let words = |shift: u32| {
+        std::array::from_fn(|byte| {
+            [0, 1, 2, 3].map(|d| parts::sobol_rev((byte as u32) << shift, d))
+        })
+    };
     [words(24), words(16)]
 });
 
-/// `sobol_burley::sample_4d(index, 0, seed)`, bit for bit: the parts of the crate, but with the sequence looked up bytewise, where the
-/// crate goes through the bits. The sequence is linear over exclusive or.
+/// `sobol_burley::sample_4d(index, 0, seed)`, bit for bit: the parts of the crate, but with the
+/// sequence looked up bytewise, where the crate goes through the bits. The sequence is linear over
+/// exclusive or.
 #[inline]
 fn sobol(bytes: &SobolBytes, index: u32, seed: u32) -> [f32; 4] {
     let shuffled = parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a));
@@ -87,7 +102,8 @@ fn sobol(bytes: &SobolBytes, index: u32, seed: u32) -> [f32; 4] {
     parts::owen_scramble_int4_rev(point, parts::hash_int4(scramble)).reverse_bits().to_f32_norm()
 }
 
-/// Hashes four words to four words; Jarzynski & Olano 2020, *Hash Functions for GPU Rendering*, pcg4d.
+/// Hashes four words to four words; Jarzynski & Olano 2020, *Hash Functions for GPU Rendering*,
+/// pcg4d.
 fn pcg4d(v: [u32; 4]) -> [u32; 4] {
     fn mix([x, y, z, w]: [u32; 4]) -> [u32; 4] {
         let x = x.wrapping_add(y.wrapping_mul(w));
@@ -116,7 +132,11 @@ mod tests {
                 assert!(p.iter().all(|u| (0.0..1.0).contains(u)), "{p:?}");
                 counts[(p[a] * 16.0) as usize * 16 + (p[b] * 16.0) as usize] += 1;
             }
-            assert_chi_square(&counts, &[n as f64 / 256.0; 256], &format!("{what}, dimensions {a} and {b}"));
+            assert_chi_square(
+                &counts,
+                &[n as f64 / 256.0; 256],
+                &format!("{what}, dimensions {a} and {b}"),
+            );
         }
     }
 
@@ -125,7 +145,11 @@ mod tests {
         let mut seed = 1;
         for index in (0..1 << BLOCK_BITS).step_by(7).chain([(1 << BLOCK_BITS) - 1]) {
             seed = hash(seed, index);
-            assert_eq!(sobol(&SOBOL_BYTES, index, seed), sobol_burley::sample_4d(index, 0, seed), "{index} {seed}");
+            assert_eq!(
+                sobol(&SOBOL_BYTES, index, seed),
+                sobol_burley::sample_4d(index, 0, seed),
+                "{index} {seed}"
+            );
         }
     }
 
@@ -134,10 +158,14 @@ mod tests {
         for kind in KINDS {
             let s = Sampler::new(kind, 1);
             for set in [0, 3, 63, 64, 1000] {
-                assert_uniform((0..4096).map(|i| s.get4(s.path(5, 9, i), set)), &format!("{kind:?}, samples, set {set}"));
+                assert_uniform(
+                    (0..4096).map(|i| s.get4(s.path(5, 9, i), set)),
+                    &format!("{kind:?}, samples, set {set}"),
+                );
                 let pixels = (0..16384).map(|i| s.get4(s.path(i % 128, i / 128, 0), set));
                 assert_uniform(pixels, &format!("{kind:?}, pixels, set {set}"));
-                let seeds = (0..16384).map(|i| Sampler::new(kind, i)).map(|s| s.get4(s.path(3, 4, 7), set));
+                let seeds =
+                    (0..16384).map(|i| Sampler::new(kind, i)).map(|s| s.get4(s.path(3, 4, 7), set));
                 assert_uniform(seeds, &format!("{kind:?}, seeds, set {set}"));
             }
         }
@@ -149,14 +177,19 @@ mod tests {
             let s = Sampler::new(kind, 5);
             let value = |x, y, i, set| f64::from(s.get4(s.path(x, y, i), set)[0]) - 0.5;
             let n = 10_000;
-            for (dx, dy, di, ds) in [(1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0), (0, 0, 0, 64), (0, 0, 1 << 16, 0)] {
+            for (dx, dy, di, ds) in
+                [(1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0), (0, 0, 0, 64), (0, 0, 1 << 16, 0)]
+            {
                 let sum: f64 = (0..n)
                     .map(|i| (i % 100, i / 100))
                     .map(|(x, y)| value(x, y, 3, 1) * value(x + dx, y + dy, 3 + di, 1 + ds))
                     .sum();
                 // The product has standard deviation 1/12.
                 let z = sum * 12.0 / f64::from(n).sqrt();
-                assert!(z.abs() < 4.5, "{kind:?} shift {dx} {dy} {di} {ds}: {z} standard deviations");
+                assert!(
+                    z.abs() < 4.5,
+                    "{kind:?} shift {dx} {dy} {di} {ds}: {z} standard deviations"
+                );
             }
         }
     }
@@ -175,22 +208,31 @@ mod tests {
         let s = Sampler::new(SamplerKind::Sobol, 11);
         for k in [4, 6, 8] {
             let n = 1 << k;
-            for (x, set, first) in [(0, 0, 0), (17, 0, 0), (17, 5, 0), (17, 63, 0), (17, 64, 0), (17, 0, 1 << 16)] {
+            for (x, set, first) in
+                [(0, 0, 0), (17, 0, 0), (17, 5, 0), (17, 63, 0), (17, 64, 0), (17, 0, 1 << 16)]
+            {
                 let points: Vec<_> = (0..n).map(|i| s.get4(s.path(x, 2, first + i), set)).collect();
                 // Each dimension has one point in each of n intervals.
                 for d in 0..4 {
                     let mut hit = vec![false; n as usize];
                     for p in &points {
-                        assert!(!std::mem::replace(&mut hit[(p[d] * n as f32) as usize], true), "dimension {d} of set {set}");
+                        assert!(
+                            !std::mem::replace(&mut hit[(p[d] * n as f32) as usize], true),
+                            "dimension {d} of set {set}"
+                        );
                     }
                 }
-                // The first two dimensions of the sequence are a (0, 2)-net: one point in every elementary box.
+                // The first two dimensions of the sequence are a (0, 2)-net: one point in every
+                // elementary box.
                 for j in 0..=k {
                     let (w, h) = (1 << j, n >> j);
                     let mut hit = vec![false; n as usize];
                     for p in &points {
                         let cell = (p[0] * w as f32) as u32 + w * (p[1] * h as f32) as u32;
-                        assert!(!std::mem::replace(&mut hit[cell as usize], true), "box {cell} of {w} × {h}");
+                        assert!(
+                            !std::mem::replace(&mut hit[cell as usize], true),
+                            "box {cell} of {w} × {h}"
+                        );
                     }
                 }
             }
@@ -204,7 +246,12 @@ mod tests {
         let pixels = 64;
         let squares: f64 = (0..pixels)
             .map(|x| {
-                let f = |i| s.get4(s.path(x, 0, i), set).iter().map(|&u| f64::from(-u).exp()).product::<f64>();
+                let f = |i| {
+                    s.get4(s.path(x, 0, i), set)
+                        .iter()
+                        .map(|&u| f64::from(-u).exp())
+                        .product::<f64>()
+                };
                 ((0..n).map(f).sum::<f64>() / f64::from(n) - exact).powi(2)
             })
             .sum();
@@ -218,7 +265,8 @@ mod tests {
             let gain = error(SamplerKind::Sobol, set, 16) / error(SamplerKind::Sobol, set, 1024);
             assert!(gain > 25.0, "set {set}: gain {gain}");
         }
-        let gain = error(SamplerKind::Independent, 0, 16) / error(SamplerKind::Independent, 0, 1024);
+        let gain =
+            error(SamplerKind::Independent, 0, 16) / error(SamplerKind::Independent, 0, 1024);
         assert!((6.0..10.6).contains(&gain), "gain {gain}");
     }
 
@@ -227,16 +275,26 @@ mod tests {
         let s = Sampler::new(SamplerKind::Sobol, 4);
         for first in [1 << 16, 3 << 16, u32::MAX - 4095] {
             assert_ne!(s.get4(s.path(1, 1, 12), 0), s.get4(s.path(1, 1, first + 12), 0));
-            assert_uniform((0..4096).map(|i| s.get4(s.path(1, 1, first + i), 0)), &format!("block at {first}"));
+            assert_uniform(
+                (0..4096).map(|i| s.get4(s.path(1, 1, first + i), 0)),
+                &format!("block at {first}"),
+            );
         }
     }
 
     #[test]
     fn the_same_bits_everywhere() {
-        let bits = [[0x3c79_5c00, 0x3f20_fa7c, 0x3f6b_cb78, 0x3f75_fb3e], [0x3f3f_db53, 0x3f62_9c78, 0x3f06_25ce, 0x3f5b_929e]];
+        let bits = [
+            [0x3c79_5c00, 0x3f20_fa7c, 0x3f6b_cb78, 0x3f75_fb3e],
+            [0x3f3f_db53, 0x3f62_9c78, 0x3f06_25ce, 0x3f5b_929e],
+        ];
         for (kind, expected) in KINDS.into_iter().zip(bits) {
             let s = Sampler::new(kind, 42);
-            assert_eq!(s.get4(s.path(640, 360, 100_000), 70).map(f32::to_bits), expected, "{kind:?}");
+            assert_eq!(
+                s.get4(s.path(640, 360, 100_000), 70).map(f32::to_bits),
+                expected,
+                "{kind:?}"
+            );
         }
     }
 }

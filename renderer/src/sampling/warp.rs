@@ -1,8 +1,8 @@
 //! Maps from the unit square to disks, triangles and directions, each with its density.
 //!
-//! All maps preserve relative area, so that stratified points stay stratified, and accept all of [0, 1)². Spheres, cones and
-//! hemispheres stand on the concentric disk map: a point at radius r of the unit disk lifts to height h(r²) by Archimedes' theorem,
-//! without further trigonometry.
+//! All maps preserve relative area, so that stratified points stay stratified, and accept all of
+//! [0, 1)². Spheres, cones and hemispheres stand on the concentric disk map: a point at radius r of
+//! the unit disk lifts to height h(r²) by Archimedes' theorem, without further trigonometry.
 
 use crate::math::{Vec2, Vec3, vec2};
 use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
@@ -10,7 +10,8 @@ use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 /// Density of [`uniform_sphere`] per steradian.
 pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
 
-/// The least cosine [`cosine_hemisphere`] returns, half a step of the input lattice above the horizon: its density is never 0.
+/// The least cosine [`cosine_hemisphere`] returns, half a step of the input lattice above the
+/// horizon: its density is never 0.
 const LEAST_COSINE: f32 = 1.0 / 4096.0;
 
 /// A uniform point of the closed unit disk: the concentric map of Shirley & Chiu 1997.
@@ -30,16 +31,19 @@ pub fn uniform_disk(u: Vec2) -> Vec2 {
 
 /// Sine and cosine of t π/4 for |t| ≤ 1, to an ulp.
 ///
-/// Polynomials in t² through Chebyshev nodes. Unlike the platform's `sin` they give the same bits on every machine.
+/// Polynomials in t² through Chebyshev nodes. Unlike the platform's `sin` they give the same bits
+/// on every machine.
 #[inline]
 pub(crate) fn sin_cos_eighth(t: f32) -> (f32, f32) {
     let s = t * t;
     let sin = t * (FRAC_PI_4 + s * (-0.080_745_43 + s * (0.002_490_007 + s * -3.595_44e-5)));
-    let cos = 1.0 + s * (-0.308_425_14 + s * (0.015_854_325 + s * (-3.259_386e-4 + s * 3.529_804_3e-6)));
+    let cos =
+        1.0 + s * (-0.308_425_14 + s * (0.015_854_325 + s * (-3.259_386e-4 + s * 3.529_804_3e-6)));
     (sin, cos)
 }
 
-/// The point of the unit square that [`uniform_disk`] maps to one of the disk, to 10⁻⁶; points beyond the rim count as on it.
+/// The point of the unit square that [`uniform_disk`] maps to one of the disk, to 10⁻⁶; points
+/// beyond the rim count as on it.
 #[inline]
 pub fn disk_to_square(d: Vec2) -> Vec2 {
     let (x, y) = (d.x.abs(), d.y.abs());
@@ -55,8 +59,16 @@ pub fn disk_to_square(d: Vec2) -> Vec2 {
 /// A polynomial in t² through Chebyshev nodes, as [`sin_cos_eighth`].
 #[inline]
 pub(crate) fn eighths_of_tangent(t: f32) -> f32 {
-    const TERMS: [f32; 8] =
-        [1.273_239_4, -0.424_393_83, 0.254_227_25, -0.178_295_43, 0.125_654_3, -0.074_904_37, 0.030_278_297, -0.005_805_707_5];
+    const TERMS: [f32; 8] = [
+        1.273_239_4,
+        -0.424_393_83,
+        0.254_227_25,
+        -0.178_295_43,
+        0.125_654_3,
+        -0.074_904_37,
+        0.030_278_297,
+        -0.005_805_707_5,
+    ];
     let s = t * t;
     TERMS.into_iter().rev().fold(0.0, |sum, term| sum * s + term) * t
 }
@@ -68,20 +80,23 @@ pub fn cosine_hemisphere(u: Vec2) -> Vec3 {
     d.extend((1.0 - d.length_squared()).max(0.0).sqrt().max(LEAST_COSINE))
 }
 
-/// Density of [`cosine_hemisphere`] per steradian, given the cosine of the direction; 0 below the horizon.
+/// Density of [`cosine_hemisphere`] per steradian, given the cosine of the direction; 0 below the
+/// horizon.
 #[inline]
 pub fn cosine_hemisphere_pdf(cos: f32) -> f32 {
     cos.max(0.0) * FRAC_1_PI
 }
 
-/// A unit direction uniform over the cone around +z whose half angle θ has 1 − cos θ = `one_minus_cos`, in (0, 2].
+/// A unit direction uniform over the cone around +z whose half angle θ has 1 − cos θ =
+/// `one_minus_cos`, in (0, 2].
 ///
-/// The cone is given by 1 − cos θ, see [`one_minus_cos`], since cos θ itself forgets small angles: a distant sphere seen under 10⁻⁴
-/// radians keeps its shape.
+/// The cone is given by 1 − cos θ, see [`one_minus_cos`], since cos θ itself forgets small angles:
+/// a distant sphere seen under 10⁻⁴ radians keeps its shape.
 #[inline]
 pub fn uniform_cone(u: Vec2, one_minus_cos: f32) -> Vec3 {
     let d = uniform_disk(u);
-    // 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is in [0, 1]; sin = √(h (2 − h)) = r √(h/r² (2 − h)).
+    // 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is in [0, 1]; sin = √(h (2 −
+    // h)) = r √(h/r² (2 − h)).
     let h = (d.length_squared() * one_minus_cos).min(one_minus_cos);
     (d * (one_minus_cos * (2.0 - h)).sqrt()).extend(1.0 - h)
 }
@@ -92,7 +107,8 @@ pub fn uniform_cone_pdf(one_minus_cos: f32) -> f32 {
     1.0 / (2.0 * PI * one_minus_cos)
 }
 
-/// 1 − cos θ of an acute angle from sin² θ, without cancellation; for a sphere of radius r at distance d, sin² θ = r²/d².
+/// 1 − cos θ of an acute angle from sin² θ, without cancellation; for a sphere of radius r at
+/// distance d, sin² θ = r²/d².
 #[inline]
 pub fn one_minus_cos(sin_squared: f32) -> f32 {
     sin_squared / (1.0 + (1.0 - sin_squared).max(0.0).sqrt())
@@ -104,10 +120,12 @@ pub fn uniform_sphere(u: Vec2) -> Vec3 {
     uniform_cone(u, 2.0)
 }
 
-/// A uniform point of a triangle as the barycentric weights of vertices 1 and 2; the density is 1 over the triangle's area.
+/// A uniform point of a triangle as the barycentric weights of vertices 1 and 2; the density is 1
+/// over the triangle's area.
 ///
-/// Folds the square onto the triangle along its diagonal with little distortion; Heitz 2019, *A Low-Distortion Map Between Triangle
-/// and Square*. The weight of vertex 0, `1 − x − y`, is never negative.
+/// Folds the square onto the triangle along its diagonal with little distortion; Heitz 2019, *A
+/// Low-Distortion Map Between Triangle and Square*. The weight of vertex 0, `1 − x − y`, is never
+/// negative.
 #[inline]
 pub fn uniform_triangle(u: Vec2) -> Vec2 {
     if u.y > u.x {
@@ -130,7 +148,14 @@ mod tests {
 
     /// The corners of the unit square and its neighbourhood, on the 24-bit lattice.
     fn corners() -> impl Iterator<Item = Vec2> {
-        let edge = [0.0, 1.0 / (1 << 24) as f32, 0.5, 0.5 - 1.0 / (1 << 24) as f32, 0.75, ONE_MINUS_EPSILON];
+        let edge = [
+            0.0,
+            1.0 / (1 << 24) as f32,
+            0.5,
+            0.5 - 1.0 / (1 << 24) as f32,
+            0.75,
+            ONE_MINUS_EPSILON,
+        ];
         edge.into_iter().flat_map(move |x| edge.map(|y| vec2(x, y)))
     }
 
@@ -169,13 +194,20 @@ mod tests {
             let t = i as f32 / 1000.0;
             let (sin, cos) = sin_cos_eighth(t);
             let exact = f64::from(t) * std::f64::consts::FRAC_PI_4;
-            assert!((f64::from(sin) - exact.sin()).abs() < 9e-8 && (f64::from(cos) - exact.cos()).abs() < 9e-8, "{t}");
+            assert!(
+                (f64::from(sin) - exact.sin()).abs() < 9e-8
+                    && (f64::from(cos) - exact.cos()).abs() < 9e-8,
+                "{t}"
+            );
         }
     }
 
     #[test]
     fn disk() {
-        assert_uniform(points(N, 1).map(uniform_disk).map(|d| vec2(d.length_squared(), turns(d))), "disk");
+        assert_uniform(
+            points(N, 1).map(uniform_disk).map(|d| vec2(d.length_squared(), turns(d))),
+            "disk",
+        );
         for u in corners() {
             assert!(uniform_disk(u).length() < 1.0 + 1e-6, "{u}");
         }
@@ -184,7 +216,10 @@ mod tests {
     #[test]
     fn cosine() {
         // cos² θ is uniform under the density cos θ / π.
-        assert_uniform(points(N, 2).map(cosine_hemisphere).map(|w| vec2(w.z * w.z, turns(w.truncate()))), "cosine");
+        assert_uniform(
+            points(N, 2).map(cosine_hemisphere).map(|w| vec2(w.z * w.z, turns(w.truncate()))),
+            "cosine",
+        );
         for u in corners() {
             let w = cosine_hemisphere(u);
             assert!((w.length() - 1.0).abs() < 1e-6 && cosine_hemisphere_pdf(w.z) > 0.0, "{u} {w}");
@@ -194,7 +229,10 @@ mod tests {
 
     #[test]
     fn sphere() {
-        assert_uniform(points(N, 3).map(uniform_sphere).map(|w| vec2(0.5 + 0.5 * w.z, turns(w.truncate()))), "sphere");
+        assert_uniform(
+            points(N, 3).map(uniform_sphere).map(|w| vec2(0.5 + 0.5 * w.z, turns(w.truncate()))),
+            "sphere",
+        );
         for u in corners() {
             assert!((uniform_sphere(u).length() - 1.0).abs() < 1e-6, "{u}");
         }
@@ -205,13 +243,16 @@ mod tests {
     fn cones_wide_and_narrow() {
         for half_angle in [3.0f64, 1.0, 0.1, 1e-3, 1e-5] {
             let omc = (2.0 * (0.5 * half_angle).sin().powi(2)) as f32;
-            // For narrow cones z no longer resolves the angle; its sine does: (1 − cos θ) / (1 − cos θ_max), by the half angle.
+            // For narrow cones z no longer resolves the angle; its sine does: (1 − cos θ) / (1 −
+            // cos θ_max), by the half angle.
             let height = |w: Vec3| {
                 let sin = w.truncate().as_dvec2().length();
                 let angle = sin.atan2(f64::from(w.z));
                 (2.0 * (0.5 * angle).sin().powi(2) / f64::from(omc)) as f32
             };
-            let uniform = points(N, 4).map(|u| uniform_cone(u, omc)).map(|w| vec2(height(w), turns(w.truncate())));
+            let uniform = points(N, 4)
+                .map(|u| uniform_cone(u, omc))
+                .map(|w| vec2(height(w), turns(w.truncate())));
             assert_uniform(uniform.map(|p| p.min(Vec2::ONE)), &format!("cone of {half_angle}"));
             for u in corners() {
                 assert!((uniform_cone(u, omc).length() - 1.0).abs() < 1e-6, "{u}");

@@ -1,7 +1,8 @@
 //! The current transform: two affine maps, at shutter opening and closing, in double precision.
 //!
-//! As in pbrt, maps act on column vectors and a directive multiplies from the right: `CTM ← CTM · M`. Matrices are written
-//! column by column; the camera looks along +z of a left-handed frame.
+//! As in pbrt, maps act on column vectors and a directive multiplies from the right:
+//! `CTM ← CTM · M`. Matrices are written column by column; the camera looks along +z of a
+//! left-handed frame.
 
 use super::file::parse::ActiveTransform;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
@@ -45,7 +46,8 @@ impl Ctm {
 
 /// The map itself where it and its inverse are finite.
 fn usable(map: DAffine3) -> Result<DAffine3, &'static str> {
-    // Rows and columns are scaled to unit length first, so that tiny or huge scales alone do not pass for flattening.
+    // Rows and columns are scaled to unit length first, so that tiny or huge scales alone do not
+    // pass for flattening.
     let scale = |v: DVec3| if v.length_recip().is_finite() { v / v.length() } else { DVec3::ZERO };
     let m = map.matrix3;
     let unit = DMat3::from_cols(scale(m.x_axis), scale(m.y_axis), scale(m.z_axis)).determinant();
@@ -67,19 +69,25 @@ pub fn matrix(m: &[f64; 16]) -> Result<DAffine3, &'static str> {
         return Err("the matrix is not affine: its last row must be 0 0 0 1");
     }
     let column = |i: usize| DVec3::new(m[4 * i], m[4 * i + 1], m[4 * i + 2]) / w;
-    Ok(DAffine3 { matrix3: DMat3::from_cols(column(0), column(1), column(2)), translation: column(3) })
+    Ok(DAffine3 {
+        matrix3: DMat3::from_cols(column(0), column(1), column(2)),
+        translation: column(3),
+    })
 }
 
-/// A turn by `angle` degrees about an axis, anticlockwise seen from its tip in a right-handed frame.
+/// A turn by `angle` degrees about an axis, anticlockwise seen from its tip in a right-handed
+/// frame.
 ///
 /// *Errors*: the axis has no direction.
 pub fn rotate([angle, x, y, z]: [f64; 4]) -> Result<DAffine3, &'static str> {
-    let axis = DVec3::new(x, y, z).try_normalize().ok_or("the axis of the rotation has no direction")?;
+    let axis =
+        DVec3::new(x, y, z).try_normalize().ok_or("the axis of the rotation has no direction")?;
     let (sin, cos) = libm::sincos((0.5 * (angle % 360.0)).to_radians());
     Ok(DAffine3::from_quat(DQuat::from_vec4((sin * axis).extend(cos))))
 }
 
-/// The camera-from-world map of a camera at `eye`, looking at `target` along +z, with `up` towards +y.
+/// The camera-from-world map of a camera at `eye`, looking at `target` along +z, with `up`
+/// towards +y.
 ///
 /// *Errors*: the eye is at the target, or `up` points along the view.
 pub fn look_at(v: [f64; 9]) -> Result<DAffine3, &'static str> {
@@ -91,7 +99,10 @@ pub fn look_at(v: [f64; 9]) -> Result<DAffine3, &'static str> {
         return Err("the up vector points along the view");
     }
     let right = right.normalize();
-    let world_from_camera = DAffine3 { matrix3: DMat3::from_cols(right, forward.cross(right), forward), translation: eye };
+    let world_from_camera = DAffine3 {
+        matrix3: DMat3::from_cols(right, forward.cross(right), forward),
+        translation: eye,
+    };
     Ok(world_from_camera.inverse())
 }
 
@@ -127,7 +138,8 @@ mod tests {
 
     #[test]
     fn matrices_are_column_major_and_divided_by_w() {
-        let mut m = [2.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 8.0, 10.0, 12.0, 2.0];
+        let mut m =
+            [2.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 8.0, 10.0, 12.0, 2.0];
         let a = matrix(&m).unwrap();
         assert_eq!((a.translation, a.matrix3.y_axis), (dvec3(4.0, 5.0, 6.0), dvec3(0.0, 2.0, 0.0)));
         m[3] = 0.5;
@@ -150,7 +162,8 @@ mod tests {
 
     #[test]
     fn flat_and_wild_maps_are_refused() {
-        let try_scale = |x, y, z| Ctm::default().update(|m| m * DAffine3::from_scale(dvec3(x, y, z)));
+        let try_scale =
+            |x, y, z| Ctm::default().update(|m| m * DAffine3::from_scale(dvec3(x, y, z)));
         assert!(try_scale(1.0, 0.0, 1.0).is_err());
         assert!(try_scale(1e300, 1e300, 1e300).is_err());
         assert!(try_scale(1e-30, 1.0, 1e20).is_ok());

@@ -1,7 +1,9 @@
-//! Descriptions: a scene as plain lists, in which every entity stands with all it needs and names are resolved to indices.
+//! Descriptions: a scene as plain lists, in which every entity stands with all it needs and names
+//! are resolved to indices.
 //!
-//! pbrt files are programs for a small state machine; [`describe`] runs it once (in `describe/interpret.rs`), over the main file and all
-//! it includes. Nothing is built: what an entity's kind and parameters mean is the next stage's business.
+//! pbrt files are programs for a small state machine; [`describe`] runs it once (in
+//! `describe/interpret.rs`), over the main file and all it includes. Nothing is built: what an
+//! entity's kind and parameters mean is the next stage's business.
 
 mod interpret;
 
@@ -21,7 +23,8 @@ pub struct Description {
     pub inputs: Inputs,
     /// `Option` directives in order.
     pub options: Vec<SceneOption>,
-    /// Camera, if one is given; the default is a perspective camera at the origin, looking along +z.
+    /// Camera, if one is given; the default is a perspective camera at the origin, looking
+    /// along +z.
     pub camera: Option<CameraEntity>,
     /// Film, if one is given.
     pub film: Option<Entity>,
@@ -182,8 +185,12 @@ impl Description {
 
 /// Reads a scene and all it includes; what it names is relative to the folder in the source's path.
 ///
-/// *Errors*: a file cannot be read or does not follow the format, or, when strict, the first warning.
-pub fn describe(source: &Arc<Source>, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
+/// *Errors*: a file cannot be read or does not follow the format, or, when strict, the first
+/// warning.
+pub fn describe(
+    source: &Arc<Source>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Description, SceneError> {
     interpret::interpret(source.clone(), diagnostics)
 }
 
@@ -204,7 +211,8 @@ mod tests {
 
     /// The description of a scene without faults.
     fn good(text: &str) -> Description {
-        describe(&Source::memory("scene.pbrt", text), &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"))
+        describe(&Source::memory("scene.pbrt", text), &mut Diagnostics::new(true))
+            .unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
     /// A world without faults.
@@ -265,15 +273,26 @@ mod tests {
     fn a_scene_becomes_lists() {
         let d = good(SCENE);
         let camera = d.camera.as_ref().unwrap();
-        assert_eq!((camera.entity.name.as_str(), camera.entity.params.float("fov").unwrap()), ("perspective", Some(30.0)));
-        assert_eq!(camera.camera_from_world.transform_point3(dvec3(1.0, 0.0, 0.0)), dvec3(1.0, 0.0, 5.0));
-        let kinds = [&d.film, &d.sampler, &d.filter, &d.integrator, &d.accelerator].map(|e| e.as_ref().unwrap().name.clone());
+        assert_eq!(
+            (camera.entity.name.as_str(), camera.entity.params.float("fov").unwrap()),
+            ("perspective", Some(30.0))
+        );
+        assert_eq!(
+            camera.camera_from_world.transform_point3(dvec3(1.0, 0.0, 0.0)),
+            dvec3(1.0, 0.0, 5.0)
+        );
+        let kinds = [&d.film, &d.sampler, &d.filter, &d.integrator, &d.accelerator]
+            .map(|e| e.as_ref().unwrap().name.clone());
         assert_eq!(kinds, ["rgb", "zsobol", "box", "path", "bvh"]);
         assert_eq!((d.options[0].name.as_str(), d.options[0].value.as_str()), ("seed", "3"));
-        assert_eq!((d.lights.len(), d.textures.len(), d.objects.len(), d.instances.len()), (1, 1, 1, 1));
+        assert_eq!(
+            (d.lights.len(), d.textures.len(), d.objects.len(), d.instances.len()),
+            (1, 1, 1, 1)
+        );
         assert_eq!((d.texture("wood", false), d.texture("wood", true)), (Some(0), None));
 
-        let names: Vec<_> = d.materials.iter().map(|m| (m.name.as_deref(), m.entity.name.as_str())).collect();
+        let names: Vec<_> =
+            d.materials.iter().map(|m| (m.name.as_deref(), m.entity.name.as_str())).collect();
         assert_eq!(names, [(None, "diffuse"), (Some("red"), "diffuse"), (None, "conductor")]);
         let [sphere, disk] = d.shapes.as_slice() else { panic!("{:?}", d.shapes) };
         assert_eq!(
@@ -284,9 +303,16 @@ mod tests {
         assert_eq!(sphere.ctm.translation, dvec3(1.0, 2.0, 3.0));
 
         let object = &d.objects[d.instances[0].object];
-        assert_eq!((object.name.as_str(), object.shapes.len(), object.shapes[0].material), ("thing", 1, 2));
+        assert_eq!(
+            (object.name.as_str(), object.shapes.len(), object.shapes[0].material),
+            ("thing", 1, 2)
+        );
         assert_eq!(object.shapes[0].ctm.matrix3.x_axis, dvec3(2.0, 0.0, 0.0));
-        assert!((d.instances[0].ctm.transform_vector3(dvec3(1.0, 0.0, 0.0)) - dvec3(0.0, 1.0, 0.0)).length() < 1e-12);
+        assert!(
+            (d.instances[0].ctm.transform_vector3(dvec3(1.0, 0.0, 0.0)) - dvec3(0.0, 1.0, 0.0))
+                .length()
+                < 1e-12
+        );
     }
 
     #[test]
@@ -310,13 +336,23 @@ mod tests {
             Attribute "material" "float roughness" 6 Material "conductor" Attribute "texture" "float value" 7
             Texture "t" "float" "constant" Attribute "medium" "float g" 8 MakeNamedMedium "m" "string type" "homogeneous""#,
         );
-        let radii: Vec<_> = d.shapes.iter().map(|s| s.entity.params.float("radius").unwrap().unwrap()).collect();
+        let radii: Vec<_> =
+            d.shapes.iter().map(|s| s.entity.params.float("radius").unwrap().unwrap()).collect();
         assert_eq!(radii, [3.0, 4.0, 2.0]);
         assert!(d.shapes.iter().all(|s| s.entity.params.unused().count() == 0));
-        let others =
-            [&d.lights[0].entity, &d.area_lights[0], &d.materials[1].entity, &d.textures[0].entity, &d.media[0].entity];
-        let values =
-            others.map(|e| ["scale", "roughness", "value", "g"].iter().find_map(|n| e.params.float(n).unwrap()).unwrap());
+        let others = [
+            &d.lights[0].entity,
+            &d.area_lights[0],
+            &d.materials[1].entity,
+            &d.textures[0].entity,
+            &d.media[0].entity,
+        ];
+        let values = others.map(|e| {
+            ["scale", "roughness", "value", "g"]
+                .iter()
+                .find_map(|n| e.params.float(n).unwrap())
+                .unwrap()
+        });
         assert_eq!(values, [5.0, 5.0, 6.0, 7.0, 8.0]);
     }
 
@@ -346,12 +382,24 @@ mod tests {
             ("WorldBegin ObjectEnd", "ObjectEnd without ObjectBegin", "remove"),
             ("WorldBegin AttributeBegin", "never closed", "AttributeEnd"),
             ("WorldBegin ObjectBegin \"o\"", "ObjectBegin is never closed", "ObjectEnd"),
-            ("WorldBegin ObjectBegin \"o\" AttributeBegin ObjectEnd", "ObjectEnd inside", "AttributeEnd must"),
+            (
+                "WorldBegin ObjectBegin \"o\" AttributeBegin ObjectEnd",
+                "ObjectEnd inside",
+                "AttributeEnd must",
+            ),
             ("WorldBegin ObjectBegin \"o\" AttributeEnd", "AttributeEnd inside", "ObjectEnd must"),
             ("WorldBegin ObjectBegin \"o\" ObjectBegin \"p\"", "inside object \"o\"", "nest"),
             ("WorldBegin ObjectBegin \"o\" ObjectInstance \"p\"", "inside object \"o\"", "nest"),
-            ("WorldBegin ObjectBegin \"o\" ObjectEnd ObjectBegin \"o\" ObjectEnd", "defined twice", "rename"),
-            ("WorldBegin ObjectBegin \"tree\" ObjectEnd ObjectInstance \"tre\"", "not defined", "\"tree\""),
+            (
+                "WorldBegin ObjectBegin \"o\" ObjectEnd ObjectBegin \"o\" ObjectEnd",
+                "defined twice",
+                "rename",
+            ),
+            (
+                "WorldBegin ObjectBegin \"tree\" ObjectEnd ObjectInstance \"tre\"",
+                "not defined",
+                "\"tree\"",
+            ),
             ("WorldBegin ObjectInstance \"tree\"", "object \"tree\" is not defined", "no object"),
             ("WorldBegin MakeNamedMaterial \"m\"", "has no type", "string type"),
             ("WorldBegin MakeNamedMaterial \"m\" \"float type\" 1", "another type", "string type"),
@@ -369,8 +417,16 @@ mod tests {
                 "no texture",
             ),
             ("WorldBegin Shape \"disk\" \"texture alpha\" \"leaf\"", "texture \"leaf\"", "define"),
-            ("WorldBegin Texture \"a\" \"float\" \"scale\" \"texture tex\" \"a\"", "texture \"a\" is not defined", "define"),
-            ("WorldBegin Texture \"a\" \"float\" \"b\" Texture \"a\" \"float\" \"b\"", "defined twice", "rename"),
+            (
+                "WorldBegin Texture \"a\" \"float\" \"scale\" \"texture tex\" \"a\"",
+                "texture \"a\" is not defined",
+                "define",
+            ),
+            (
+                "WorldBegin Texture \"a\" \"float\" \"b\" Texture \"a\" \"float\" \"b\"",
+                "defined twice",
+                "rename",
+            ),
             ("Attribute \"shapes\" \"float a\" 1", "unknown attribute target", "\"shape\""),
             ("Option \"sed\" 1", "unknown option", "\"seed\""),
             ("ColorSpace \"rgb\"", "unknown colour space", "srgb"),
@@ -385,24 +441,44 @@ mod tests {
             ("Include \"no/such/file.pbrt\"", "cannot read no/such/file.pbrt", "main scene file"),
         ] {
             let (message, remedy, line) = bad(text);
-            assert!(message.contains(message_part) && remedy.contains(remedy_part), "{text}: {message}; {remedy}");
+            assert!(
+                message.contains(message_part) && remedy.contains(remedy_part),
+                "{text}: {message}; {remedy}"
+            );
             assert_eq!(line, 1, "{text}");
         }
         let many = "Scale 1e100 1e100 1e100 ".repeat(8);
         assert!(bad(&many).0.contains("transform"));
-        let error = describe(&Source::file("/no/such/scene.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
+        let error = describe(&Source::file("/no/such/scene.pbrt"), &mut Diagnostics::new(false))
+            .unwrap_err();
         assert!(error.message().contains("/no/such/scene.pbrt"));
     }
 
     #[test]
     fn what_is_not_supported_warns_and_says_what_is_used() {
         for (text, found, instead) in [
-            ("ActiveTransform EndTime Translate 1 0 0 Camera \"perspective\" WorldBegin", "shutter", "without motion blur"),
-            ("WorldBegin ActiveTransform StartTime Scale 2 2 2 ActiveTransform All Shape \"disk\"", "shutter", "motion blur"),
+            (
+                "ActiveTransform EndTime Translate 1 0 0 Camera \"perspective\" WorldBegin",
+                "shutter",
+                "without motion blur",
+            ),
+            (
+                "WorldBegin ActiveTransform StartTime Scale 2 2 2 ActiveTransform All Shape \"disk\"",
+                "shutter",
+                "motion blur",
+            ),
             ("ColorSpace \"rec2020\" WorldBegin", "rec2020", "sRGB"),
             ("Film \"rgb\" Film \"gbuffer\" WorldBegin", "Film is given twice", "last"),
-            ("Camera \"perspective\" Camera \"orthographic\" WorldBegin", "Camera is given twice", "last"),
-            ("WorldBegin Shape \"disk\" \"float radius\" 1 \"float radius\" 2", "\"radius\" is given twice", "last"),
+            (
+                "Camera \"perspective\" Camera \"orthographic\" WorldBegin",
+                "Camera is given twice",
+                "last",
+            ),
+            (
+                "WorldBegin Shape \"disk\" \"float radius\" 1 \"float radius\" 2",
+                "\"radius\" is given twice",
+                "last",
+            ),
             (
                 "WorldBegin AreaLightSource \"diffuse\" ObjectBegin \"o\" Shape \"disk\" ObjectEnd",
                 "area lights inside",
@@ -410,14 +486,27 @@ mod tests {
             ),
             ("WorldBegin TransformBegin TransformEnd", "deprecated", "AttributeBegin"),
             ("WorldBegin Material \"none\"", "material \"none\" is deprecated", "\"interface\""),
-            ("WorldBegin MakeNamedMaterial \"air\" \"string type\" \"\"", "material \"\" is deprecated", "\"interface\""),
+            (
+                "WorldBegin MakeNamedMaterial \"air\" \"string type\" \"\"",
+                "material \"\" is deprecated",
+                "\"interface\"",
+            ),
         ] {
             let (result, warnings) = lenient(text);
             let description = result.unwrap_or_else(|e| panic!("{text}: {e}"));
             let [warning] = warnings.as_slice() else { panic!("{text}: {warnings:?}") };
-            assert!(warning.message.contains(found) && warning.instead.contains(instead), "{text}: {warning}");
-            assert!(warning.location.is_some() && description.objects.iter().all(|o| o.shapes[0].area_light.is_none()));
-            assert!(describe(&Source::memory("s", text), &mut Diagnostics::new(true)).is_err(), "{text} passed when strict");
+            assert!(
+                warning.message.contains(found) && warning.instead.contains(instead),
+                "{text}: {warning}"
+            );
+            assert!(
+                warning.location.is_some()
+                    && description.objects.iter().all(|o| o.shapes[0].area_light.is_none())
+            );
+            assert!(
+                describe(&Source::memory("s", text), &mut Diagnostics::new(true)).is_err(),
+                "{text} passed when strict"
+            );
         }
     }
 
@@ -425,14 +514,21 @@ mod tests {
     fn included_files_share_the_state_and_imported_ones_do_not() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
-        // Paths are relative to the main file, also within files of other folders; gzip is known by content.
+        // Paths are relative to the main file, also within files of other folders; gzip is known by
+        // content.
         file(at, "parts/a.pbrt", b"Translate 1 0 0 Include \"parts/b.pbrt.gz\" AttributeBegin");
         file(at, "parts/b.pbrt.gz", &gzip(b"Translate 0 1 0 Shape \"disk\""));
-        file(at, "parts/c.pbrt", b"Translate 0 0 1 Material \"conductor\" Shape \"sphere\" ObjectBegin \"o\" ObjectEnd");
+        file(
+            at,
+            "parts/c.pbrt",
+            b"Translate 0 0 1 Material \"conductor\" Shape \"sphere\" ObjectBegin \"o\" ObjectEnd",
+        );
         let main = gzip(
             b"WorldBegin Include \"parts/a.pbrt\" AttributeEnd Import \"parts/c.pbrt\" Shape \"disk\" ObjectInstance \"o\"",
         );
-        let d = describe(&Source::file(file(at, "main.pbrt.gz", &main)), &mut Diagnostics::new(true)).unwrap();
+        let d =
+            describe(&Source::file(file(at, "main.pbrt.gz", &main)), &mut Diagnostics::new(true))
+                .unwrap();
         let seen: Vec<_> = d.shapes.iter().map(|s| (s.ctm.translation, s.material)).collect();
         assert_eq!(seen, [(dvec3(1., 1., 0.), 0), (dvec3(1., 1., 1.), 1), (dvec3(1., 1., 0.), 0)]);
         assert_eq!(d.resolve("models/x.ply"), at.join("models/x.ply"));
@@ -440,7 +536,10 @@ mod tests {
         for (content, part) in [
             (&b"Include \"self.pbrt\""[..], "includes itself"),
             (b"WorldBegin Import \"open.pbrt\"", "AttributeBegin is never closed"),
-            (b"WorldBegin AttributeBegin Import \"close.pbrt\" AttributeEnd", "AttributeEnd without"),
+            (
+                b"WorldBegin AttributeBegin Import \"close.pbrt\" AttributeEnd",
+                "AttributeEnd without",
+            ),
             (b"WorldBegin ObjectBegin \"o\" Import \"object.pbrt\"", "ObjectEnd without"),
             (b"Include \"cut.pbrt.gz\"", "cannot read"),
             (b"Include \".\"", "cannot read"),
@@ -451,17 +550,31 @@ mod tests {
             file(at, "object.pbrt", b"ObjectEnd");
             file(at, "cut.pbrt.gz", &gzip(&b"Identity ".repeat(1000))[..40]);
             file(at, "wide.pbrt", b"\xff\xfeW\0");
-            let error = describe(&Source::file(file(at, "self.pbrt", content)), &mut Diagnostics::new(false)).unwrap_err();
+            let error = describe(
+                &Source::file(file(at, "self.pbrt", content)),
+                &mut Diagnostics::new(false),
+            )
+            .unwrap_err();
             assert!(error.message().contains(part) && error.remedy().is_some(), "{error}");
         }
         file(at, "x.pbrt", b"\nInclude \"y.pbrt\"");
         file(at, "y.pbrt", b"Include \"x.pbrt\"");
-        let error = describe(&Source::file(at.join("x.pbrt")), &mut Diagnostics::new(false)).unwrap_err();
-        assert!(error.message().contains("includes itself") && error.remedy().unwrap().contains("y.pbrt"), "{error}");
+        let error =
+            describe(&Source::file(at.join("x.pbrt")), &mut Diagnostics::new(false)).unwrap_err();
+        assert!(
+            error.message().contains("includes itself")
+                && error.remedy().unwrap().contains("y.pbrt"),
+            "{error}"
+        );
         for i in 0..150 {
-            file(at, &format!("deep{i}.pbrt"), format!("Include \"deep{}.pbrt\"", i + 1).as_bytes());
+            file(
+                at,
+                &format!("deep{i}.pbrt"),
+                format!("Include \"deep{}.pbrt\"", i + 1).as_bytes(),
+            );
         }
-        let error = describe(&Source::file(at.join("deep0.pbrt")), &mut Diagnostics::new(false)).unwrap_err();
+        let error = describe(&Source::file(at.join("deep0.pbrt")), &mut Diagnostics::new(false))
+            .unwrap_err();
         assert!(error.message().contains("files deep"), "{error}");
     }
 
@@ -473,14 +586,20 @@ mod tests {
         let d = good(&text);
         assert_eq!(d.shapes[0].entity.params.point3s("P").unwrap().unwrap().len(), 200_000);
         let many = 50_000;
-        good(&format!("WorldBegin {}{}", "AttributeBegin ".repeat(many), "AttributeEnd ".repeat(many)));
+        good(&format!(
+            "WorldBegin {}{}",
+            "AttributeBegin ".repeat(many),
+            "AttributeEnd ".repeat(many)
+        ));
         lenient(&format!("WorldBegin Shape \"disk\" {}", "\"float a\" 1 ".repeat(many))).0.unwrap();
         assert!(lenient(&"[".repeat(many)).0.is_err());
     }
 
     #[test]
     fn real_scenes_parse() {
-        let Ok(folders) = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/pbrt")) else {
+        let Ok(folders) =
+            std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/pbrt"))
+        else {
             return;
         };
         for folder in folders.map(|f| f.unwrap().path()).filter(|p| p.is_dir()) {
@@ -496,7 +615,9 @@ mod tests {
     /// No input may panic or hang; errors must be presentable.
     fn survives(text: &[u8]) {
         let mut diagnostics = Diagnostics::new(false);
-        if let Err(error) = interpret::interpret(Source::memory("fuzz.pbrt", text), &mut diagnostics) {
+        if let Err(error) =
+            interpret::interpret(Source::memory("fuzz.pbrt", text), &mut diagnostics)
+        {
             assert!(!format!("{:?}", miette::Report::new(error)).is_empty());
         }
     }

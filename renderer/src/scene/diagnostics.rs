@@ -1,8 +1,9 @@
 //! What is said about a scene file: where, warnings, and the one error that ends loading.
 //!
-//! A [`Location`] names file, line and column, and knows how to get at the text again, so that any later stage can raise an
-//! error that shows the offending lines without the whole text being kept in memory. A [`Warning`] always says what is used
-//! instead of what was found; `strict` turns the first one into an error.
+//! A [`Location`] names file, line and column, and knows how to get at the text again, so that any
+//! later stage can raise an error that shows the offending lines without the whole text being kept
+//! in memory. A [`Warning`] always says what is used instead of what was found; `strict` turns the
+//! first one into an error.
 
 use lightbound_shader::ShaderError;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
@@ -32,9 +33,12 @@ impl Source {
         Arc::new(Source { path: name.into(), text: Some(text.into()), origins: Vec::new() })
     }
 
-    /// Text that was made of something else, in parts of whole lines: what each was made of, and the text. Messages name the former,
-    /// and show no lines.
-    pub fn generated(name: impl Into<PathBuf>, parts: impl IntoIterator<Item = (String, String)>) -> Arc<Source> {
+    /// Text that was made of something else, in parts of whole lines: what each was made of, and
+    /// the text. Messages name the former, and show no lines.
+    pub fn generated(
+        name: impl Into<PathBuf>,
+        parts: impl IntoIterator<Item = (String, String)>,
+    ) -> Arc<Source> {
         let (mut text, mut line, mut origins) = (String::new(), 1, Vec::new());
         for (origin, part) in parts {
             origins.push((line, origin));
@@ -46,7 +50,11 @@ impl Source {
 
     /// What a line was made of, if nobody wrote it.
     fn origin(&self, line: u32) -> Option<&str> {
-        self.origins.iter().rev().find(|(first, _)| *first <= line).map(|(_, origin)| origin.as_str())
+        self.origins
+            .iter()
+            .rev()
+            .find(|(first, _)| *first <= line)
+            .map(|(_, origin)| origin.as_str())
     }
 
     /// The path as it was given.
@@ -157,14 +165,21 @@ impl Diagnostics {
                 Some(location) => SceneError::at(location, message),
                 None => SceneError::new(message),
             };
-            return Err(error.help(format!("warnings are errors here (strict); otherwise: {instead}")));
+            return Err(
+                error.help(format!("warnings are errors here (strict); otherwise: {instead}"))
+            );
         }
         let next = self.warnings.len();
         let index = *self.seen.entry((message.clone(), instead.clone())).or_insert(next);
         if index < next {
             self.warnings[index].repeats += 1;
         } else {
-            self.warnings.push(Warning { location: location.cloned(), message, instead, repeats: 0 });
+            self.warnings.push(Warning {
+                location: location.cloned(),
+                message,
+                instead,
+                repeats: 0,
+            });
         }
         Ok(())
     }
@@ -202,13 +217,25 @@ impl Report {
 impl SceneError {
     /// An error about no place in particular.
     pub fn new(message: impl Into<String>) -> SceneError {
-        SceneError(Box::new(Report { message: message.into(), help: None, location: None, excerpt: None, shader: None }))
+        SceneError(Box::new(Report {
+            message: message.into(),
+            help: None,
+            location: None,
+            excerpt: None,
+            shader: None,
+        }))
     }
 
     /// An error at a place; the lines around it are read for display.
     pub fn at(location: &Location, message: impl Into<String>) -> SceneError {
         let (excerpt, location) = (Excerpt::read(location), Some(location.clone()));
-        SceneError(Box::new(Report { message: message.into(), help: None, location, excerpt, shader: None }))
+        SceneError(Box::new(Report {
+            message: message.into(),
+            help: None,
+            location,
+            excerpt,
+            shader: None,
+        }))
     }
 
     /// Adds the remedy.
@@ -217,7 +244,8 @@ impl SceneError {
         self
     }
 
-    /// Adds what is wrong with the shader that is used at the place; it is shown with lines of the shader.
+    /// Adds what is wrong with the shader that is used at the place; it is shown with lines of the
+    /// shader.
     pub fn shader(mut self, error: ShaderError) -> SceneError {
         self.0.shader = Some(error);
         self
@@ -251,7 +279,10 @@ impl miette::Diagnostic for SceneError {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
         let span = self.0.excerpt.as_ref()?.span;
-        Some(Box::new(std::iter::once(miette::LabeledSpan::new_with_span(Some("here".into()), span))))
+        Some(Box::new(std::iter::once(miette::LabeledSpan::new_with_span(
+            Some("here".into()),
+            span,
+        ))))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -286,11 +317,14 @@ impl Excerpt {
             return None;
         }
         let text = location.source.read().ok()?;
-        let (line, column) = (location.line.checked_sub(1)? as usize, location.column.checked_sub(1)? as usize);
+        let (line, column) =
+            (location.line.checked_sub(1)? as usize, location.column.checked_sub(1)? as usize);
         let first_line = line.saturating_sub(Self::CONTEXT);
         let mut excerpt = String::new();
         let mut span = None;
-        for (i, bytes) in text.split(|&b| b == b'\n').enumerate().skip(first_line).take(2 * Self::CONTEXT + 1) {
+        for (i, bytes) in
+            text.split(|&b| b == b'\n').enumerate().skip(first_line).take(2 * Self::CONTEXT + 1)
+        {
             let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
             if i == line {
                 let column = column.min(bytes.len());
@@ -305,13 +339,22 @@ impl Excerpt {
             excerpt.push('\n');
         }
         let name = location.path().display().to_string();
-        Some(Excerpt { name, text: excerpt, first_line, focus: (line - first_line, column), span: span? })
+        Some(Excerpt {
+            name,
+            text: excerpt,
+            first_line,
+            focus: (line - first_line, column),
+            span: span?,
+        })
     }
 }
 
 /// Printable text of the same length where the bytes are ASCII.
 fn clean(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .map(|c| if c.is_control() && c != '\t' { ' ' } else { c })
+        .collect()
 }
 
 /// Length of the word or quoted string that `text` starts with.
@@ -332,7 +375,8 @@ impl SourceCode for Excerpt {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let inner = self.text.as_str().read_span(span, before, after)?;
-        let column = if before == 0 && inner.line() == self.focus.0 { self.focus.1 } else { inner.column() };
+        let column =
+            if before == 0 && inner.line() == self.focus.0 { self.focus.1 } else { inner.column() };
         Ok(Box::new(MietteSpanContents::new_named(
             self.name.clone(),
             inner.data(),
@@ -347,15 +391,23 @@ impl SourceCode for Excerpt {
 /// The candidate that `word` is most likely a slip of, if any is near: few edits, case aside.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
-    let fold = |s: &str| s.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<char>>();
+    let fold =
+        |s: &str| s.chars().take(LONGEST).flat_map(char::to_lowercase).collect::<Vec<char>>();
     let word = fold(word);
     let limit = word.len().div_ceil(3);
     let scored = candidates.into_iter().map(|c| (edits(&word, &fold(c)), c));
-    scored.filter(|&(distance, _)| distance <= limit).min_by_key(|&(distance, _)| distance).map(|(_, c)| c)
+    scored
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, c)| c)
 }
 
 /// "did you mean …" for [`nearest`], or what else to do.
-pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, otherwise: &str) -> String {
+pub fn did_you_mean<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    otherwise: &str,
+) -> String {
     match nearest(word, candidates) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => otherwise.to_string(),
@@ -383,13 +435,17 @@ mod tests {
     fn render(error: &SceneError) -> String {
         let mut out = String::new();
         let theme = miette::GraphicalTheme::unicode_nocolor();
-        miette::GraphicalReportHandler::new_themed(theme).with_links(false).render_report(&mut out, error).unwrap();
+        miette::GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .render_report(&mut out, error)
+            .unwrap();
         out
     }
 
     #[test]
     fn generated_text_is_told_by_what_it_was_made_of() {
-        let parts = [("a", "1\n2\n"), ("--set b=c", "3\n"), ("d", "4\n")].map(|(origin, text)| (origin.into(), text.into()));
+        let parts = [("a", "1\n2\n"), ("--set b=c", "3\n"), ("d", "4\n")]
+            .map(|(origin, text)| (origin.into(), text.into()));
         let source = Source::generated("scene", parts);
         assert_eq!(&source.read().unwrap()[..], b"1\n2\n3\n4\n");
         let origins = [1, 2, 3, 4].map(|line| Location::new(source.clone(), line, 1).to_string());
@@ -400,10 +456,14 @@ mod tests {
 
     #[test]
     fn error_shows_place_lines_and_remedy() {
-        let source = Source::memory("a.pbrt", "one\ntwo\nthree\nfour \"float fov\" 3\nfive\nsix\nseven\n");
-        let error = SceneError::at(&Location::new(source, 4, 6), "no such thing").help("write it otherwise");
+        let source =
+            Source::memory("a.pbrt", "one\ntwo\nthree\nfour \"float fov\" 3\nfive\nsix\nseven\n");
+        let error = SceneError::at(&Location::new(source, 4, 6), "no such thing")
+            .help("write it otherwise");
         let text = render(&error);
-        for part in ["no such thing", "a.pbrt:4:6", "four \"float fov\" 3", "five", "write it otherwise"] {
+        for part in
+            ["no such thing", "a.pbrt:4:6", "four \"float fov\" 3", "five", "write it otherwise"]
+        {
             assert!(text.contains(part), "{part} missing in\n{text}");
         }
         assert!(!text.contains("one") && !text.contains("seven"), "{text}");
@@ -415,14 +475,20 @@ mod tests {
         let line = "1234567 ".repeat(1000);
         let source = Source::memory("long.pbrt", format!("{line}oops {line}"));
         let text = render(&SceneError::at(&Location::new(source, 1, 8001), "not a number"));
-        assert!(text.contains("long.pbrt:1:8001") && text.contains("oops") && text.len() < 1000, "{text}");
+        assert!(
+            text.contains("long.pbrt:1:8001") && text.contains("oops") && text.len() < 1000,
+            "{text}"
+        );
     }
 
     #[test]
     fn places_past_the_end_do_no_harm() {
         for (line, column) in [(1, 100), (7, 1), (0, 0), (u32::MAX, u32::MAX)] {
             let source = Source::memory("x.pbrt", "short\n\u{fc}\u{fc}");
-            assert!(render(&SceneError::at(&Location::new(source, line, column), "bad")).contains("bad"));
+            assert!(
+                render(&SceneError::at(&Location::new(source, line, column), "bad"))
+                    .contains("bad")
+            );
         }
         let gone = Location::new(Source::file("/no/such/file.pbrt"), 3, 1);
         assert_eq!(SceneError::at(&gone, "bad").to_string(), "/no/such/file.pbrt:3:1: bad");
@@ -441,7 +507,9 @@ mod tests {
             lenient.warnings()[0].to_string(),
             "w.pbrt:1:1: fog is not supported; instead: vacuum (and 1 more like this)"
         );
-        let error = Diagnostics::new(true).warn(Some(&at(2)), "fog is not supported", "vacuum").unwrap_err();
+        let error = Diagnostics::new(true)
+            .warn(Some(&at(2)), "fog is not supported", "vacuum")
+            .unwrap_err();
         assert_eq!((error.message(), error.location().unwrap().line), ("fog is not supported", 2));
     }
 

@@ -1,8 +1,9 @@
 //! All that a scene was made of: the files that were read, as one hash.
 //!
-//! Every file that loading reads is noted here at the moment when its bytes are read, so that the hash tells of the very bytes that
-//! the scene was built from. It covers the files' contents (BLAKE3) and the names by which the scene knows them, but not where the
-//! scene's folder is, nor what the main file is called: the same scene on another machine has the same hash.
+//! Every file that loading reads is noted here at the moment when its bytes are read, so that the
+//! hash tells of the very bytes that the scene was built from. It covers the files' contents
+//! (BLAKE3) and the names by which the scene knows them, but not where the scene's folder is, nor
+//! what the main file is called: the same scene on another machine has the same hash.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -51,7 +52,8 @@ impl Inputs {
 
     /// Reads a text file and notes it.
     pub fn read_text(&mut self, path: &Path) -> io::Result<String> {
-        String::from_utf8(self.read(path)?).map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
+        String::from_utf8(self.read(path)?)
+            .map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
     }
 
     /// The hash of it all, 64 hexadecimal digits.
@@ -76,12 +78,17 @@ mod tests {
         let hash = |folder: &str, files: &[(&str, &str)]| {
             let mut inputs = Inputs::new(Path::new(folder));
             inputs.add_main(b"main");
-            files.iter().for_each(|(name, content)| inputs.add(Path::new(name), content.as_bytes()));
+            files
+                .iter()
+                .for_each(|(name, content)| inputs.add(Path::new(name), content.as_bytes()));
             inputs.hash()
         };
         let reference = hash("a", &[("a/x.ply", "1"), ("a/y.ply", "2")]);
         assert_eq!(reference.len(), 64);
-        assert_eq!(reference, hash("/b/c", &[("/b/c/y.ply", "2"), ("/b/c/x.ply", "1"), ("/b/c/x.ply", "1")]));
+        assert_eq!(
+            reference,
+            hash("/b/c", &[("/b/c/y.ply", "2"), ("/b/c/x.ply", "1"), ("/b/c/x.ply", "1")])
+        );
         let others = [
             &[("a/x.ply", "2"), ("a/y.ply", "1")][..],
             &[("a/x.ply", "1")],

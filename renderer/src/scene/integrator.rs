@@ -1,6 +1,8 @@
-//! Settings of integrators: what scene files and the command line say about how light gets into the picture.
+//! Settings of integrators: what scene files and the command line say about how light gets into the
+//! picture.
 //!
-//! Names of values are those that files and options have. Lightcuts: Walter et al. 2005; its stochastic mode: Yuksel 2019.
+//! Names of values are those that files and options have. Lightcuts: Walter et al. 2005; its
+//! stochastic mode: Yuksel 2019.
 
 use clap::ValueEnum;
 
@@ -72,7 +74,8 @@ pub enum Cut {
         error: f32,
         /// What the bound is of.
         error_mode: ErrorMode,
-        /// Most clusters of a cut, at least 1; a cut ends there whatever its error. Children of the roots, up to 24, are always in it.
+        /// Most clusters of a cut, at least 1; a cut ends there whatever its error. Children of the
+        /// roots, up to 24, are always in it.
         max_cut: u32,
     },
     /// At a number of clusters, whose representatives are drawn at random: unbiased.
@@ -131,7 +134,8 @@ words! {
         Uniform = "uniform",
         /// By their power
         Power = "power",
-        /// By a tree of lights: power, distance, and angles to lamps and surface (Conty Estévez & Kulla 2018)
+        /// By a tree of lights: power, distance, and angles to lamps and surface (Conty Estévez &
+        /// Kulla 2018)
         Tree = "tree",
         /// By the tree and compiled bounds of the material
         MaterialTree = "material-tree",
@@ -155,7 +159,8 @@ words! {
         /// By its radiance
         #[default]
         Map = "map",
-        /// By its radiance times the BRDF, from compiled bounds of it (Clarberg & Akenine-Möller 2008)
+        /// By its radiance times the BRDF, from compiled bounds of it (Clarberg &
+        /// Akenine-Möller 2008)
         Product = "product",
     }
 }

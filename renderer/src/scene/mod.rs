@@ -11,8 +11,8 @@ pub mod ply;
 pub mod shader_file;
 
 pub use integrator::{
-    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
-    PathSettings, SkySampling,
+    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling,
+    LightcutsSettings, Method, MethodName, PathSettings, SkySampling,
 };
 
 use crate::accel::Accel;

@@ -1,9 +1,12 @@
-//! PLY meshes: positions, normals, texture coordinates and faces out of the Stanford polygon file format.
+//! PLY meshes: positions, normals, texture coordinates and faces out of the Stanford polygon file
+//! format.
 //!
-//! The whole file is in memory, the header is checked against its length before anything is allocated, and then each element is
-//! read in one pass: records of fixed size by plain strided loops, everything else (ascii, list properties, odd types) value by
-//! value. Format: G. Turk, *The PLY Polygon File Format*, 1994; which property names count, and that quads are bilinear
-//! patches, follows pbrt-v4 (`util/mesh.cpp`). Departure: pbrt drops faces of more than four corners, here they become fans.
+//! The whole file is in memory, the header is checked against its length before anything is
+//! allocated, and then each element is read in one pass: records of fixed size by plain strided
+//! loops, everything else (ascii, list properties, odd types) value by value. Format: G. Turk, *The
+//! PLY Polygon File Format*, 1994; which property names count, and that quads are bilinear patches,
+//! follows pbrt-v4 (`util/mesh.cpp`). Departure: pbrt drops faces of more than four corners, here
+//! they become fans.
 
 mod header;
 
@@ -14,7 +17,8 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What a PLY file holds for a renderer. All indices are below `positions.len()`; values may be any float, NaN included.
+/// What a PLY file holds for a renderer. All indices are below `positions.len()`; values may be any
+/// float, NaN included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlyMesh {
     /// Vertex positions.
@@ -25,7 +29,8 @@ pub struct PlyMesh {
     pub uvs: Vec<Vec2>,
     /// Triangles, and polygons of five corners or more cut into fans around their first corner.
     pub triangles: Vec<[u32; 3]>,
-    /// Quadrilaterals in the corner order of pbrt's `bilinearmesh`: a face `a b c d` is `[a, b, d, c]`.
+    /// Quadrilaterals in the corner order of pbrt's `bilinearmesh`: a face `a b c d` is
+    /// `[a, b, d, c]`.
     pub quads: Vec<[u32; 4]>,
     /// Number of faces that were left out because they have fewer than three corners.
     pub ignored_faces: u64,
@@ -75,7 +80,9 @@ pub enum Problem {
     #[error("is not a PLY file: the first line must be `ply`; export the mesh as PLY")]
     NotPly,
     /// A header line that means nothing.
-    #[error("unknown header line `{0}`; expected format, element, property, comment, obj_info or end_header")]
+    #[error(
+        "unknown header line `{0}`; expected format, element, property, comment, obj_info or end_header"
+    )]
     HeaderLine(String),
     /// The header lacks a line it must have.
     #[error("the header lacks `{0}`; the file is truncated or damaged, export it again")]
@@ -84,7 +91,9 @@ pub enum Problem {
     #[error("holds no {0}; a mesh needs vertices with x, y, z and faces with vertex_indices")]
     Lacks(&'static str),
     /// More data announced than there is.
-    #[error("{what} need at least {expected} bytes but {found} are left; the file is truncated or damaged, export it again")]
+    #[error(
+        "{what} need at least {expected} bytes but {found} are left; the file is truncated or damaged, export it again"
+    )]
     Truncated {
         /// Of what there is too little.
         what: String,
@@ -100,7 +109,9 @@ pub enum Problem {
     #[error("face or list of {0} items; the file is damaged, export it again")]
     ListCount(f64),
     /// A face that refers to no vertex.
-    #[error("a face refers to vertex {index}, but there are {vertices} vertices, counted from 0; export the mesh again")]
+    #[error(
+        "a face refers to vertex {index}, but there are {vertices} vertices, counted from 0; export the mesh again"
+    )]
     Index {
         /// What it refers to.
         index: f64,
@@ -118,7 +129,10 @@ pub fn read(path: &Path) -> Result<PlyMesh, PlyError> {
 }
 
 /// [`read`] with another way to the file's content.
-pub fn read_by(path: &Path, read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>) -> Result<PlyMesh, PlyError> {
+pub fn read_by(
+    path: &Path,
+    read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
+) -> Result<PlyMesh, PlyError> {
     let fail = |e| PlyError { path: path.into(), place: Place::File, problem: Problem::Io(e) };
     parse(&read(path).map_err(fail)?, path)
 }
@@ -126,7 +140,11 @@ pub fn read_by(path: &Path, read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>
 /// Reads a file's content; `path` only serves messages.
 pub fn parse(content: &[u8], path: &Path) -> Result<PlyMesh, PlyError> {
     let data = unpack(content).map_err(|e| (Place::File, e.into()));
-    data.and_then(|data| parse_unpacked(&data)).map_err(|(place, problem)| PlyError { path: path.into(), place, problem })
+    data.and_then(|data| parse_unpacked(&data)).map_err(|(place, problem)| PlyError {
+        path: path.into(),
+        place,
+        problem,
+    })
 }
 
 type Failure = (Place, Problem);
@@ -186,7 +204,9 @@ struct Body<'a> {
 impl<'a> Body<'a> {
     fn place(&self) -> Place {
         match self.format {
-            Format::Ascii => Place::Line(1 + self.data[..self.pos].iter().filter(|&&b| b == b'\n').count()),
+            Format::Ascii => {
+                Place::Line(1 + self.data[..self.pos].iter().filter(|&&b| b == b'\n').count())
+            }
             _ => Place::Byte(self.pos),
         }
     }
@@ -205,12 +225,18 @@ impl<'a> Body<'a> {
             return Ok(kind.get(self.take(kind.size(), "values")?, self.format));
         }
         let rest = &self.data[self.pos..];
-        let start = rest.iter().position(|b| !b.is_ascii_whitespace()).ok_or_else(|| truncated("values", 1, 0))?;
-        let length = rest[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len() - start);
+        let start = rest
+            .iter()
+            .position(|b| !b.is_ascii_whitespace())
+            .ok_or_else(|| truncated("values", 1, 0))?;
+        let length =
+            rest[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len() - start);
         let text = &rest[start..start + length];
         self.pos += start;
         let value = std::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
-        let value = value.ok_or_else(|| Problem::NotANumber(String::from_utf8_lossy(text).chars().take(40).collect()))?;
+        let value = value.ok_or_else(|| {
+            Problem::NotANumber(String::from_utf8_lossy(text).chars().take(40).collect())
+        })?;
         self.pos += length;
         Ok(value)
     }
@@ -223,7 +249,8 @@ impl<'a> Body<'a> {
         }
         let least = if self.format == Format::Ascii { 2 } else { item.size() };
         let found = self.data.len() - self.pos;
-        // An ascii list starts after a separator, so each item takes two bytes even at the end of the file.
+        // An ascii list starts after a separator, so each item takes two bytes even at the end of
+        // the file.
         if n * least as f64 > found as f64 {
             return Err(truncated("list items", n as usize * least, found));
         }
@@ -267,7 +294,8 @@ fn skip_property(body: &mut Body, kind: Kind) -> Result<(), Problem> {
 }
 
 /// Pairs of names for texture coordinates, in pbrt's order of preference.
-const UV_NAMES: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
+const UV_NAMES: [[&str; 2]; 4] =
+    [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
 
 fn read_vertices(body: &mut Body, element: &Element, mesh: &mut PlyMesh) -> Result<(), Problem> {
     let find3 = |[x, y, z]: [&str; 3]| Some([element.find(x)?, element.find(y)?, element.find(z)?]);
@@ -278,12 +306,15 @@ fn read_vertices(body: &mut Body, element: &Element, mesh: &mut PlyMesh) -> Resu
     if let (Some((stride, fields)), true) = (element.layout(), body.format != Format::Ascii) {
         let records = body.take(count * stride, "vertices")?;
         let format = body.format;
-        mesh.positions = column(records, stride, p.map(|i| fields[i]), format).map(Vec3::from).collect();
+        mesh.positions =
+            column(records, stride, p.map(|i| fields[i]), format).map(Vec3::from).collect();
         if let Some(n) = n {
-            mesh.normals = column(records, stride, n.map(|i| fields[i]), format).map(Vec3::from).collect();
+            mesh.normals =
+                column(records, stride, n.map(|i| fields[i]), format).map(Vec3::from).collect();
         }
         if let Some(uv) = uv {
-            mesh.uvs = column(records, stride, uv.map(|i| fields[i]), format).map(Vec2::from).collect();
+            mesh.uvs =
+                column(records, stride, uv.map(|i| fields[i]), format).map(Vec2::from).collect();
         }
         return Ok(());
     }
@@ -328,13 +359,16 @@ fn read_faces(body: &mut Body, element: &Element, mesh: &mut PlyMesh) -> Result<
     let (before, after) = (&element.properties[..at], &element.properties[at + 1..]);
     let size = |p: &Property| if let Kind::Scalar(s) = p.kind { Some(s.size()) } else { None };
     let fixed = |p: &[Property]| p.iter().map(size).sum::<Option<usize>>();
-    // Most faces are triangles or most are quads; the file's length bounds this at a few times itself.
+    // Most faces are triangles or most are quads; the file's length bounds this at a few times
+    // itself.
     mesh.triangles.reserve(element.count as usize);
     if let (Some(before), Some(after), Scalar::I32 | Scalar::U32, Scalar::U8, true) =
         (fixed(before), fixed(after), item, count, body.format != Format::Ascii)
     {
         return match body.format {
-            Format::Big => read_faces_fast(body, element.count, before, after, u32::from_be_bytes, mesh),
+            Format::Big => {
+                read_faces_fast(body, element.count, before, after, u32::from_be_bytes, mesh)
+            }
             _ => read_faces_fast(body, element.count, before, after, u32::from_le_bytes, mesh),
         };
     }
@@ -357,7 +391,8 @@ fn read_faces(body: &mut Body, element: &Element, mesh: &mut PlyMesh) -> Result<
     Ok(())
 }
 
-/// Binary faces of one list with a one-byte count and four-byte items, among `before` and `after` bytes of no interest.
+/// Binary faces of one list with a one-byte count and four-byte items, among `before` and `after`
+/// bytes of no interest.
 fn read_faces_fast(
     body: &mut Body,
     count: u64,
@@ -385,7 +420,9 @@ fn read_faces_fast(
 fn push_face(mesh: &mut PlyMesh, corners: &[u32]) {
     match *corners {
         [a, b, c, d] => mesh.quads.push([a, b, d, c]),
-        [a, ref rest @ ..] if rest.len() >= 2 => mesh.triangles.extend(rest.windows(2).map(|e| [a, e[0], e[1]])),
+        [a, ref rest @ ..] if rest.len() >= 2 => {
+            mesh.triangles.extend(rest.windows(2).map(|e| [a, e[0], e[1]]))
+        }
         _ => mesh.ignored_faces += 1,
     }
 }
@@ -412,7 +449,8 @@ mod tests {
         property float s\nproperty float t\nelement face 4\nproperty uchar flag\nproperty list uchar int vertex_index\n\
         property float quality\nelement after 1\nproperty int a\nend_header\n";
 
-    /// The same mesh in each format: a triangle, a quad, a pentagon and a face of two corners, among things of no interest.
+    /// The same mesh in each format: a triangle, a quad, a pentagon and a face of two corners,
+    /// among things of no interest.
     fn sample(format: Format) -> Vec<u8> {
         let (name, mut body) = match format {
             Format::Ascii => ("ascii", Vec::new()),
@@ -498,7 +536,10 @@ mod tests {
         assert_eq!(read(&path).unwrap(), expected());
         std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("mesh.ply.gz: cannot be read"));
-        assert!(matches!(read(&dir.path().join("none.ply")), Err(PlyError { problem: Problem::Io(_), .. })));
+        assert!(matches!(
+            read(&dir.path().join("none.ply")),
+            Err(PlyError { problem: Problem::Io(_), .. })
+        ));
     }
 
     #[test]
@@ -508,7 +549,10 @@ mod tests {
             // The last element is not needed, nor the last digits of an ascii number before it.
             let needed = data.len() - if format == Format::Ascii { 6 } else { 4 };
             for length in 0..data.len() {
-                assert!(parsed(&data[..length]).is_err() || length >= needed, "{format:?} {length}");
+                assert!(
+                    parsed(&data[..length]).is_err() || length >= needed,
+                    "{format:?} {length}"
+                );
             }
         }
     }
@@ -523,8 +567,18 @@ mod tests {
                     data[at] = byte;
                     // Indices stay in range whatever happens.
                     if let Ok(mesh) = parsed(&data) {
-                        assert!(mesh.triangles.as_flattened().iter().all(|&i| (i as usize) < mesh.positions.len()));
-                        assert!(mesh.quads.as_flattened().iter().all(|&i| (i as usize) < mesh.positions.len()));
+                        assert!(
+                            mesh.triangles
+                                .as_flattened()
+                                .iter()
+                                .all(|&i| (i as usize) < mesh.positions.len())
+                        );
+                        assert!(
+                            mesh.quads
+                                .as_flattened()
+                                .iter()
+                                .all(|&i| (i as usize) < mesh.positions.len())
+                        );
                     }
                 }
             }
@@ -542,21 +596,33 @@ mod tests {
         let body = "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
         assert_eq!(parsed(&ascii("3", "1", body)).unwrap().triangles, [[0, 1, 2]]);
         for (data, text) in [
-            (b"solid cube".to_vec(), "mesh.ply:1: is not a PLY file: the first line must be `ply`; export the mesh as PLY"),
+            (
+                b"solid cube".to_vec(),
+                "mesh.ply:1: is not a PLY file: the first line must be `ply`; export the mesh as PLY",
+            ),
             (ascii("3", "1", "0 0 0\n1 0 x\n0 1 0\n3 0 1 2\n"), "mesh.ply:11: `x` is not a number"),
             (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 3"), "vertex 3, but there are 3 vertices"),
             (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 -1"), "vertex -1, but there are 3 vertices"),
             (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 0.5"), "vertex 0.5, but"),
             (ascii("3", "1", "0 0 0 1 0 0 0 1 0 -3 0 1 2"), "list of -3 items"),
-            (ascii("3", "1", "0 0 0 1 0 0 0 1 0 9999999 0 1 2"), "need at least 19999998 bytes but 6 are left"),
+            (
+                ascii("3", "1", "0 0 0 1 0 0 0 1 0 9999999 0 1 2"),
+                "need at least 19999998 bytes but 6 are left",
+            ),
             (ascii("3", "1", "0 0 0 1 0 0 0 1 0 2 0 1"), "holds no faces"),
             (ascii("0", "0", ""), "holds no vertices"),
             (ascii("99999999999999999", "99999999999999999", body), "truncated"),
             (ascii("three", "1", body), "mesh.ply:3: unknown header line `element vertex three`"),
             (b"ply\nformat ascii 1.0\nend_header\n".to_vec(), "holds no vertices"),
             (b"ply\nend_header\n".to_vec(), "lacks `format`"),
-            (b"ply\nformat ascii 1.0\nelement vertex 1\nproperty int x\nend_header\n1 ".to_vec(), "holds no vertex positions"),
-            (b"ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n1 ".to_vec(), "holds no list of vertex"),
+            (
+                b"ply\nformat ascii 1.0\nelement vertex 1\nproperty int x\nend_header\n1 ".to_vec(),
+                "holds no vertex positions",
+            ),
+            (
+                b"ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n1 ".to_vec(),
+                "holds no list of vertex",
+            ),
         ] {
             assert!(message(&data).contains(text), "{}", message(&data));
         }

@@ -59,7 +59,10 @@ mod tests {
     fn errors_name_file_and_line() {
         assert_eq!(text("a.wgsl", Ok(b"fn".to_vec())).unwrap(), "fn");
         let error = text("a.wgsl", Ok(b"one\ntwo\n\xff".to_vec())).unwrap_err();
-        assert_eq!((error.to_string(), error.remedy().contains("UTF-8")), ("a.wgsl:3: not text in UTF-8".into(), true));
+        assert_eq!(
+            (error.to_string(), error.remedy().contains("UTF-8")),
+            ("a.wgsl:3: not text in UTF-8".into(), true)
+        );
         let error = read(Path::new("/no/such.wgsl"), &mut Inputs::default()).unwrap_err();
         assert!(error.to_string().starts_with("/no/such.wgsl: cannot be read ("), "{error}");
     }

@@ -1,13 +1,16 @@
 //! Spectra, and linear sRGB from them.
 //!
-//! The renderer computes in linear sRGB (BT.709 primaries, white D65), so every spectrum of a scene file becomes three numbers when the
-//! scene is built. All integrals run over 360–830 nm in steps of 1 nm against the CIE 1931 observer ([`cie`]).
+//! The renderer computes in linear sRGB (BT.709 primaries, white D65), so every spectrum of a scene
+//! file becomes three numbers when the scene is built. All integrals run over 360–830 nm in steps
+//! of 1 nm against the CIE 1931 observer ([`cie`]).
 //!
-//! - A *reflectance* (also η and k of a conductor) becomes the colour it shows under D65, the light that the renderer writes (1, 1, 1):
-//!   rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral of s = 1. So a constant c is (c, c, c), and no
-//!   chromatic adaptation enters. Negative channels (colours outside the gamut) become 0.
-//! - An *illuminant* keeps its chromaticity, unadapted: a constant spectrum is equal-energy white, slightly pink in sRGB. Negative
-//!   channels become 0; then the colour is scaled to luminance 1, as pbrt-v4 (lights.cpp) does with every light that is not given in RGB.
+//! - A *reflectance* (also η and k of a conductor) becomes the colour it shows under D65, the light
+//!   that the renderer writes (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel
+//!   divided by the same integral of s = 1. So a constant c is (c, c, c), and no chromatic
+//!   adaptation enters. Negative channels (colours outside the gamut) become 0.
+//! - An *illuminant* keeps its chromaticity, unadapted: a constant spectrum is equal-energy white,
+//!   slightly pink in sRGB. Negative channels become 0; then the colour is scaled to luminance 1,
+//!   as pbrt-v4 (lights.cpp) does with every light that is not given in RGB.
 
 pub mod cie;
 mod illuminants;
@@ -20,7 +23,8 @@ use std::sync::LazyLock;
 
 pub use named::{HELIUM_D, named};
 
-/// Linear sRGB from XYZ; IEC 61966-2-1, the inverse of the matrix of the BT.709 primaries and D65 white to seven digits.
+/// Linear sRGB from XYZ; IEC 61966-2-1, the inverse of the matrix of the BT.709 primaries and D65
+/// white to seven digits.
 const RGB_FROM_XYZ: DMat3 = DMat3::from_cols(
     DVec3::new(3.240_454_2, -0.969_266_0, 0.055_643_4),
     DVec3::new(-1.537_138_5, 1.876_010_8, -0.204_025_9),
@@ -47,7 +51,9 @@ pub enum SpectrumError {
     #[error("the spectrum is empty; give pairs of wavelength in nm and value")]
     Empty,
     /// A wavelength without a value.
-    #[error("the spectrum has an odd count of numbers ({count}); give pairs of wavelength in nm and value")]
+    #[error(
+        "the spectrum has an odd count of numbers ({count}); give pairs of wavelength in nm and value"
+    )]
     Unpaired {
         /// How many numbers there are.
         count: usize,
@@ -61,7 +67,9 @@ pub enum SpectrumError {
         value: f32,
     },
     /// Wavelengths do not increase.
-    #[error("the spectrum goes from {before} nm to {after} nm; sort the pairs by increasing wavelength")]
+    #[error(
+        "the spectrum goes from {before} nm to {after} nm; sort the pairs by increasing wavelength"
+    )]
     NotIncreasing {
         /// A wavelength.
         before: f32,
@@ -124,12 +132,18 @@ impl Spectrum {
     }
 }
 
-/// A spectrum from the text of a `.spd` file: pairs of wavelength (nm, increasing) and value; `#` starts a comment.
+/// A spectrum from the text of a `.spd` file: pairs of wavelength (nm, increasing) and value; `#`
+/// starts a comment.
 pub fn from_text(text: &str) -> Result<Spectrum, SpectrumError> {
     let mut numbers = Vec::new();
     for (i, line) in text.lines().enumerate() {
         for word in line.split('#').next().unwrap_or_default().split_whitespace() {
-            numbers.push(word.parse().map_err(|_| SpectrumError::NotANumber { line: i + 1, text: word.to_owned() })?);
+            numbers.push(
+                word.parse().map_err(|_| SpectrumError::NotANumber {
+                    line: i + 1,
+                    text: word.to_owned(),
+                })?,
+            );
         }
     }
     Spectrum::new(&numbers)
@@ -145,12 +159,14 @@ fn xyz(s: &Spectrum) -> DVec3 {
     wavelengths().map(|nm| cie::matching(f64::from(nm)) * f64::from(s.at(nm))).sum()
 }
 
-/// Linear sRGB of a reflectance-like spectrum: its colour under D65, so that a constant c gives (c, c, c). Never negative.
+/// Linear sRGB of a reflectance-like spectrum: its colour under D65, so that a constant c gives (c,
+/// c, c). Never negative.
 pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     /// What each wavelength adds to each channel; every channel sums to 1.
     static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
         let white = illuminants::daylight(6500.0);
-        let channels = |nm: f32| RGB_FROM_XYZ * cie::matching(f64::from(nm)) * f64::from(white.at(nm));
+        let channels =
+            |nm: f32| RGB_FROM_XYZ * cie::matching(f64::from(nm)) * f64::from(white.at(nm));
         let sum: DVec3 = wavelengths().map(channels).sum();
         wavelengths().map(|nm| channels(nm) / sum).collect()
     });
@@ -158,27 +174,33 @@ pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     rgb.as_vec3().max(Vec3::ZERO)
 }
 
-/// Linear sRGB of a light's spectrum, scaled to luminance 1; black where the spectrum has no luminance. Never negative.
+/// Linear sRGB of a light's spectrum, scaled to luminance 1; black where the spectrum has no
+/// luminance. Never negative.
 pub fn illuminant_rgb(s: &Spectrum) -> Vec3 {
     unit_luminance(xyz(s))
 }
 
-/// Linear sRGB of a black body, scaled to luminance 1; black where the temperature (kelvin) is not positive.
+/// Linear sRGB of a black body, scaled to luminance 1; black where the temperature (kelvin) is not
+/// positive.
 ///
-/// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below some 1000 K no sRGB colour matches; blue, then green, is 0.
+/// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below some 1000 K no sRGB
+/// colour matches; blue, then green, is 0.
 pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     let c2 = 1.438_777e7 / f64::from(kelvin);
     if !(c2 > 0.0 && c2.is_finite()) {
         return Vec3::ZERO;
     }
-    // Relative to the red end, where visible radiance of cool bodies is greatest, so that nothing underflows.
+    // Relative to the red end, where visible radiance of cool bodies is greatest, so that nothing
+    // underflows.
     let exponent = |nm: f64| c2 / nm;
     let planck = |nm: f64| {
         let (e, end) = (exponent(nm), exponent(cie::LAST));
         let r = cie::LAST / nm;
         r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
     };
-    unit_luminance(wavelengths().map(|nm| cie::matching(f64::from(nm)) * planck(f64::from(nm))).sum())
+    unit_luminance(
+        wavelengths().map(|nm| cie::matching(f64::from(nm)) * planck(f64::from(nm))).sum(),
+    )
 }
 
 /// sRGB of this chromaticity at luminance 1, negative channels cut off.
@@ -212,7 +234,10 @@ mod tests {
         assert!((warm - Vec3::ONE).abs().max_element() < 0.05, "{warm}");
         for kelvin in [0.1, 100.0, 800.0, 1500.0, 2800.0, 1e4, 1e6, 1e30] {
             let rgb = blackbody_rgb(kelvin);
-            assert!((luminance(rgb) - 1.0).abs() < 1e-5 && rgb.min_element() >= 0.0, "{kelvin}: {rgb}");
+            assert!(
+                (luminance(rgb) - 1.0).abs() < 1e-5 && rgb.min_element() >= 0.0,
+                "{kelvin}: {rgb}"
+            );
             assert_eq!(rgb.x > rgb.z, kelvin < 6000.0, "{kelvin}: {rgb}");
         }
         for nothing in [0.0, -3.0, f32::NAN, f32::INFINITY] {
@@ -233,7 +258,10 @@ mod tests {
     #[test]
     fn interpolation() {
         let s = Spectrum::new(&[400.0, 1.0, 500.0, 3.0]).unwrap();
-        assert_eq!([399.9, 400.0, 450.0, 500.0, 500.1].map(|nm| s.at(nm)), [0.0, 1.0, 2.0, 3.0, 0.0]);
+        assert_eq!(
+            [399.9, 400.0, 450.0, 500.0, 500.1].map(|nm| s.at(nm)),
+            [0.0, 1.0, 2.0, 3.0, 0.0]
+        );
         let line = Spectrum::new(&[589.0, 2.0]).unwrap();
         assert_eq!([588.9, 589.0, 589.1].map(|nm| line.at(nm)), [0.0, 2.0, 0.0]);
     }
@@ -245,7 +273,10 @@ mod tests {
         let message = |text| from_text(text).unwrap_err().to_string();
         assert!(message("").contains("empty"));
         assert!(message("400 1\n500").contains("odd"));
-        assert!(message("400 1\n500 abc").contains("line 2") && message("400 1\n500 abc").contains("abc"));
+        assert!(
+            message("400 1\n500 abc").contains("line 2")
+                && message("400 1\n500 abc").contains("abc")
+        );
         assert!(message("500 1 400 1").contains("500 nm to 400 nm"));
         assert!(message("400 inf").contains("finite"));
         assert!(message("NaN 1").contains("finite"));

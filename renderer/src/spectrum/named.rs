@@ -4,15 +4,17 @@ use super::illuminants::{a, daylight, daylight_of_chromaticity, fluorescent};
 use super::metals::metal;
 use super::{Spectrum, cie};
 
-/// Wavelength at which a dielectric's one index of refraction is taken: the helium d line that glass catalogues state n for, nm.
+/// Wavelength at which a dielectric's one index of refraction is taken: the helium d line that
+/// glass catalogues state n for, nm.
 ///
 /// pbrt-v4 picks the index per wavelength; in RGB one number stands for all.
 pub const HELIUM_D: f32 = 587.56;
 
 /// The spectrum of this name; `None` where there is none.
 ///
-/// `metal-M-eta` and `metal-M-k` (M one of Ag, Al, Au, Cu, CuZn, MgO, TiO2), `glass-G` (BK7, BAF10, FK51A, LASF9, F5, F10, F11),
-/// `stdillum-I` (A, D50, D65, F1 to F12) and `illum-acesD60`. pbrt-v4's camera sensors are left out: the film has none.
+/// `metal-M-eta` and `metal-M-k` (M one of Ag, Al, Au, Cu, CuZn, MgO, TiO2), `glass-G` (BK7, BAF10,
+/// FK51A, LASF9, F5, F10, F11), `stdillum-I` (A, D50, D65, F1 to F12) and `illum-acesD60`.
+/// pbrt-v4's camera sensors are left out: the film has none.
 pub fn named(name: &str) -> Option<Spectrum> {
     let (family, rest) = name.split_once('-')?;
     match family {
@@ -38,27 +40,54 @@ pub fn named(name: &str) -> Option<Spectrum> {
     }
 }
 
-/// Index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flints SF5, SF10 and SF11.
+/// Index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flints SF5, SF10 and
+/// SF11.
 ///
-/// Sellmeier's formula n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of the SCHOTT catalogue.
+/// Sellmeier's formula n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of the SCHOTT
+/// catalogue.
 fn glass(name: &str) -> Option<Spectrum> {
     let [b, c] = match name {
-        "BK7" => [[1.039_612_12, 0.231_792_344, 1.010_469_45], [0.006_000_698_67, 0.020_017_914_4, 103.560_653]],
-        "BAF10" => [[1.585_149_5, 0.143_559_385, 1.085_212_69], [0.009_266_812_82, 0.042_448_980_5, 105.613_573]],
-        "FK51A" => [[0.971_247_817, 0.216_901_417, 0.904_651_666], [0.004_723_019_95, 0.015_357_561_2, 168.681_33]],
-        "LASF9" => [[2.000_295_47, 0.298_926_886, 1.806_918_43], [0.012_142_601_7, 0.053_873_623_6, 156.530_829]],
-        "F5" => [[1.524_818_89, 0.187_085_527, 1.427_290_15], [0.011_254_756, 0.058_899_539_2, 129.141_675]],
-        "F10" => [[1.621_539_02, 0.256_287_842, 1.644_475_52], [0.012_224_145_7, 0.059_573_677_5, 147.468_793]],
-        "F11" => [[1.737_596_95, 0.313_747_346, 1.898_781_01], [0.013_188_707, 0.062_306_814_2, 155.236_29]],
+        "BK7" => [
+            [1.039_612_12, 0.231_792_344, 1.010_469_45],
+            [0.006_000_698_67, 0.020_017_914_4, 103.560_653],
+        ],
+        "BAF10" => [
+            [1.585_149_5, 0.143_559_385, 1.085_212_69],
+            [0.009_266_812_82, 0.042_448_980_5, 105.613_573],
+        ],
+        "FK51A" => [
+            [0.971_247_817, 0.216_901_417, 0.904_651_666],
+            [0.004_723_019_95, 0.015_357_561_2, 168.681_33],
+        ],
+        "LASF9" => [
+            [2.000_295_47, 0.298_926_886, 1.806_918_43],
+            [0.012_142_601_7, 0.053_873_623_6, 156.530_829],
+        ],
+        "F5" => [
+            [1.524_818_89, 0.187_085_527, 1.427_290_15],
+            [0.011_254_756, 0.058_899_539_2, 129.141_675],
+        ],
+        "F10" => [
+            [1.621_539_02, 0.256_287_842, 1.644_475_52],
+            [0.012_224_145_7, 0.059_573_677_5, 147.468_793],
+        ],
+        "F11" => [
+            [1.737_596_95, 0.313_747_346, 1.898_781_01],
+            [0.013_188_707, 0.062_306_814_2, 155.236_29],
+        ],
         _ => return None,
     };
     let index = |nm: f32| {
         let l = f64::from(nm * 1e-3);
         let l2 = l * l;
-        let n2: f64 = 1.0 + b.iter().zip(c).map(|(b, c): (&f64, f64)| b * l2 / (l2 - c)).sum::<f64>();
+        let n2: f64 =
+            1.0 + b.iter().zip(c).map(|(b, c): (&f64, f64)| b * l2 / (l2 - c)).sum::<f64>();
         n2.sqrt() as f32
     };
-    Some(Spectrum::tabulate((cie::FIRST as u16..=cie::LAST as u16).step_by(5).map(f32::from), index))
+    Some(Spectrum::tabulate(
+        (cie::FIRST as u16..=cie::LAST as u16).step_by(5).map(f32::from),
+        index,
+    ))
 }
 
 #[cfg(test)]
@@ -104,7 +133,10 @@ mod tests {
             let (eta, k) = (rgb("eta"), rgb("k"));
             let one = Vec3::ONE;
             let f = ((eta - one) * (eta - one) + k * k) / ((eta + one) * (eta + one) + k * k);
-            assert!((f - expected).abs().max_element() < 0.06, "{symbol}: {f} for {expected}; η {eta}, k {k}");
+            assert!(
+                (f - expected).abs().max_element() < 0.06,
+                "{symbol}: {f} for {expected}; η {eta}, k {k}"
+            );
         }
     }
 
@@ -122,7 +154,10 @@ mod tests {
         let lamps = (1..=12).map(|i| format!("F{i}")).chain(["A", "D50", "D65"].map(str::to_owned));
         for name in lamps.map(|l| format!("stdillum-{l}")).chain(["illum-acesD60".to_owned()]) {
             let rgb = illuminant_rgb(&named(&name).unwrap());
-            assert!((luminance(rgb) - 1.0).abs() < 1e-5 && rgb.max_element() < 2.5, "{name}: {rgb}");
+            assert!(
+                (luminance(rgb) - 1.0).abs() < 1e-5 && rgb.max_element() < 2.5,
+                "{name}: {rgb}"
+            );
         }
         for name in [
             "",

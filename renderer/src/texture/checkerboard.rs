@@ -1,4 +1,5 @@
-//! Checkerboards over texture coordinates and through space; pbrt-v4's `checkerboard` without its filter.
+//! Checkerboards over texture coordinates and through space; pbrt-v4's `checkerboard` without its
+//! filter.
 
 use super::{Lookup, Mapping, Param};
 use crate::math::{Transform, Vec3};
@@ -52,26 +53,38 @@ mod tests {
     use glam::DAffine3;
 
     fn board(domain: Domain) -> impl Fn(Vec3) -> f32 {
-        let board = Checkerboard { domain, even: Param::from_float(1.0), odd: Param::from_float(2.0) };
+        let board =
+            Checkerboard { domain, even: Param::from_float(1.0), odd: Param::from_float(2.0) };
         move |p| board.eval(&Lookup { p, uv: Vec2::new(p.x, p.y) }).x
     }
 
     #[test]
     fn cells_take_turns_in_every_direction() {
         let flat = board(Domain::Flat(Mapping::UV));
-        let solid = board(Domain::Solid(Transform::new(DAffine3::from_scale(glam::DVec3::splat(2.0))).unwrap()));
-        for (x, y, z) in (-4..4).flat_map(|x| (-4..4).flat_map(move |y| (-4..4).map(move |z| (x, y, z)))) {
+        let solid = board(Domain::Solid(
+            Transform::new(DAffine3::from_scale(glam::DVec3::splat(2.0))).unwrap(),
+        ));
+        for (x, y, z) in
+            (-4..4).flat_map(|x| (-4..4).flat_map(move |y| (-4..4).map(move |z| (x, y, z))))
+        {
             let p = Vec3::new(x as f32, y as f32, z as f32);
             for inside in [Vec3::ZERO, Vec3::splat(0.5), Vec3::splat(0.99)] {
                 assert_eq!(flat(p + inside), [1.0, 2.0][((x + y) & 1) as usize], "{p}");
-                assert_eq!(solid(0.5 * (p + inside)), [1.0, 2.0][((x + y + z) & 1) as usize], "{p}");
+                assert_eq!(
+                    solid(0.5 * (p + inside)),
+                    [1.0, 2.0][((x + y + z) & 1) as usize],
+                    "{p}"
+                );
             }
         }
     }
 
     #[test]
     fn odd_numbers_and_none() {
-        assert_eq!([-1.0, -0.5, -2.0, 1.5, 16777215.0].map(is_odd), [true, true, false, true, true]);
+        assert_eq!(
+            [-1.0, -0.5, -2.0, 1.5, 16777215.0].map(is_odd),
+            [true, true, false, true, true]
+        );
         assert_eq!([f32::NAN, f32::INFINITY, f32::MAX, -0.0].map(is_odd), [false; 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! Images in the form in which shaders read them.
 //!
-//! A shader computes coordinates itself, and its code knows wrap mode and filter; what is left of an `imagemap` is its texels, with
-//! their scale, inverted or not.
+//! A shader computes coordinates itself, and its code knows wrap mode and filter; what is left of
+//! an `imagemap` is its texels, with their scale, inverted or not.
 
 use super::{Filter, ImageMap, Mapping, Value, Wrap};
 use crate::image::read::read as read_image;
@@ -91,9 +91,14 @@ mod tests {
                 let map = ImageMap { value, scale, invert, ..map.clone() };
                 let seen = |x: f32| map.eval(&Lookup { p: Vec3::ZERO, uv: Vec2::new(x, 0.5) });
                 let expected = [0.25, 0.75].map(|x| seen(x).to_array());
-                let expected = [[expected[0], [0.5; 3]], [expected[1], [0.75; 3]]].map(|[v, a]| [v[0], v[1], v[2], a[0]]);
+                let expected = [[expected[0], [0.5; 3]], [expected[1], [0.75; 3]]]
+                    .map(|[v, a]| [v[0], v[1], v[2], a[0]]);
                 let bits = |texture: &Texture| format!("{texture:?}");
-                assert_eq!(bits(&convert(&map)), bits(&Texture::new(2, &expected)), "{value:?} {scale} {invert}");
+                assert_eq!(
+                    bits(&convert(&map)),
+                    bits(&Texture::new(2, &expected)),
+                    "{value:?} {scale} {invert}"
+                );
             }
         }
     }
@@ -103,6 +108,9 @@ mod tests {
         let image = |width| Image::from_f32(width, 1, Channels::Grey, vec![0.5; width as usize]);
         assert_eq!(check_size(&image(64)), Ok(()));
         let large = check_size(&image(MAX_SIDE + 1)).unwrap_err();
-        assert!(large.to_string().contains(&format!("{} × 1", MAX_SIDE + 1)) && large.remedy().contains("scale"));
+        assert!(
+            large.to_string().contains(&format!("{} × 1", MAX_SIDE + 1))
+                && large.remedy().contains("scale")
+        );
     }
 }

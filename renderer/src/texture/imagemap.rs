@@ -1,9 +1,9 @@
 //! Images as textures.
 //!
-//! Texels are those of a shared [`Image`]; nothing is filtered beyond bilinear interpolation at full resolution, since many
-//! samples per pixel do the rest. Order of operations and the flip of t follow pbrt-v4 (`textures.cpp`).
-//! Invariant: a filtered value never leaves the hull of its four texels, component by component, so that bounds over texels
-//! bound every look-up.
+//! Texels are those of a shared [`Image`]; nothing is filtered beyond bilinear interpolation at
+//! full resolution, since many samples per pixel do the rest. Order of operations and the flip of t
+//! follow pbrt-v4 (`textures.cpp`). Invariant: a filtered value never leaves the hull of its four
+//! texels, component by component, so that bounds over texels bound every look-up.
 
 use super::{Lookup, Mapping};
 use crate::image::Image;
@@ -21,8 +21,9 @@ pub enum Wrap {
     Black,
     /// The texel at the edge.
     Clamp,
-    /// What the octahedral map of a sphere has there: edges are mirrored at their midpoints. (pbrt-v4 takes the second texel
-    /// instead of the first beyond the edges at 0; here both edges behave alike.)
+    /// What the octahedral map of a sphere has there: edges are mirrored at their midpoints.
+    /// (pbrt-v4 takes the second texel instead of the first beyond the edges at 0; here both edges
+    /// behave alike.)
     OctahedralSphere,
 }
 
@@ -36,7 +37,9 @@ impl FromStr for Wrap {
             "black" => Ok(Wrap::Black),
             "clamp" => Ok(Wrap::Clamp),
             "octahedralsphere" => Ok(Wrap::OctahedralSphere),
-            _ => Err(format!("unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere")),
+            _ => Err(format!(
+                "unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere"
+            )),
         }
     }
 }
@@ -80,7 +83,8 @@ pub struct ImageMap {
 }
 
 impl ImageMap {
-    /// Value at a point: linear RGB, or a float three times. Colours are not negative; NaN texels count as 0.
+    /// Value at a point: linear RGB, or a float three times. Colours are not negative; NaN texels
+    /// count as 0.
     pub fn eval(&self, at: &Lookup) -> Vec3 {
         let st = self.mapping.st(at);
         // Rows count from the top, t from the bottom.
@@ -97,7 +101,8 @@ impl ImageMap {
         }
     }
 
-    /// Value at image coordinates, which are (0, 0) at the upper left corner and (1, 1) at the lower right one.
+    /// Value at image coordinates, which are (0, 0) at the upper left corner and (1, 1) at the
+    /// lower right one.
     fn filtered(&self, st: Vec2) -> Vec3 {
         let (width, height) = (self.image.width() as f32, self.image.height() as f32);
         let (x, y) = (st.x * width - 0.5, st.y * height - 0.5);
@@ -107,7 +112,8 @@ impl ImageMap {
         let (x0, y0) = (x.floor(), y.floor());
         let (i, j) = (index(x0), index(y0));
         let (dx, dy) = (x - x0, y - y0);
-        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| self.texel(i, j));
+        let [a, b, c, d] =
+            [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| self.texel(i, j));
         let v = (a * (1.0 - dx) + b * dx) * (1.0 - dy) + (c * (1.0 - dx) + d * dx) * dy;
         // Also where v is NaN because a coordinate is infinite: `max` then takes the other side.
         v.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
@@ -133,7 +139,8 @@ impl ImageMap {
     }
 }
 
-/// A whole number as texel index. The cast saturates and takes NaN to 0; 32 bits leave room for neighbours in the 64.
+/// A whole number as texel index. The cast saturates and takes NaN to 0; 32 bits leave room for
+/// neighbours in the 64.
 fn index(x: f32) -> i64 {
     x as i32 as i64
 }
@@ -191,11 +198,15 @@ mod tests {
         let (width, height) = (8, 4);
         let centre = |i: u32, n: u32| (i as f32 + 0.5) / n as f32;
         let ramp = |u: f32, v: f32| 2.0 + 3.0 * u - v;
-        let texels: Vec<f32> =
-            (0..width * height).map(|i| ramp(centre(i % width, width), 1.0 - centre(i / width, height))).collect();
+        let texels: Vec<f32> = (0..width * height)
+            .map(|i| ramp(centre(i % width, width), 1.0 - centre(i / width, height)))
+            .collect();
         let m = grey(width, &texels);
         for i in 0..1000 {
-            let (u, v) = ((i as f32 * 0.618).fract() * 0.875 + 0.0625, (i as f32 * 0.414).fract() * 0.75 + 0.125);
+            let (u, v) = (
+                (i as f32 * 0.618).fract() * 0.875 + 0.0625,
+                (i as f32 * 0.414).fract() * 0.75 + 0.125,
+            );
             assert!((m.eval(&at(u, v)).x - ramp(u, v)).abs() < 1e-5, "{u} {v}");
         }
     }
@@ -219,7 +230,9 @@ mod tests {
     #[test]
     fn scale_comes_before_invert_and_nothing_is_negative() {
         let m = grey(1, &[0.75]);
-        let with = |scale, invert, value| ImageMap { scale, invert, value, ..m.clone() }.eval(&at(0.5, 0.5)).x;
+        let with = |scale, invert, value| {
+            ImageMap { scale, invert, value, ..m.clone() }.eval(&at(0.5, 0.5)).x
+        };
         assert_eq!(with(2.0, false, Value::Rgb), 1.5);
         assert_eq!(with(1.0, true, Value::Rgb), 0.25);
         assert_eq!(with(2.0, true, Value::Float), 0.0);
@@ -230,9 +243,12 @@ mod tests {
     #[test]
     fn floats_are_the_mean_or_the_opacity() {
         let rgb = map(Image::from_u8(1, 1, Channels::Rgb, vec![0, 51, 102], Encoding::Linear));
-        let float = |m: &ImageMap| ImageMap { value: Value::Float, ..m.clone() }.eval(&at(0.1, 0.1)).to_array();
+        let float = |m: &ImageMap| {
+            ImageMap { value: Value::Float, ..m.clone() }.eval(&at(0.1, 0.1)).to_array()
+        };
         assert!(float(&rgb).iter().all(|x| (x - 0.2).abs() < 1e-7));
-        let rgba = map(Image::from_u8(1, 1, Channels::Rgba, vec![0, 51, 102, 255], Encoding::Linear));
+        let rgba =
+            map(Image::from_u8(1, 1, Channels::Rgba, vec![0, 51, 102, 255], Encoding::Linear));
         assert_eq!(float(&rgba), [1.0; 3]);
     }
 
@@ -242,9 +258,22 @@ mod tests {
         for wrap in [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::OctahedralSphere] {
             for filter in [Filter::Point, Filter::Bilinear] {
                 let m = ImageMap { wrap, filter, ..grey(3, &texels) };
-                let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -f32::MAX, 1e9, -1e9, 0.0, 1.0, -1e-30];
+                let odd = [
+                    f32::NAN,
+                    f32::INFINITY,
+                    f32::NEG_INFINITY,
+                    f32::MAX,
+                    -f32::MAX,
+                    1e9,
+                    -1e9,
+                    0.0,
+                    1.0,
+                    -1e-30,
+                ];
                 let pairs = odd.iter().flat_map(|&u| odd.map(|v| (u, v)));
-                let plain = (0..2000).map(|i| ((i as f32 * 0.618).fract() * 4.0 - 1.5, (i as f32 * 0.414).fract() * 4.0 - 1.5));
+                let plain = (0..2000).map(|i| {
+                    ((i as f32 * 0.618).fract() * 4.0 - 1.5, (i as f32 * 0.414).fract() * 4.0 - 1.5)
+                });
                 for (u, v) in pairs.chain(plain) {
                     let x = m.eval(&at(u, v)).x;
                     assert!((0.0..=1e30).contains(&x), "{wrap:?} {filter:?} {u} {v}: {x}");
@@ -252,7 +281,9 @@ mod tests {
             }
         }
         let constant = grey(2, &[0.3; 4]);
-        assert!((0..1000).all(|i| constant.eval(&at(i as f32 * 0.0137, i as f32 * 0.0071)).x == 0.3));
+        assert!(
+            (0..1000).all(|i| constant.eval(&at(i as f32 * 0.0137, i as f32 * 0.0071)).x == 0.3)
+        );
         assert_eq!(grey(1, &[f32::NAN]).eval(&at(0.0, 0.0)), Vec3::ZERO);
     }
 }

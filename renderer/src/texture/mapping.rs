@@ -1,4 +1,5 @@
-//! From a point of a surface to the coordinates of a 2D texture: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
+//! From a point of a surface to the coordinates of a 2D texture: pbrt-v4's `uv`, `planar`,
+//! `spherical` and `cylindrical`.
 
 use super::Lookup;
 use crate::math::{Transform, Vec2, Vec3};
@@ -79,8 +80,12 @@ mod tests {
         assert_eq!(st(uv, Vec3::ZERO), Vec2::new(1.0, -2.0));
         // Texture space is the world moved by −1 along x.
         let space = Transform::new(DAffine3::from_translation(dvec3(-1.0, 0.0, 0.0))).unwrap();
-        let planar =
-            Mapping::Planar { texture_from_world: space, s: Vec3::new(2.0, 0.0, 0.0), t: Vec3::Z, offset: Vec2::new(0.0, 0.5) };
+        let planar = Mapping::Planar {
+            texture_from_world: space,
+            s: Vec3::new(2.0, 0.0, 0.0),
+            t: Vec3::Z,
+            offset: Vec2::new(0.0, 0.5),
+        };
         assert_eq!(st(planar, Vec3::new(4.0, 9.0, 3.0)), Vec2::new(6.0, 3.5));
         let spherical = Mapping::Spherical(space);
         assert_eq!(st(spherical, Vec3::new(1.0, 0.0, 2.0)), Vec2::new(0.0, 0.0));

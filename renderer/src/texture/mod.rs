@@ -1,8 +1,8 @@
 //! Textures: values over a surface.
 //!
-//! A texture is a small tree of nodes. Every node yields linear RGB; a float texture has its value in all three channels, of
-//! which the first is used. Nodes and their defaults are pbrt-v4's. Nothing is filtered over the footprint of a pixel: its
-//! samples do that.
+//! A texture is a small tree of nodes. Every node yields linear RGB; a float texture has its value
+//! in all three channels, of which the first is used. Nodes and their defaults are pbrt-v4's.
+//! Nothing is filtered over the footprint of a pixel: its samples do that.
 
 mod checkerboard;
 pub mod for_shaders;
@@ -44,7 +44,9 @@ impl Param {
     pub fn map(self, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Param {
         match self {
             Param::Constant(c) => Param::Constant(f(c)),
-            Param::Texture(_) => Param::Texture(Arc::new(Texture::Map(self, Function(Box::new(f))))),
+            Param::Texture(_) => {
+                Param::Texture(Arc::new(Texture::Map(self, Function(Box::new(f)))))
+            }
         }
     }
 
@@ -134,11 +136,18 @@ mod tests {
         }));
         let scaled = param(Texture::Scale(board.clone(), Param::from_float(0.5)));
         assert_eq!(scaled.rgb(&at), Vec3::new(0.5, 1.0, 2.0));
-        let mix = |amount| Texture::Mix { a: board.clone(), b: scaled.clone(), amount: Param::from_float(amount) }.eval(&at);
+        let mix = |amount| {
+            Texture::Mix { a: board.clone(), b: scaled.clone(), amount: Param::from_float(amount) }
+                .eval(&at)
+        };
         assert_eq!([mix(0.0).z, mix(0.25).z, mix(1.0).z], [4.0, 3.5, 2.0]);
         let infinite = param(Texture::Constant(Vec3::INFINITY));
         assert_eq!(Texture::Scale(infinite.clone(), Param::from_float(0.0)).eval(&at), Vec3::ZERO);
-        assert_eq!(Texture::Mix { a: board.clone(), b: infinite, amount: Param::from_float(0.0) }.eval(&at), board.rgb(&at));
+        assert_eq!(
+            Texture::Mix { a: board.clone(), b: infinite, amount: Param::from_float(0.0) }
+                .eval(&at),
+            board.rgb(&at)
+        );
         assert_eq!(board.float(&at), 1.0);
     }
 }

@@ -1,5 +1,5 @@
-//! Scattering at one point of a scene, asked of its materials without an integrator: one evaluation at a time, mixes and the parts
-//! of a material by other coins than the path tracer's.
+//! Scattering at one point of a scene, asked of its materials without an integrator: one evaluation
+//! at a time, mixes and the parts of a material by other coins than the path tracer's.
 
 use lightbound::geometry::{Hit, Surface};
 use lightbound::material::{Bound, Instance, Material, Program, Specular};
@@ -46,7 +46,9 @@ impl<'a> Bsdf<'a> {
                     rest.extend([(chance * (1.0 - amount), *first), (chance * amount, *second)]);
                 }
                 Material::Surface { specular, scattering } => {
-                    let shader = scattering.as_ref().map(|instance| Shader::new(scene, instance, hit, surface));
+                    let shader = scattering
+                        .as_ref()
+                        .map(|instance| Shader::new(scene, instance, hit, surface));
                     cases.push(Case { chance, specular: specular.as_ref(), shader });
                 }
             }
@@ -54,7 +56,8 @@ impl<'a> Bsdf<'a> {
         Bsdf { at: surface.lookup(), cases }
     }
 
-    /// Reflected or transmitted over incident radiance, times |cos θ|, 1/sr; delta functions contribute nothing.
+    /// Reflected or transmitted over incident radiance, times |cos θ|, 1/sr; delta functions
+    /// contribute nothing.
     pub fn eval(&self, wi: Vec3, wo: Vec3) -> Vec3 {
         self.eval_all(&[wi], wo)[0]
     }
@@ -97,7 +100,9 @@ impl<'a> Bsdf<'a> {
     }
 
     fn reflect(&self, specular: &Specular, lobe: f32, wo: Vec3) -> Option<Sample> {
-        specular.sample(lobe, wo, &self.at).map(|sample| Sample { wi: sample.wi, weight: sample.weight })
+        specular
+            .sample(lobe, wo, &self.at)
+            .map(|sample| Sample { wi: sample.wi, weight: sample.weight })
     }
 }
 
@@ -108,12 +113,18 @@ impl<'a> Shader<'a> {
         words.extend(instance.words(&surface.lookup()));
         let Some(setup) = &bound.program.setup else { return Shader { bound, members: words } };
         let object = scene.geometry.object_position(hit, surface.p);
-        let floats = [surface.p, object, surface.frame.n].into_iter().flat_map(|v| v.to_array()).chain(surface.uv.to_array());
+        let floats = [surface.p, object, surface.frame.n]
+            .into_iter()
+            .flat_map(|v| v.to_array())
+            .chain(surface.uv.to_array());
         let mut row: Vec<u32> = floats.map(f32::to_bits).collect();
         assert_eq!(row.len(), Program::SURFACE_WORDS);
         row.append(&mut words);
         let outputs = run(setup, bound, &[row]);
-        Shader { bound, members: (0..bound.program.members).map(|port| outputs.bits(0, port)).collect() }
+        Shader {
+            bound,
+            members: (0..bound.program.members).map(|port| outputs.bits(0, port)).collect(),
+        }
     }
 
     /// A direction as the shader sees it: those for one side are mirrored so that `wo` is above.
@@ -123,8 +134,11 @@ impl<'a> Shader<'a> {
     }
 
     fn evaluate(&self, wi: &[Vec3], wo: Vec3) -> Vec<Vec3> {
-        let row = |&wi: &Vec3| self.row(self.seen(wi, wo).to_array().into_iter().chain(self.seen(wo, wo).to_array()));
-        let outputs = run(&self.bound.program.evaluate, self.bound, &wi.iter().map(row).collect::<Vec<_>>());
+        let row = |&wi: &Vec3| {
+            self.row(self.seen(wi, wo).to_array().into_iter().chain(self.seen(wo, wo).to_array()))
+        };
+        let outputs =
+            run(&self.bound.program.evaluate, self.bound, &wi.iter().map(row).collect::<Vec<_>>());
         (0..wi.len()).map(|row| Vec3::from(outputs.floats::<3>(row, 0))).collect()
     }
 
@@ -132,7 +146,8 @@ impl<'a> Shader<'a> {
         let row = self.row(u.into_iter().chain(self.seen(wo, wo).to_array()));
         let outputs = run(&self.bound.program.scatter, self.bound, &[row]);
         let [x, y, z, r, g, b, pdf] = outputs.floats(0, 0);
-        (pdf > 0.0).then(|| Sample { wi: self.seen(vec3(x, y, z), wo), weight: vec3(r, g, b) / pdf })
+        (pdf > 0.0)
+            .then(|| Sample { wi: self.seen(vec3(x, y, z), wo), weight: vec3(r, g, b) / pdf })
     }
 
     /// Words of an evaluation: floats, then the members.

@@ -18,7 +18,8 @@ use lightbound::scene::{MethodName, Scene};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// No sampler, light to both sides, parameters that vary over the surface, and a texture in the function itself.
+/// No sampler, light to both sides, parameters that vary over the surface, and a texture in the
+/// function itself.
 pub const WEAVE: &str = "//! sides: both
 struct Material {
     /// range: [0, 1], default: 0.6
@@ -63,8 +64,8 @@ pub fn work(scene: &Scene, threads: usize) -> Rendering {
     render(scene, &*integrator::of(scene).unwrap_or_else(|e| panic!("{e:?}")), &options)
 }
 
-/// Writes one file of each kind for scenes to name: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and the index of
-/// a glass `good.spd`.
+/// Writes one file of each kind for scenes to name: a grey ramp `good.png` and `good.pfm`, a
+/// triangle `good.ply`, and the index of a glass `good.spd`.
 pub fn write_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
@@ -107,7 +108,8 @@ impl Estimate {
         Estimate { mean: all.map(|x| x.0), error: all.map(|x| x.1) }
     }
 
-    /// From a picture whose pixels all show the same: independent estimates, since each has its own random numbers.
+    /// From a picture whose pixels all show the same: independent estimates, since each has its own
+    /// random numbers.
     pub fn of_picture(picture: &Picture) -> Estimate {
         assert_eq!(picture.invalid_samples, 0);
         Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
@@ -118,8 +120,8 @@ impl Estimate {
         Estimate { mean: value.to_array().map(f64::from), error: [0.0; 3] }
     }
 
-    /// Whether both agree within `sigmas` standard errors (and a part in 10⁴ for rounding), and these are small enough for the
-    /// agreement to say anything; else what is wrong.
+    /// Whether both agree within `sigmas` standard errors (and a part in 10⁴ for rounding), and
+    /// these are small enough for the agreement to say anything; else what is wrong.
     pub fn agrees(&self, other: &Estimate, sigmas: f64) -> Result<(), String> {
         for c in 0..3 {
             let (a, b) = (self.mean[c], other.mean[c]);
@@ -162,18 +164,27 @@ impl Sums {
     /// The mean of several.
     pub fn mean<'a>(all: impl Iterator<Item = &'a Sums> + Clone) -> Sums {
         let n = all.clone().count() as f64;
-        let of =
-            |k: usize, c: usize| all.clone().fold([0.0; 2], |[x, v], s| [x + s.0[k][c][0] / n, v + s.0[k][c][1] / (n * n)]);
+        let of = |k: usize, c: usize| {
+            all.clone()
+                .fold([0.0; 2], |[x, v], s| [x + s.0[k][c][0] / n, v + s.0[k][c][1] / (n * n)])
+        };
         Sums((0..17).map(|k| [0, 1, 2].map(|c| of(k, c))).collect())
     }
 
-    /// Asserts that two pictures show the same, all of it within `sharp`, the most that the deviation of the difference may be in parts of the sum.
+    /// Asserts that two pictures show the same, all of it within `sharp`, the most that the
+    /// deviation of the difference may be in parts of the sum.
     pub fn assert_same(&self, other: &Sums, sharp: f64, what: &str) {
         for (k, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
             for ([x, of_x], [y, of_y]) in a.iter().zip(b) {
                 let deviation = (of_x + of_y).sqrt();
-                assert!((x - y).abs() <= 5.0 * deviation + 1e-4 * x, "{what}, {k}: {x}, {y}, deviation {deviation}");
-                assert!(k < 16 || deviation < sharp * x, "{what}: the test is sharp: {deviation} of {x}");
+                assert!(
+                    (x - y).abs() <= 5.0 * deviation + 1e-4 * x,
+                    "{what}, {k}: {x}, {y}, deviation {deviation}"
+                );
+                assert!(
+                    k < 16 || deviation < sharp * x,
+                    "{what}: the test is sharp: {deviation} of {x}"
+                );
             }
         }
     }
@@ -186,12 +197,16 @@ pub fn assert_same(a: &Picture, b: &Picture, sharp: f64, what: &str) {
 
 /// Panics with all that went wrong.
 pub fn assert_all(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
-    let wrong: Vec<String> = results.into_iter().filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}"))).collect();
+    let wrong: Vec<String> = results
+        .into_iter()
+        .filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}")))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the camera sees in the middle of the picture, by following rays and sampling nothing but BSDFs: what an emitter adds is
-/// found by hitting it. `depth` is the most scattering events. `batches` independent estimates of `samples` paths each.
+/// What the camera sees in the middle of the picture, by following rays and sampling nothing but
+/// BSDFs: what an emitter adds is found by hitting it. `depth` is the most scattering events.
+/// `batches` independent estimates of `samples` paths each.
 pub fn brute_force(scene: &Scene, depth: u32, batches: u32, samples: u32) -> Estimate {
     let sampler = Sampler::new(SamplerKind::Sobol, 0x5eed);
     let (width, height) = scene.film.resolution;
@@ -217,19 +232,24 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
     for event in 0..=depth {
         let hit = scene.accel.intersect(&ray);
         if hit.is_miss() {
-            radiance += throughput * scene.lights.environments().map(|(_, e)| e.radiance(ray.d)).sum::<Vec3>();
+            radiance += throughput
+                * scene.lights.environments().map(|(_, e)| e.radiance(ray.d)).sum::<Vec3>();
             break;
         }
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
         let surface = scene.geometry.surface(&hit);
-        if let Some(light) = primitive.first_light.and_then(|first| scene.lights.area(first + hit.element)) {
+        if let Some(light) =
+            primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
+        {
             radiance += throughput * light.radiance(surface.ng, -ray.d);
         }
         if event == depth {
             break;
         }
         let bsdf = Bsdf::new(scene, &hit, &surface);
-        let Some(s) = bsdf.sample(numbers(event), surface.frame.local_direction(-ray.d)) else { break };
+        let Some(s) = bsdf.sample(numbers(event), surface.frame.local_direction(-ray.d)) else {
+            break;
+        };
         throughput *= s.weight;
         let d = surface.frame.to_world(s.wi);
         ray = Ray::new(surface.origin_towards(d), d);
@@ -260,7 +280,8 @@ pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &st
     )
 }
 
-/// A scene of a diffuse floor with a coated ball and a polished one; `settings` stand before the world, `more` is the end of it.
+/// A scene of a diffuse floor with a coated ball and a polished one; `settings` stand before the
+/// world, `more` is the end of it.
 pub fn floor_and_balls(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
     format!(
         r#"

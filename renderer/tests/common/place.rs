@@ -100,8 +100,15 @@ impl Place {
     pub fn eval(&self, args: &[&str]) -> Vec<u32> {
         let text = self.stdout("eval", args);
         let numbers = |name: &str| -> Vec<u32> {
-            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).expect(&text);
-            line.split_whitespace().skip(1).take(3).map(|x| x.parse::<f32>().expect(line).to_bits()).collect()
+            let line = text
+                .lines()
+                .find(|line| line.split_whitespace().next() == Some(name))
+                .expect(&text);
+            line.split_whitespace()
+                .skip(1)
+                .take(3)
+                .map(|x| x.parse::<f32>().expect(line).to_bits())
+                .collect()
         };
         [numbers("brdf"), numbers("s")].concat()
     }
@@ -136,6 +143,9 @@ impl Table {
     pub fn parse(csv: &str) -> Table {
         let mut lines = csv.lines();
         let columns = lines.next().unwrap().split(',').map(str::to_owned).collect();
-        Table { columns, rows: lines.map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect() }
+        Table {
+            columns,
+            rows: lines.map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect(),
+        }
     }
 }

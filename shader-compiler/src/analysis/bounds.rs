@@ -1,14 +1,16 @@
-//! What is known of a value at compile time: discrete values and disjoint intervals, and flags for NaN and the two zeros
-//! (Clarberg et al. 2010 §4.3, equation 8).
+//! What is known of a value at compile time: discrete values and disjoint intervals, and flags for
+//! NaN and the two zeros (Clarberg et al. 2010 §4.3, equation 8).
 //!
-//! The bounds of a value cover all that it can be at run time: what the point shader computes for any inputs that the bounds of the
-//! inputs admit, and the ends of the intervals that the bounding shader computes for it. Only few pieces are kept; the
-//! closest ones join where there would be more.
+//! The bounds of a value cover all that it can be at run time: what the point shader computes for
+//! any inputs that the bounds of the inputs admit, and the ends of the intervals that the bounding
+//! shader computes for it. Only few pieces are kept; the closest ones join where there would be
+//! more.
 
 use crate::ir::Type;
 use std::fmt;
 
-/// Disjoint intervals in ascending order, ends included. A discrete value is an interval of no width.
+/// Disjoint intervals in ascending order, ends included. A discrete value is an interval of no
+/// width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pieces<T> {
     kept: [[T; 2]; PIECES],
@@ -101,7 +103,8 @@ impl<T: Number> Pieces<T> {
         }
         if len > PIECES {
             let gap = |k: usize| T::distance(all[k][1], all[k + 1][0]);
-            let closest = (0..PIECES).min_by(|&a, &b| gap(a).total_cmp(&gap(b))).expect("there are pieces");
+            let closest =
+                (0..PIECES).min_by(|&a, &b| gap(a).total_cmp(&gap(b))).expect("there are pieces");
             all[closest][1] = all[closest + 1][1];
             all.copy_within(closest + 2.., closest + 1);
             len = PIECES;
@@ -218,7 +221,8 @@ impl Floats {
         if x.is_nan() {
             self.nan
         } else if x == 0.0 {
-            self.pieces.contains(x) && if x.is_sign_negative() { self.negative_zero } else { self.positive_zero }
+            self.pieces.contains(x)
+                && if x.is_sign_negative() { self.negative_zero } else { self.positive_zero }
         } else {
             self.pieces.contains(x)
         }
@@ -312,7 +316,9 @@ impl Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.join(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.join(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes }),
+            (Bounds::Bool(a), Bounds::Bool(b)) => {
+                Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes })
+            }
             _ => unreachable!("joined bounds are of one type"),
         }
     }
@@ -322,7 +328,9 @@ impl Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.meet(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.meet(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes }),
+            (Bounds::Bool(a), Bounds::Bool(b)) => {
+                Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes })
+            }
             _ => unreachable!("met bounds are of one type"),
         }
     }
@@ -340,7 +348,9 @@ impl Bounds {
                     nan: floats.nan,
                 })
             }
-            Bounds::Int(ints) => Bounds::Int(ints.hull().map_or(*ints, |[low, high]| Pieces::one(low, high))),
+            Bounds::Int(ints) => {
+                Bounds::Int(ints.hull().map_or(*ints, |[low, high]| Pieces::one(low, high)))
+            }
             Bounds::Bool(_) => *self,
         }
     }
@@ -369,15 +379,19 @@ impl Bounds {
         }
     }
 
-    /// Whether all of an interval, given by the bits of its ends, is among them: both zeros if 0 is.
+    /// Whether all of an interval, given by the bits of its ends, is among them: both zeros if 0
+    /// is.
     pub fn holds(&self, [lo, hi]: [u32; 2]) -> bool {
         match self {
             Bounds::Float(floats) => {
                 let [lo, hi] = [lo, hi].map(f32::from_bits);
                 let zeros = floats.negative_zero && floats.positive_zero;
-                floats.pieces.iter().any(|[low, high]| low <= lo && hi <= high) && (zeros || lo > 0.0 || hi < 0.0)
+                floats.pieces.iter().any(|[low, high]| low <= lo && hi <= high)
+                    && (zeros || lo > 0.0 || hi < 0.0)
             }
-            Bounds::Int(ints) => ints.iter().any(|[low, high]| low <= lo as i32 && hi as i32 <= high),
+            Bounds::Int(ints) => {
+                ints.iter().any(|[low, high]| low <= lo as i32 && hi as i32 <= high)
+            }
             Bounds::Bool(_) => self.contains(lo) && self.contains(hi),
         }
     }
@@ -407,7 +421,8 @@ impl Bounds {
     }
 }
 
-/// As people write them: `[0, 1] ∪ {3}, NaN, -0`. Of the zeros, −0 is told of where it can be, and +0 where only it cannot be.
+/// As people write them: `[0, 1] ∪ {3}, NaN, -0`. Of the zeros, −0 is told of where it can be,
+/// and +0 where only it cannot be.
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -417,8 +432,14 @@ impl fmt::Display for Bounds {
                     parts.push(sets(&floats.pieces, float));
                 }
                 let zero = floats.pieces.contains(0.0);
-                let flags = [(floats.nan, "NaN"), (floats.negative_zero, "-0"), (zero && !floats.positive_zero, "no +0")];
-                parts.extend(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name.to_owned()));
+                let flags = [
+                    (floats.nan, "NaN"),
+                    (floats.negative_zero, "-0"),
+                    (zero && !floats.positive_zero, "no +0"),
+                ];
+                parts.extend(
+                    flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name.to_owned()),
+                );
                 f.write_str(&if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
             }
             Bounds::Int(ints) if ints.is_empty() => f.write_str("nothing"),
@@ -435,7 +456,11 @@ impl fmt::Display for Bounds {
 
 fn sets<T: Number>(pieces: &Pieces<T>, number: impl Fn(T) -> String) -> String {
     let set = |[low, high]: [T; 2]| {
-        if low == high { format!("{{{}}}", number(low)) } else { format!("[{}, {}]", number(low), number(high)) }
+        if low == high {
+            format!("{{{}}}", number(low))
+        } else {
+            format!("[{}, {}]", number(low), number(high))
+        }
     };
     pieces.iter().map(set).collect::<Vec<_>>().join(" ∪ ")
 }
@@ -459,9 +484,15 @@ mod tests {
         for k in [6.0, 2.0, 4.0] {
             pieces.add(k, k);
         }
-        assert_eq!(pieces.iter().collect::<Vec<_>>(), [[0.0, 1.0], [2.0, 2.0], [4.0, 4.0], [6.0, 6.0]]);
+        assert_eq!(
+            pieces.iter().collect::<Vec<_>>(),
+            [[0.0, 1.0], [2.0, 2.0], [4.0, 4.0], [6.0, 6.0]]
+        );
         pieces.add(9.0, 10.0);
-        assert_eq!(pieces.iter().collect::<Vec<_>>(), [[0.0, 2.0], [4.0, 4.0], [6.0, 6.0], [9.0, 10.0]]);
+        assert_eq!(
+            pieces.iter().collect::<Vec<_>>(),
+            [[0.0, 2.0], [4.0, 4.0], [6.0, 6.0], [9.0, 10.0]]
+        );
         pieces.add(3.0, 20.0);
         assert_eq!(pieces.iter().collect::<Vec<_>>(), [[0.0, 2.0], [3.0, 20.0]]);
         assert_eq!(pieces.within(1.0, 5.0).iter().collect::<Vec<_>>(), [[1.0, 2.0], [3.0, 5.0]]);
@@ -482,7 +513,9 @@ mod tests {
         assert!(minus.contains(-0.0) && !minus.contains(0.0));
         let both = minus.join(&Floats::constant(0.0));
         assert!(both.contains(0.0) && both.contains(-0.0) && !both.contains(f32::NAN));
-        assert!(Floats::between(-1.0, 1.0).contains(-0.0) && !Floats::between(1.0, 2.0).negative_zero);
+        assert!(
+            Floats::between(-1.0, 1.0).contains(-0.0) && !Floats::between(1.0, 2.0).negative_zero
+        );
     }
 
     #[test]
@@ -496,9 +529,15 @@ mod tests {
         assert_eq!(floats(Floats::constant(-0.0)), "{0}, -0, no +0");
         assert_eq!(floats(Floats::all()), "[-∞, ∞], NaN, -0");
         assert_eq!(floats(Floats::between(-0.25, f32::MAX)), "[-0.25, 3.4028235e38], -0");
-        assert_eq!((floats(Floats::none()), floats(Floats::constant(f32::NAN))), ("nothing".into(), "NaN".into()));
+        assert_eq!(
+            (floats(Floats::none()), floats(Floats::constant(f32::NAN))),
+            ("nothing".into(), "NaN".into())
+        );
         let ints = Bounds::Int(Pieces::one(-1, 4).join(&Pieces::one(7, 7)));
-        assert_eq!((ints.to_string(), Bounds::none(Type::I32).to_string()), ("[-1, 4] ∪ {7}".into(), "nothing".into()));
+        assert_eq!(
+            (ints.to_string(), Bounds::none(Type::I32).to_string()),
+            ("[-1, 4] ∪ {7}".into(), "nothing".into())
+        );
         assert_eq!(Bounds::all(Type::Bool).to_string(), "false or true");
         assert_eq!(Bounds::constant(Type::Bool, !0).to_string(), "true");
     }

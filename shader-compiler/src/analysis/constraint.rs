@@ -1,10 +1,12 @@
-//! What is known of a value beyond what its operation tells: a constraint that narrows its static bounds.
+//! What is known of a value beyond what its operation tells: a constraint that narrows its static
+//! bounds.
 //!
-//! Static bounds make two claims about a value (see [`bounds`](super::bounds)): every *member* is among them, that is, whatever the
-//! point shader computes; and so is every *endpoint* that the bounding shader computes. Transfer functions establish both. A constraint
-//! must keep both, and the two are not alike: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that replaces the upper endpoint of
-//! s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an endpoint between the two. So there are two ways to narrow bounds,
-//! and the type keeps them apart:
+//! Static bounds make two claims about a value (see [`bounds`](super::bounds)): every *member* is
+//! among them, that is, whatever the point shader computes; and so is every *endpoint* that the
+//! bounding shader computes. Transfer functions establish both. A constraint must keep both, and
+//! the two are not alike: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that replaces the
+//! upper endpoint of s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an endpoint between
+//! the two. So there are two ways to narrow bounds, and the type keeps them apart:
 //!
 //! | constraint | members | endpoints of the operation | new bounds |
 //! |---|---|---|---|
@@ -53,12 +55,15 @@ impl Constraint {
         bounds.meet(&self.within)
     }
 
-    /// Whether a float with these bounds may have its endpoints replaced by `lo` and `hi`, each where it is tighter: neither is beyond the
-    /// constraint on its own side, unless the operation's endpoint is within it anyway. Never for NaN.
+    /// Whether a float with these bounds may have its endpoints replaced by `lo` and `hi`, each
+    /// where it is tighter: neither is beyond the constraint on its own side, unless the
+    /// operation's endpoint is within it anyway. Never for NaN.
     ///
     /// The other side does not matter: a box with a member has `lo` below it and `hi` above.
     pub fn admits(&self, bounds: &Bounds, [lo, hi]: [f32; 2]) -> bool {
-        let (Bounds::Float(within), Bounds::Float(known)) = (&self.within, bounds) else { return true };
+        let (Bounds::Float(within), Bounds::Float(known)) = (&self.within, bounds) else {
+            return true;
+        };
         let keeps_lower = lo >= within.low() || !lo.is_nan() && known.low() >= within.low();
         let keeps_upper = hi <= within.high() || !hi.is_nan() && known.high() <= within.high();
         keeps_lower && keeps_upper
@@ -71,13 +76,17 @@ mod tests {
     use crate::analysis::{Floats, Pieces};
 
     fn steps() -> Bounds {
-        Bounds::Float(Floats { negative_zero: false, ..Floats::of(Pieces::one(0.0, 0.0).join(&Pieces::one(1.0, 1.0))) })
+        Bounds::Float(Floats {
+            negative_zero: false,
+            ..Floats::of(Pieces::one(0.0, 0.0).join(&Pieces::one(1.0, 1.0)))
+        })
     }
 
     #[test]
     fn observed_sets_keep_discrete_values_and_replaced_endpoints_do_not() {
         let quarter = Bounds::Float(Floats::between(0.0, 0.25));
-        let [observed, replaced] = [Constraint::observe(quarter), Constraint::replace(quarter)].map(|c| c.apply(&steps()));
+        let [observed, replaced] =
+            [Constraint::observe(quarter), Constraint::replace(quarter)].map(|c| c.apply(&steps()));
         assert!(observed.contains(0.0f32.to_bits()) && !observed.contains(0.25f32.to_bits()));
         for endpoint in [0.0f32, 0.1, 0.25] {
             assert!(replaced.contains(endpoint.to_bits()), "{endpoint} is not in {replaced}");
@@ -97,7 +106,8 @@ mod tests {
 
     #[test]
     fn observed_gaps_close_where_endpoints_are_replaced_too() {
-        let (observed, replaced) = (Constraint::observe(steps()), Constraint::replace(Bounds::all(Type::F32)));
+        let (observed, replaced) =
+            (Constraint::observe(steps()), Constraint::replace(Bounds::all(Type::F32)));
         for both in [observed.and(&replaced), replaced.and(&observed)] {
             assert!(both.apply(&steps()).contains(0.5f32.to_bits()));
             assert!(!both.apply(&Bounds::all(Type::F32)).contains(1.5f32.to_bits()));
@@ -114,10 +124,13 @@ mod tests {
     #[test]
     fn endpoints_are_held_against_their_own_side() {
         let constraint = Constraint::replace(Bounds::Float(Floats::between(0.0, 1.0)));
-        let (wide, positive) = (Bounds::Float(Floats::finite()), Bounds::Float(Floats::between(0.0, 5.0)));
+        let (wide, positive) =
+            (Bounds::Float(Floats::finite()), Bounds::Float(Floats::between(0.0, 5.0)));
         assert!(constraint.admits(&wide, [0.0, 1.0]) && constraint.admits(&wide, [2.0, -1.0]));
         assert!(!constraint.admits(&wide, [-0.5, 1.0]) && !constraint.admits(&wide, [0.0, 1.5]));
-        assert!(constraint.admits(&positive, [-0.5, 1.0]) && !constraint.admits(&positive, [-0.5, 1.5]));
+        assert!(
+            constraint.admits(&positive, [-0.5, 1.0]) && !constraint.admits(&positive, [-0.5, 1.5])
+        );
         assert!(!constraint.admits(&positive, [f32::NAN, 1.0]));
     }
 }

@@ -1,16 +1,18 @@
-//! Which ends of a value are needed, by which operations: those of one-sided bounding shaders are fewer (Clarberg et al. 2010 §4.8).
+//! Which ends of a value are needed, by which operations: those of one-sided bounding shaders are
+//! fewer (Clarberg et al. 2010 §4.8).
 //!
-//! Dead code goes in any case. Where NaN propagates, there is more to it: a product or quotient of known sign that may be NaN, as 0 · ∞
-//! is, has +∞ or NaN for its upper end where that is the end away from zero. So if no more than that end is needed, it tells of the
-//! NaN by itself, and the operation need not test for it.
+//! Dead code goes in any case. Where NaN propagates, there is more to it: a product or quotient of
+//! known sign that may be NaN, as 0 · ∞ is, has +∞ or NaN for its upper end where that is the end
+//! away from zero. So if no more than that end is needed, it tells of the NaN by itself, and the
+//! operation need not test for it.
 
 use super::{Bounds, Ends, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Function, Op, Stmt, Value};
 use crate::lift::Sides;
 
-/// For each value, the ends that may be needed if the outputs are bounded on sides each and `bounds` select cases; as if any value
-/// might be NaN and be tested.
+/// For each value, the ends that may be needed if the outputs are bounded on sides each and
+/// `bounds` select cases; as if any value might be NaN and be tested.
 pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Ends> {
     let mut walk = Walk { function, bounds, demands: vec![Ends::default(); function.len()] };
     for (&output, sides) in std::iter::zip(&function.body.yields, sides) {
@@ -26,7 +28,8 @@ pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Ends>
     // What loops carry is needed on both sides, wherever it comes from.
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(node) = stmt {
-            let values = [&node.init, &node.params, &node.head.yields, &node.body.yields, &node.results];
+            let values =
+                [&node.init, &node.params, &node.head.yields, &node.body.yields, &node.results];
             values.into_iter().flatten().for_each(|&value| walk.add(value, Ends::BOTH));
             walk.add(node.cond, Ends::BOTH);
         }
@@ -35,10 +38,14 @@ pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Ends>
     walk.demands
 }
 
-/// Values whose operation need not test for NaN, because the only end of its result that is needed tells.
+/// Values whose operation need not test for NaN, because the only end of its result that is needed
+/// tells.
 pub fn telling(function: &Function, bounds: &[Bounds], demands: &[Ends]) -> Vec<bool> {
     let tells = |index: usize| {
-        let Some((op @ (Op::Mul | Op::Div), &[a, b])) = function.operation(Value(index as u32)) else { return false };
+        let Some((op @ (Op::Mul | Op::Div), &[a, b])) = function.operation(Value(index as u32))
+        else {
+            return false;
+        };
         let [a, b] = [a, b].map(|value| &bounds[value.index()]);
         match signs(op, a, b) {
             Some([a, b]) => demands[index] == Ends::UPPER.swapped_if(a != b),
@@ -60,8 +67,8 @@ fn is_negative(bounds: &Bounds) -> Option<bool> {
     }
 }
 
-/// The same of the operands of a product or a quotient; `None` where that has more than one term for an end. In a divisor, zeros count as
-/// what their reciprocal is.
+/// The same of the operands of a product or a quotient; `None` where that has more than one term
+/// for an end. In a divisor, zeros count as what their reciprocal is.
 fn signs(op: Op, a: &Bounds, b: &Bounds) -> Option<[bool; 2]> {
     let signs = [is_negative(a)?, is_negative(b)?];
     let floats = b.floats();
@@ -90,7 +97,9 @@ impl Walk<'_> {
                     for (k, &result) in node.results.iter().enumerate() {
                         // Arms that may be NaN are tested by their upper ends.
                         let demand = self.demands[result.index()].or(Ends::UPPER);
-                        [&node.then, &node.otherwise].into_iter().for_each(|arm| self.add(arm.yields[k], demand));
+                        [&node.then, &node.otherwise]
+                            .into_iter()
+                            .for_each(|arm| self.add(arm.yields[k], demand));
                     }
                     self.add(node.cond, Ends::BOTH);
                     self.block(&node.then);
@@ -119,10 +128,16 @@ impl Walk<'_> {
                 Some(negative) => [of_result.swapped_if(negative).or(Ends::UPPER); 3],
                 None => [Ends::BOTH; 3],
             },
-            Op::Mul | Op::Div => match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
-                Some([a, b]) => [of_result.swapped_if(b), of_result.swapped_if(a != (op == Op::Div)), Ends::BOTH],
-                None => [Ends::BOTH; 3],
-            },
+            Op::Mul | Op::Div => {
+                match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
+                    Some([a, b]) => [
+                        of_result.swapped_if(b),
+                        of_result.swapped_if(a != (op == Op::Div)),
+                        Ends::BOTH,
+                    ],
+                    None => [Ends::BOTH; 3],
+                }
+            }
             _ => [Ends::BOTH; 3],
         };
         let args = args.to_vec();
@@ -136,12 +151,20 @@ mod tests {
     use crate::ir::text::parse;
 
     fn of(body: &str, sides: Sides) -> (Vec<String>, Vec<String>) {
-        let function = parse(&format!("fn f(a: f32, b: f32, c: f32) -> (r: f32) {{ {body} }}")).expect("it is well formed");
+        let function = parse(&format!("fn f(a: f32, b: f32, c: f32) -> (r: f32) {{ {body} }}"))
+            .expect("it is well formed");
         // a ≥ 0, b ≥ 1, c ≤ 0.
         let ranges = [[0.0, f32::INFINITY], [1.0, f32::INFINITY], [f32::NEG_INFINITY, 0.0]];
         let inputs = ranges.map(|[low, high]| Bounds::Float(Floats::between(low, high)));
         let kinds = vec![true; function.len()];
-        let bounds = super::super::solve::run(&function, &kinds, &inputs, crate::interval::Nan::Ignore, None, false);
+        let bounds = super::super::solve::run(
+            &function,
+            &kinds,
+            &inputs,
+            crate::interval::Nan::Ignore,
+            None,
+            false,
+        );
         let demands = run(&function, &bounds, &[sides]);
         let tells = telling(&function, &bounds, &demands);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
@@ -174,7 +197,8 @@ mod tests {
 
     #[test]
     fn what_is_tested_elsewhere_is_needed_there() {
-        let (_, tells) = of("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Sides::Upper);
+        let (_, tells) =
+            of("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Sides::Upper);
         are(&tells, &["%0"]);
     }
 }

@@ -1,8 +1,9 @@
 //! Analyses read the IR and never change it.
 //!
-//! [`bounds`] is what is known of a value at compile time, [`constraint`] what narrows it, [`transfer`] how that comes through an operation, [`solve`] through a
-//! function, [`valid_range`] what the users of a value demand of it, [`reported`] where a test for NaN can stand for others, and
-//! [`demand`] which ends are needed at all.
+//! [`bounds`] is what is known of a value at compile time, [`constraint`] what narrows it,
+//! [`transfer`] how that comes through an operation, [`solve`] through a function, [`valid_range`]
+//! what the users of a value demand of it, [`reported`] where a test for NaN can stand for others,
+//! and [`demand`] which ends are needed at all.
 
 pub mod bounds;
 pub mod constraint;

@@ -1,11 +1,14 @@
-//! Where NaN propagates, naive bounding code tests operands again and again (Clarberg et al. 2010 §4.7). A test where a value is made
-//! can stand for all of them, if it reports no more: if naive code is certain to report a NaN anyway, sooner or later, when that end
-//! of the value is infinite or NaN. Behind such a test the value is finite on that side, for all uses, so that products and quotients of
-//! it need no tests either.
+//! Where NaN propagates, naive bounding code tests operands again and again (Clarberg et al. 2010
+//! §4.7). A test where a value is made can stand for all of them, if it reports no more: if naive
+//! code is certain to report a NaN anyway, sooner or later, when that end of the value is infinite
+//! or NaN. Behind such a test the value is finite on that side, for all uses, so that products and
+//! quotients of it need no tests either.
 //!
-//! That is found out backwards. Operations that test their operand as such report it; sums and products hand an infinite end
-//! on to their results. A use counts only if it is certain to run wherever the value is made, that is if it stands in the same block.
-//! In the same way one test covers others: where an infinite or NaN end makes one of a value that is tested, it needs no test itself.
+//! That is found out backwards. Operations that test their operand as such report it; sums and
+//! products hand an infinite end on to their results. A use counts only if it is certain to run
+//! wherever the value is made, that is if it stands in the same block. In the same way one test
+//! covers others: where an infinite or NaN end makes one of a value that is tested, it needs no
+//! test itself.
 
 use super::{Bounds, Ends, Floats};
 use crate::ir::{Block, Function, Op, Stmt, Type, Value};
@@ -23,12 +26,16 @@ impl Tests {
     /// What a float is if all tests hold.
     pub fn bounds(&self) -> Bounds {
         let Ends { lo, hi } = self.finite;
-        let [low, high] = [if lo { f32::MIN } else { f32::NEG_INFINITY }, if hi { f32::MAX } else { f32::INFINITY }];
+        let [low, high] = [
+            if lo { f32::MIN } else { f32::NEG_INFINITY },
+            if hi { f32::MAX } else { f32::INFINITY },
+        ];
         Bounds::Float(Floats { nan: !lo && !hi, ..Floats::between(low, high) })
     }
 }
 
-/// For each value, the tests that are made where it is made. `kinds` says which values are intervals, `bounds` what they can be.
+/// For each value, the tests that are made where it is made. `kinds` says which values are
+/// intervals, `bounds` what they can be.
 pub fn run(function: &Function, kinds: &[bool], bounds: &[Bounds]) -> Vec<Tests> {
     let nothing = || vec![Ends::default(); function.len()];
     let mut walk = Walk {
@@ -62,11 +69,20 @@ impl Walk<'_> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(_) => {}
-                Stmt::If(node) => [&node.then, &node.otherwise].into_iter().for_each(|block| self.block(block)),
-                Stmt::Loop(node) => [&node.head, &node.body].into_iter().for_each(|block| self.block(block)),
+                Stmt::If(node) => {
+                    [&node.then, &node.otherwise].into_iter().for_each(|block| self.block(block))
+                }
+                Stmt::Loop(node) => {
+                    [&node.head, &node.body].into_iter().for_each(|block| self.block(block))
+                }
             }
         }
-        let operations = || block.stmts.iter().filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None });
+        let operations = || {
+            block
+                .stmts
+                .iter()
+                .filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None })
+        };
         operations().for_each(|value| self.here[value.index()] = true);
         for value in operations().collect::<Vec<_>>().into_iter().rev() {
             if self.kinds[value.index()] {
@@ -79,7 +95,8 @@ impl Walk<'_> {
     fn operation(&mut self, value: Value) {
         let index = value.index();
         if let Bounds::Float(floats) = &self.bounds[index] {
-            let infinite = Ends { lo: floats.low() == f32::NEG_INFINITY, hi: floats.high() == f32::INFINITY };
+            let infinite =
+                Ends { lo: floats.low() == f32::NEG_INFINITY, hi: floats.high() == f32::INFINITY };
             let open = if floats.nan { Ends::BOTH } else { infinite };
             let finite = self.reported[index].and(open);
             let tested = finite.but(self.covered[index]);
@@ -88,7 +105,10 @@ impl Walk<'_> {
         }
         let (op, args) = self.function.operation(value).expect("statements define operations");
         for (k, &arg) in args.iter().enumerate() {
-            if self.here[arg.index()] && self.kinds[arg.index()] && self.function.ty(arg) == Type::F32 {
+            if self.here[arg.index()]
+                && self.kinds[arg.index()]
+                && self.function.ty(arg) == Type::F32
+            {
                 let reported = self.reported_by(op, args, k, self.reported[index]);
                 let covered = self.handed_on(op, args, k, self.covered[index]);
                 self.reported[arg.index()] = self.reported[arg.index()].or(reported);
@@ -97,10 +117,13 @@ impl Walk<'_> {
         }
     }
 
-    /// What a use of an argument reports of it in naive code, where so much of the result is reported.
+    /// What a use of an argument reports of it in naive code, where so much of the result is
+    /// reported.
     fn reported_by(&self, op: Op, args: &[Value], k: usize, of_result: Ends) -> Ends {
         match op {
-            Op::Max | Op::Min | Op::Abs | Op::Exp | Op::Exp2 | Op::Sinh | Op::Cosh | Op::Tanh => Ends::UPPER,
+            Op::Max | Op::Min | Op::Abs | Op::Exp | Op::Exp2 | Op::Sinh | Op::Cosh | Op::Tanh => {
+                Ends::UPPER
+            }
             Op::Sin | Op::Cos | Op::Tan | Op::Fract => Ends::BOTH,
             Op::Mul if args[0] == args[1] => Ends { lo: of_result.hi, hi: true },
             // Products of ends are tested, so that a NaN is reported.
@@ -153,8 +176,13 @@ mod tests {
 
     /// Ends that are tested, and ends that are finite if those are.
     fn found(body: &str) -> [Vec<String>; 2] {
-        let function = parse(&format!("fn f(a: f32, b: f32, c: bool) -> (r: f32) {{ {body} }}")).expect("it is well formed");
-        let inputs = [Bounds::Float(Floats::finite()), Bounds::Float(Floats::finite()), Bounds::all(Type::Bool)];
+        let function = parse(&format!("fn f(a: f32, b: f32, c: bool) -> (r: f32) {{ {body} }}"))
+            .expect("it is well formed");
+        let inputs = [
+            Bounds::Float(Floats::finite()),
+            Bounds::Float(Floats::finite()),
+            Bounds::all(Type::Bool),
+        ];
         let kinds = vec![true; function.len()];
         let bounds = solve::run(&function, &kinds, &inputs, Nan::Propagate, None, false);
         let found = run(&function, &kinds, &bounds);
@@ -163,7 +191,11 @@ mod tests {
             let mut names = vec![];
             for (index, tests) in found.iter().enumerate() {
                 let ends = [(said(tests).lo, "lo"), (said(tests).hi, "hi")];
-                names.extend(ends.into_iter().filter(|(said, _)| *said).map(|(_, end)| format!("{}.{end}", name(index))));
+                names.extend(
+                    ends.into_iter()
+                        .filter(|(said, _)| *said)
+                        .map(|(_, end)| format!("{}.{end}", name(index))),
+                );
             }
             names
         })
@@ -183,7 +215,9 @@ mod tests {
 
     #[test]
     fn factors_of_known_sign_hand_their_ends_on() {
-        let text = |factor: &str| format!("%0 = mul a, b  %1 = {factor}  %2 = mul %0, %1  %3 = min %2, 1.0  return %3");
+        let text = |factor: &str| {
+            format!("%0 = mul a, b  %1 = {factor}  %2 = mul %0, %1  %3 = min %2, 1.0  return %3")
+        };
         assert_eq!(tests(&text("abs a")), ["%2.hi"]);
         // Of a sum a product may pass over the infinity.
         assert_eq!(tests(&text("add a, 1.0")), ["%2.hi"]);
@@ -203,7 +237,8 @@ mod tests {
 
     #[test]
     fn uses_in_arms_are_not_certain() {
-        let text = "%0 = mul a, b  %1 = if c { %2 = max %0, 0.0  yield %2 } else { yield a }  return %1";
+        let text =
+            "%0 = mul a, b  %1 = if c { %2 = max %0, 0.0  yield %2 } else { yield a }  return %1";
         assert_eq!(tests(text), [""; 0]);
     }
 }

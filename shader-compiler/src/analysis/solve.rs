@@ -1,14 +1,17 @@
 //! Static bounds analysis: what every value of a function can be (Clarberg et al. 2010 §4.3).
 //!
-//! Statements stand in an order in which every value comes after those that it is made of, but for parameters of loops. So outside
-//! of loops one pass is all there is to it. The values of a loop, with those of the loops in it, are sorted into strongly connected
-//! components of their dependence (Tarjan 1972), which are solved one after the other, each as far as it goes before the next one
-//! begins (Campos et al. 2013): rounds until parameters stay as they are, whose ends, after a few rounds, jump to the next
-//! threshold (widening), then rounds that take back what was too much (narrowing).
+//! Statements stand in an order in which every value comes after those that it is made of, but for
+//! parameters of loops. So outside of loops one pass is all there is to it. The values of a loop,
+//! with those of the loops in it, are sorted into strongly connected components of their dependence
+//! (Tarjan 1972), which are solved one after the other, each as far as it goes before the next one
+//! begins (Campos et al. 2013): rounds until parameters stay as they are, whose ends, after a few
+//! rounds, jump to the next threshold (widening), then rounds that take back what was too much
+//! (narrowing).
 //!
-//! Conditions say something of values where they hold, of points. Bounding code runs an arm or a body for whole intervals, some of whose
-//! members do not get there, so only values that depend on no input, which never are intervals, are cut by the condition of the
-//! loop that they are used in: counters.
+//! Conditions say something of values where they hold, of points. Bounding code runs an arm or a
+//! body for whole intervals, some of whose members do not get there, so only values that depend on
+//! no input, which never are intervals, are cut by the condition of the loop that they are used in:
+//! counters.
 
 mod components;
 
@@ -25,11 +28,12 @@ const PATIENCE: usize = 3;
 /// Rounds over a component that narrow it.
 const NARROWING: usize = 2;
 
-/// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines have everything.
+/// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines
+/// have everything.
 ///
-/// `kinds` says which values are intervals: of others, bounding code tests nothing, whatever is done about NaN.
-/// `constraints` are what is known of each value beside that. With `valid_ranges`, operations are taken to get arguments for
-/// which they are defined (§4.4).
+/// `kinds` says which values are intervals: of others, bounding code tests nothing, whatever is
+/// done about NaN. `constraints` are what is known of each value beside that. With `valid_ranges`,
+/// operations are taken to get arguments for which they are defined (§4.4).
 pub fn run(
     function: &Function,
     kinds: &[bool],
@@ -41,8 +45,8 @@ pub fn run(
     run_with(function, kinds, inputs, nan, constraints, None, valid_ranges)
 }
 
-/// The same, where all values that can be −0 by `facts` can be, if they can be 0: forms go by that, and what comes of −0 as a divisor is
-/// to be known of.
+/// The same, where all values that can be −0 by `facts` can be, if they can be 0: forms go by that,
+/// and what comes of −0 as a divisor is to be known of.
 pub fn run_with(
     function: &Function,
     kinds: &[bool],
@@ -133,8 +137,10 @@ impl<'f> Solver<'f> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (op, args) = self.function.operation(*value).expect("statements define operations");
-                    let bounds = self.operation(*value, op, args, |solver, arg| solver.bounds[arg.index()]);
+                    let (op, args) =
+                        self.function.operation(*value).expect("statements define operations");
+                    let bounds =
+                        self.operation(*value, op, args, |solver, arg| solver.bounds[arg.index()]);
                     self.set(*value, bounds);
                 }
                 Stmt::If(node) => {
@@ -155,7 +161,8 @@ impl<'f> Solver<'f> {
             Some(constraints) => constraints[value.index()].apply(&bounds),
             None => bounds,
         };
-        if let (Bounds::Float(floats), Some(Bounds::Float(fact))) = (&mut bounds, self.facts.map(|facts| &facts[value.index()]))
+        if let (Bounds::Float(floats), Some(Bounds::Float(fact))) =
+            (&mut bounds, self.facts.map(|facts| &facts[value.index()]))
         {
             floats.negative_zero |= fact.negative_zero && floats.pieces.contains(0.0);
         }
@@ -167,11 +174,15 @@ impl<'f> Solver<'f> {
         if self.kinds[value.index()] { self.nan } else { Nan::Ignore }
     }
 
-    /// The bounds of a value as it goes into another one: into an interval, with NaN suppressed, a number goes as 0 if it is NaN.
+    /// The bounds of a value as it goes into another one: into an interval, with NaN suppressed, a
+    /// number goes as 0 if it is NaN.
     fn given(&self, bounds: Bounds, value: Value, into: Value) -> Bounds {
         match bounds {
             Bounds::Float(floats)
-                if floats.nan && self.nan == Nan::Suppress && self.kinds[into.index()] && !self.kinds[value.index()] =>
+                if floats.nan
+                    && self.nan == Nan::Suppress
+                    && self.kinds[into.index()]
+                    && !self.kinds[value.index()] =>
             {
                 bounds.join(&Bounds::constant(Type::F32, 0))
             }
@@ -179,7 +190,13 @@ impl<'f> Solver<'f> {
         }
     }
 
-    fn operation(&self, value: Value, op: Op, args: &[Value], of: impl Fn(&Self, Value) -> Bounds) -> Bounds {
+    fn operation(
+        &self,
+        value: Value,
+        op: Op,
+        args: &[Value],
+        of: impl Fn(&Self, Value) -> Bounds,
+    ) -> Bounds {
         let nan = self.nan(value);
         let of = |solver: &Self, arg: Value| solver.given(of(solver, arg), arg, value);
         let same = args.len() > 1 && args[0] == args[1];
@@ -199,7 +216,12 @@ impl<'f> Solver<'f> {
     fn merge(&self, node: &If, k: usize) -> Bounds {
         let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
         let result = node.results[k];
-        transfer(Op::Select, &args.map(|value| self.given(self.bounds[value.index()], value, result)), false, self.nan(result))
+        transfer(
+            Op::Select,
+            &args.map(|value| self.given(self.bounds[value.index()], value, result)),
+            false,
+            self.nan(result),
+        )
     }
 
     fn outermost(&mut self, node: &'f Loop) {
@@ -219,7 +241,8 @@ impl<'f> Solver<'f> {
 
     /// For each value, whether it depends on no input.
     fn fixed(&self, region: &Region) -> Vec<bool> {
-        let mut fixed: Vec<_> = self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
+        let mut fixed: Vec<_> =
+            self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
         for node in &region.nodes {
             fixed[node.value.index()] = true;
         }
@@ -228,8 +251,12 @@ impl<'f> Solver<'f> {
             for node in &region.nodes {
                 let holds = match node.source {
                     // That a loop ends early is no matter of what its counter is.
-                    Source::Param(node, k) => fixed[node.init[k].index()] && fixed[node.body.yields[k].index()],
-                    Source::Op(op, args) => !op.is_reading() && args.iter().all(|arg| fixed[arg.index()]),
+                    Source::Param(node, k) => {
+                        fixed[node.init[k].index()] && fixed[node.body.yields[k].index()]
+                    }
+                    Source::Op(op, args) => {
+                        !op.is_reading() && args.iter().all(|arg| fixed[arg.index()])
+                    }
                     Source::Merge(..) | Source::Exit(..) => false,
                 };
                 if fixed[node.value.index()] && !holds {
@@ -246,7 +273,8 @@ impl<'f> Solver<'f> {
     /// The bounds of a value of a loop, from those of others.
     fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
         match node.source {
-            Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| solver.cut(region, node.body, arg)),
+            Source::Op(op, args) => self
+                .operation(node.value, op, args, |solver, arg| solver.cut(region, node.body, arg)),
             Source::Merge(node, k) => self.merge(node, k),
             Source::Exit(loop_, k) => {
                 let exit = loop_.head.yields[k];
@@ -274,7 +302,8 @@ impl<'f> Solver<'f> {
     }
 
     fn component(&mut self, region: &Region, component: &[usize]) {
-        let is_cycle = component.iter().any(|&k| matches!(region.nodes[k].source, Source::Param(..)));
+        let is_cycle =
+            component.iter().any(|&k| matches!(region.nodes[k].source, Source::Param(..)));
         for round in 0.. {
             let mut changed = false;
             for &k in component {
@@ -328,7 +357,8 @@ impl<'f> Region<'f> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (op, args) = function.operation(*value).expect("statements define operations");
+                    let (op, args) =
+                        function.operation(*value).expect("statements define operations");
                     self.nodes.push(Node { value: *value, source: Source::Op(op, args), body });
                 }
                 Stmt::If(node) => {
@@ -351,13 +381,21 @@ impl<'f> Region<'f> {
                     f(arg);
                     let mut body = node.body;
                     while let Some(inner) = body {
-                        self.bodies[inner].tests.iter().filter(|test| test.counter == arg).for_each(|test| f(test.other));
+                        self.bodies[inner]
+                            .tests
+                            .iter()
+                            .filter(|test| test.counter == arg)
+                            .for_each(|test| f(test.other));
                         body = self.bodies[inner].outer;
                     }
                 }
             }
-            Source::Merge(node, k) => [node.cond, node.then.yields[k], node.otherwise.yields[k]].into_iter().for_each(f),
-            Source::Param(node, k) => [node.cond, node.init[k], node.body.yields[k]].into_iter().for_each(f),
+            Source::Merge(node, k) => {
+                [node.cond, node.then.yields[k], node.otherwise.yields[k]].into_iter().for_each(f)
+            }
+            Source::Param(node, k) => {
+                [node.cond, node.init[k], node.body.yields[k]].into_iter().for_each(f)
+            }
             Source::Exit(node, k) => f(node.head.yields[k]),
         }
     }
@@ -366,8 +404,12 @@ impl<'f> Region<'f> {
 /// Adds what is known of integers where a condition is as said.
 fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test>) {
     match function.operation(cond) {
-        Some((Op::BAnd, args)) if truth => args.iter().for_each(|&arg| add_tests(function, arg, true, tests)),
-        Some((Op::BOr, args)) if !truth => args.iter().for_each(|&arg| add_tests(function, arg, false, tests)),
+        Some((Op::BAnd, args)) if truth => {
+            args.iter().for_each(|&arg| add_tests(function, arg, true, tests))
+        }
+        Some((Op::BOr, args)) if !truth => {
+            args.iter().for_each(|&arg| add_tests(function, arg, false, tests))
+        }
         Some((Op::BNot, &[arg])) => add_tests(function, arg, !truth, tests),
         Some((op @ (Op::SLt | Op::ULt), &[a, b])) if truth => {
             let signed = op == Op::SLt;
@@ -381,7 +423,9 @@ fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test
 impl Test {
     /// What is left of a counter's bounds.
     fn cut(&self, counter: Bounds, other: &Bounds) -> Bounds {
-        let (Bounds::Int(ints), Some([low, high])) = (counter, other.ints().hull()) else { return counter };
+        let (Bounds::Int(ints), Some([low, high])) = (counter, other.ints().hull()) else {
+            return counter;
+        };
         let least = if self.signed { i32::MIN } else { 0 };
         Bounds::Int(match (self.is_below, high.checked_sub(1), low.checked_add(1)) {
             // Unsigned, what is below a number with the sign bit may be anything.
@@ -406,15 +450,25 @@ fn widened(old: &Bounds, new: &Bounds) -> Bounds {
                 positive_zero: new.positive_zero || zero,
             })
         }
-        (Bounds::Int(old), Bounds::Int(new)) => Bounds::Int(jump(old, new, &[i32::MIN, -1, 0, 1, i32::MAX])),
+        (Bounds::Int(old), Bounds::Int(new)) => {
+            Bounds::Int(jump(old, new, &[i32::MIN, -1, 0, 1, i32::MAX]))
+        }
         _ => *new,
     }
 }
 
 fn jump<T: super::bounds::Number>(old: &Pieces<T>, new: &Pieces<T>, ends: &[T]) -> Pieces<T> {
     let (Some([low, high]), Some([a, b])) = (old.hull(), new.hull()) else { return *new };
-    let low = if a < low { *ends.iter().rfind(|&&end| end <= a).expect("the least is a threshold") } else { low };
-    let high = if b > high { *ends.iter().find(|&&end| end >= b).expect("the greatest is a threshold") } else { high };
+    let low = if a < low {
+        *ends.iter().rfind(|&&end| end <= a).expect("the least is a threshold")
+    } else {
+        low
+    };
+    let high = if b > high {
+        *ends.iter().find(|&&end| end >= b).expect("the greatest is a threshold")
+    } else {
+        high
+    };
     Pieces::one(low, high)
 }
 
@@ -440,9 +494,15 @@ mod tests {
             self.words[value.index()] = word;
             let bounds = &self.bounds[value.index()];
             let args = self.function.operation(value).map_or(vec![], |(op, args)| {
-                args.iter().map(|arg| (op, self.words[arg.index()], self.bounds[arg.index()])).collect()
+                args.iter()
+                    .map(|arg| (op, self.words[arg.index()], self.bounds[arg.index()]))
+                    .collect()
             });
-            assert!(bounds.contains(word), "{}: {value:?} is {word:#x} in {bounds:?}, of {args:x?}", self.label);
+            assert!(
+                bounds.contains(word),
+                "{}: {value:?} is {word:#x} in {bounds:?}, of {args:x?}",
+                self.label
+            );
         }
 
         fn all(&self, values: &[Value]) -> Vec<u32> {
@@ -463,7 +523,11 @@ mod tests {
                         self.set(*value, word);
                     }
                     Stmt::If(node) => {
-                        let arm = if self.words[node.cond.index()] != 0 { &node.then } else { &node.otherwise };
+                        let arm = if self.words[node.cond.index()] != 0 {
+                            &node.then
+                        } else {
+                            &node.otherwise
+                        };
                         self.run(arm);
                         self.set_all(&node.results, &self.all(&arm.yields));
                     }
@@ -482,7 +546,13 @@ mod tests {
         }
     }
 
-    fn observe(function: &Function, tables: &[Table<'_>], inputs: &[u32], bounds: &[Bounds], label: &str) {
+    fn observe(
+        function: &Function,
+        tables: &[Table<'_>],
+        inputs: &[u32],
+        bounds: &[Bounds],
+        label: &str,
+    ) {
         let word = |data: &crate::ir::function::ValueData| match data.def {
             Def::Input(index) => inputs[index as usize],
             Def::Const(bits) => bits,
@@ -494,7 +564,8 @@ mod tests {
 
     /// Bounds around a few words.
     fn around(random: &mut Random, ty: Type, words: &[u32]) -> Bounds {
-        let mut bounds = words.iter().map(|&word| Bounds::constant(ty, word)).reduce(|a, b| a.join(&b)).unwrap();
+        let mut bounds =
+            words.iter().map(|&word| Bounds::constant(ty, word)).reduce(|a, b| a.join(&b)).unwrap();
         if random.once_in(2) {
             return bounds;
         }
@@ -528,7 +599,8 @@ mod tests {
                     around(&mut random, port.ty, &words)
                 })
                 .collect();
-            let bounds = run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None, false);
+            let bounds =
+                run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None, false);
             for row in rows {
                 observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
             }
@@ -550,7 +622,14 @@ mod tests {
             return %0, %1
         }";
         let function = parse(text).unwrap();
-        let bounds = run(&function, &vec![true; function.len()], &[Bounds::all(Type::F32)], Nan::Suppress, None, false);
+        let bounds = run(
+            &function,
+            &vec![true; function.len()],
+            &[Bounds::all(Type::F32)],
+            Nan::Suppress,
+            None,
+            false,
+        );
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
         assert_eq!([of(1).floats().low(), of(1).floats().high()], [1.0, f32::INFINITY]);
@@ -567,7 +646,8 @@ mod tests {
         }";
         let function = parse(text).unwrap();
         let finite = Bounds::Float(Floats::finite());
-        let bounds = run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None, false);
+        let bounds =
+            run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None, false);
         let floats: Vec<_> = function
             .body
             .stmts

@@ -1,14 +1,17 @@
-//! What the result of an operation can be, from what its operands can be: arithmetic on sets of intervals (Clarberg et al. 2010
-//! §4.3, equation 9).
+//! What the result of an operation can be, from what its operands can be: arithmetic on sets of
+//! intervals (Clarberg et al. 2010 §4.3, equation 9).
 //!
-//! Each combination of pieces of the operands is taken by itself. An operation that is monotone in each operand, within a piece, has its
-//! extremes at the ends, so it is run there, and the results of all combinations join. Which operations are, what they are defined for,
-//! and which results they have at all stands in their [facts](crate::ir::facts); where neither these nor code here knows better, a result
-//! can be anything, NaN included. What is more, or less, than that:
+//! Each combination of pieces of the operands is taken by itself. An operation that is monotone in
+//! each operand, within a piece, has its extremes at the ends, so it is run there, and the results
+//! of all combinations join. Which operations are, what they are defined for, and which results
+//! they have at all stands in their [facts](crate::ir::facts); where neither these nor code here
+//! knows better, a result can be anything, NaN included. What is more, or less, than that:
 //!
-//! - Bounds hold for the *ends* that bounding code computes, too, whose intervals span the gaps between pieces. Where an operation is not
-//!   monotone over a gap, as |x| and 1 ÷ x are not at 0, what comes of such an interval is added.
-//! - Where an operation gives NaN, bounding code that suppresses it cuts operands to the domain, and so does this.
+//! - Bounds hold for the *ends* that bounding code computes, too, whose intervals span the gaps
+//!   between pieces. Where an operation is not monotone over a gap, as |x| and 1 ÷ x are not at 0,
+//!   what comes of such an interval is added.
+//! - Where an operation gives NaN, bounding code that suppresses it cuts operands to the domain,
+//!   and so does this.
 
 use super::bounds::{Bools, Bounds, Floats, Ints, Pieces};
 use crate::interval::{Facts, Forms, Interval, Nan};
@@ -55,7 +58,8 @@ fn result_type(op: Op, args: &[Bounds]) -> Type {
     op.signature().result.unwrap_or(args[args.len() - 1].ty())
 }
 
-/// The ends that the form of an operation on integers gives for the whole of each operand. A form is no wider for what is narrower.
+/// The ends that the form of an operation on integers gives for the whole of each operand. A form
+/// is no wider for what is narrower.
 fn by_form(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
     let whole = |ints: &&Ints| {
         let [lo, hi] = ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| end as u32);
@@ -97,7 +101,9 @@ impl Found {
     fn hull_of(&mut self, corners: &[f32]) {
         let mut hull: Option<[f32; 2]> = None;
         for &x in corners.iter().filter(|x| !x.is_nan()) {
-            hull = Some(hull.map_or([x, x], |[low, high]| [if x < low { x } else { low }, if x > high { x } else { high }]));
+            hull = Some(hull.map_or([x, x], |[low, high]| {
+                [if x < low { x } else { low }, if x > high { x } else { high }]
+            }));
         }
         if let Some([low, high]) = hull {
             self.0.add(low, high);
@@ -121,7 +127,8 @@ fn with_zeros(pieces: Pieces<f32>, negative: bool, positive: bool, nan: bool) ->
     Floats { pieces, nan, negative_zero: zero && negative, positive_zero: zero && positive }
 }
 
-/// What an operand is known to be that bounding code tests for NaN, where that propagates: if it may be NaN, it is below ∞.
+/// What an operand is known to be that bounding code tests for NaN, where that propagates: if it
+/// may be NaN, it is below ∞.
 fn tested(a: &Floats, mode: Nan) -> Floats {
     if mode != Nan::Propagate || !a.nan {
         return *a;
@@ -136,7 +143,11 @@ fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
         _ if matches!(op, Op::Chop | Op::ToS32 | Op::ToU32) => {
             // Of an end that is NaN, code makes any integer.
             let may_be_any = a.nan && mode == Nan::Propagate;
-            return if may_be_any { Bounds::all(Type::I32) } else { Bounds::Int(to_integer(op, a)) };
+            return if may_be_any {
+                Bounds::all(Type::I32)
+            } else {
+                Bounds::Int(to_integer(op, a))
+            };
         }
         Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
         Some(Type::F32) | None => {}
@@ -171,7 +182,9 @@ fn unary(op: Op, a: &Floats) -> Pieces<f32> {
     if !is_monotone && !is_split {
         let [low, high] = range;
         match a.pieces.hull() {
-            Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => found.hull_of(&[eval(op, &[x])]),
+            Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => {
+                found.hull_of(&[eval(op, &[x])])
+            }
             _ => found.add(low, high),
         }
         return found.0;
@@ -179,8 +192,12 @@ fn unary(op: Op, a: &Floats) -> Pieces<f32> {
     for [low, high] in a.pieces.iter() {
         let [low, high] = [low, high].map(|end| end.max(least).min(most));
         match op {
-            _ if is_split && low <= 0.0 && high >= 0.0 => found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x]))),
-            Op::Sign => [low, high, 0.0f32.clamp(low, high)].into_iter().for_each(|x| found.hull_of(&[eval(op, &[x])])),
+            _ if is_split && low <= 0.0 && high >= 0.0 => {
+                found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x])))
+            }
+            Op::Sign => [low, high, 0.0f32.clamp(low, high)]
+                .into_iter()
+                .for_each(|x| found.hull_of(&[eval(op, &[x])])),
             // What is cut to 0 has its sign.
             Op::Rsqrt => found.hull_of(&[low, high].map(|x| eval(op, &[x.abs()]))),
             _ => found.hull_of(&[low, high].map(|x| eval(op, &[x]))),
@@ -258,7 +275,10 @@ fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
             let [low, high] = op.facts().range;
             Floats { nan: nan || (is_infinite(a) && is_infinite(b)), ..Floats::between(low, high) }
         }
-        Op::Rem => Floats { nan: nan || is_infinite(a) || is_infinite(b) || b.pieces.contains(0.0), ..Floats::all() },
+        Op::Rem => Floats {
+            nan: nan || is_infinite(a) || is_infinite(b) || b.pieces.contains(0.0),
+            ..Floats::all()
+        },
         _ => Floats::all(),
     })
 }
@@ -299,13 +319,15 @@ fn sum(a: &Floats, b: &Floats, nan: bool) -> Floats {
 
 fn product(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
     let mut found = corners(Op::Mul, a, b);
-    let made = (a.pieces.contains(0.0) && is_infinite(b)) || (b.pieces.contains(0.0) && is_infinite(a));
+    let made =
+        (a.pieces.contains(0.0) && is_infinite(b)) || (b.pieces.contains(0.0) && is_infinite(a));
     if made {
         // 0 · ∞, where NaN is suppressed.
         found.add(0.0, 0.0);
     }
     let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
-    let (unlike, like) = (minus && positive || plus && negative, minus && negative || plus && positive);
+    let (unlike, like) =
+        (minus && positive || plus && negative, minus && negative || plus && positive);
     // Products of ends are tested, those where zeros are no ends are not.
     let untested = (has_inner_zero(a) && is_infinite(b)) || (has_inner_zero(b) && is_infinite(a));
     let passes = if mode == Nan::Propagate { untested } else { made };
@@ -332,14 +354,16 @@ fn square(a: &Floats) -> Floats {
 fn quotient(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
     let mut found = Found(Pieces::empty());
     // Not in one set, where pieces might join over 0.
-    let divisors = [b.pieces.within(f32::NEG_INFINITY, -TINY), b.pieces.within(TINY, f32::INFINITY)];
+    let divisors =
+        [b.pieces.within(f32::NEG_INFINITY, -TINY), b.pieces.within(TINY, f32::INFINITY)];
     for [low, high] in a.pieces.iter() {
         for [least, most] in divisors.iter().flat_map(Pieces::iter) {
             found.hull_of(&[low / least, low / most, high / least, high / most]);
         }
     }
     let zero = b.pieces.contains(0.0);
-    // Whether an interval of the divisor can hold a zero from both sides, or one of unknown sign. Quotients are anything then.
+    // Whether an interval of the divisor can hold a zero from both sides, or one of unknown sign.
+    // Quotients are anything then.
     let is_open = b.high() >= 0.0 && (b.low() < 0.0 || (zero && b.negative_zero));
     if is_open || (zero && a.high() > 0.0) {
         found.add(f32::INFINITY, f32::INFINITY);
@@ -354,9 +378,11 @@ fn quotient(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
         found.add(0.0, 0.0);
     }
     let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
-    let (unlike, like) = (minus && positive || plus && negative, minus && negative || plus && positive);
+    let (unlike, like) =
+        (minus && positive || plus && negative, minus && negative || plus && positive);
     // Quotients of ends are tested, those where zeros are no ends are not.
-    let passes = if mode == Nan::Propagate && !is_open { both_zero && has_inner_zero(a) } else { made };
+    let passes =
+        if mode == Nan::Propagate && !is_open { both_zero && has_inner_zero(a) } else { made };
     with_zeros(found.0, unlike, like || made, nan || passes)
 }
 
@@ -419,7 +445,8 @@ fn step(edge: &Floats, x: &Floats) -> Floats {
 }
 
 fn smoothstep(low: &Floats, high: &Floats, x: &Floats, nan: Nan) -> Floats {
-    let difference = |a: Floats, b: Floats| transfer(Op::Sub, &[Bounds::Float(a), Bounds::Float(b)], false, nan);
+    let difference =
+        |a: Floats, b: Floats| transfer(Op::Sub, &[Bounds::Float(a), Bounds::Float(b)], false, nan);
     let t = transfer(Op::Div, &[difference(*x, *low), difference(*high, *low)], false, nan);
     with_zeros(Pieces::one(0.0, 1.0), false, true, t.floats().nan)
 }
@@ -428,7 +455,10 @@ fn of_bools(op: Op, a: Bools, b: Bools) -> Bools {
     match op {
         Op::BAnd => Bools { no: a.no || b.no, yes: a.yes && b.yes },
         Op::BOr => Bools { no: a.no && b.no, yes: a.yes || b.yes },
-        Op::BXor => Bools { no: (a.no && b.no) || (a.yes && b.yes), yes: (a.no && b.yes) || (a.yes && b.no) },
+        Op::BXor => Bools {
+            no: (a.no && b.no) || (a.yes && b.yes),
+            yes: (a.no && b.yes) || (a.yes && b.no),
+        },
         _ => Bools { no: true, yes: true },
     }
 }
@@ -441,7 +471,9 @@ fn of_int(op: Op, a: &Ints) -> Bounds {
             a.iter().for_each(|[low, high]| pieces.add(low as f32, high as f32));
             Bounds::Float(with_zeros(pieces, false, true, false))
         }
-        Op::FromU32 => Bounds::Float(with_zeros(Pieces::one(0.0, 4294967296.0), false, true, false)),
+        Op::FromU32 => {
+            Bounds::Float(with_zeros(Pieces::one(0.0, 4294967296.0), false, true, false))
+        }
         _ if op.signature().result == Some(Type::F32) => Bounds::all(Type::F32),
         _ => by_form(op, &[a], false, Nan::Suppress),
     }
@@ -461,7 +493,8 @@ fn of_ints(op: Op, [a, b]: [&Ints; 2], same: bool, nan: Nan) -> Bounds {
     }
 }
 
-/// For each pair of pieces, the results at the four corners; everything where one does not fit, as others wrap.
+/// For each pair of pieces, the results at the four corners; everything where one does not fit, as
+/// others wrap.
 fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
     let mut found = Pieces::empty();
     for [a, c] in a.iter() {
@@ -469,7 +502,9 @@ fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
             let corners = [[a, b], [a, d], [c, b], [c, d]];
             let (mut low, mut high) = (i32::MAX, i32::MIN);
             for [x, y] in corners {
-                let Ok(z) = i32::try_from(f(x.into(), y.into())) else { return Bounds::all(Type::I32) };
+                let Ok(z) = i32::try_from(f(x.into(), y.into())) else {
+                    return Bounds::all(Type::I32);
+                };
                 (low, high) = (low.min(z), high.max(z));
             }
             found.add(low, high);
@@ -487,7 +522,8 @@ mod tests {
     /// An operand: bounds, and words that are within them, the ends of pieces among them.
     fn operand(random: &mut Random, ty: Type) -> (Bounds, Vec<u32>) {
         let mut words: Vec<_> = (0..1 + random.below(6)).map(|_| word(random, ty)).collect();
-        let mut bounds = words.iter().fold(Bounds::none(ty), |all, &word| all.join(&Bounds::constant(ty, word)));
+        let mut bounds =
+            words.iter().fold(Bounds::none(ty), |all, &word| all.join(&Bounds::constant(ty, word)));
         match &mut bounds {
             Bounds::Float(floats) => {
                 if !floats.pieces.is_empty() && random.once_in(2) {
@@ -495,8 +531,10 @@ mod tests {
                 }
                 for [low, high] in floats.pieces.iter() {
                     let inner = low + (high - low) * (random.below(1000) as f32 / 1000.0);
-                    let near = [low, high, low.next_up(), high.next_down(), inner, 0.0, -0.0, 1.0, -1.0];
-                    words.extend(near.into_iter().filter(|&x| floats.contains(x)).map(f32::to_bits));
+                    let near =
+                        [low, high, low.next_up(), high.next_down(), inner, 0.0, -0.0, 1.0, -1.0];
+                    words
+                        .extend(near.into_iter().filter(|&x| floats.contains(x)).map(f32::to_bits));
                 }
             }
             Bounds::Int(ints) => {
@@ -505,7 +543,8 @@ mod tests {
                     ints.add(low, high);
                 }
                 for [low, high] in ints.iter() {
-                    let inner = i64::from(low) + (i64::from(high) - i64::from(low)) * random.below(1000) as i64 / 1000;
+                    let inner = i64::from(low)
+                        + (i64::from(high) - i64::from(low)) * random.below(1000) as i64 / 1000;
                     words.extend([low as u32, high as u32, inner as u32]);
                 }
                 words.extend([0, 1, !0].into_iter().filter(|&x| ints.contains(x as i32)));
@@ -527,26 +566,39 @@ mod tests {
         for &op in Op::ALL.iter().filter(|op| !op.is_reading()) {
             for _ in 0..4000 {
                 let mut operands = operands(&mut random, op);
-                let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();
+                let same = operands.len() == 2
+                    && random.once_in(4)
+                    && operands[0].0.ty() == operands[1].0.ty();
                 if same {
                     operands[1] = operands[0].clone();
                 }
                 let known: Vec<_> = operands.iter().map(|(bounds, _)| *bounds).collect();
                 let bounds = transfer(op, &known, same, Nan::Suppress);
                 for _ in 0..20 {
-                    let mut words: Vec<_> = operands.iter().map(|(_, words)| *random.pick(words)).collect();
+                    let mut words: Vec<_> =
+                        operands.iter().map(|(_, words)| *random.pick(words)).collect();
                     if same {
                         words[1] = words[0];
                     }
                     let result = op.eval(&words);
-                    assert!(bounds.contains(result), "{} {words:x?} is {result:x}, not in {bounds:?} of {known:?}", op.name());
+                    assert!(
+                        bounds.contains(result),
+                        "{} {words:x?} is {result:x}, not in {bounds:?} of {known:?}",
+                        op.name()
+                    );
                 }
             }
         }
     }
 
     /// A number or an interval within bounds, if they have one.
-    fn interval(random: &mut Random, op: Op, bounds: &Bounds, words: &[u32], told: bool) -> Option<Interval<u32>> {
+    fn interval(
+        random: &mut Random,
+        op: Op,
+        bounds: &Bounds,
+        words: &[u32],
+        told: bool,
+    ) -> Option<Interval<u32>> {
         let [mut lo, mut hi] = [0; 2].map(|_| *random.pick(words));
         let number = random.once_in(4);
         if number {
@@ -584,7 +636,9 @@ mod tests {
         for &op in Op::ALL.iter().filter(|op| !op.is_reading()) {
             for _ in 0..20000 {
                 let mut operands = operands(&mut random, op);
-                let same = operands.len() == 2 && random.once_in(4) && operands[0].0.ty() == operands[1].0.ty();
+                let same = operands.len() == 2
+                    && random.once_in(4)
+                    && operands[0].0.ty() == operands[1].0.ty();
                 if same {
                     operands[1] = operands[0].clone();
                 }
@@ -592,8 +646,10 @@ mod tests {
                 let nan = *random.pick(&[Nan::Suppress, Nan::Propagate]);
                 let told = random.once_in(2);
                 let bounds = transfer(op, &known, same, nan);
-                let args: Option<Vec<_>> =
-                    operands.iter().map(|(bounds, words)| interval(&mut random, op, bounds, words, told)).collect();
+                let args: Option<Vec<_>> = operands
+                    .iter()
+                    .map(|(bounds, words)| interval(&mut random, op, bounds, words, told))
+                    .collect();
                 let Some(mut args) = args else { continue };
                 if same {
                     args[1] = args[0];
@@ -607,9 +663,9 @@ mod tests {
                 let is_within = ends.iter().all(|&end| bounds.contains(end));
                 if !is_within {
                     let case = forms.case;
-                    failures
-                        .entry(op)
-                        .or_insert_with(|| format!("{nan:?} {case}: {ends:x?} of {args:x?} is not in {bounds:?}"));
+                    failures.entry(op).or_insert_with(|| {
+                        format!("{nan:?} {case}: {ends:x?} of {args:x?} is not in {bounds:?}")
+                    });
                 }
             }
         }
@@ -626,10 +682,20 @@ mod tests {
         };
         for op in [Op::Lt, Op::Le, Op::Eq] {
             let mut words = Words::default();
-            let mut forms = Forms { emit: &mut words, nan: Nan::Propagate, same: false, clean: vec![], case: "" };
+            let mut forms = Forms {
+                emit: &mut words,
+                nan: Nan::Propagate,
+                same: false,
+                clean: vec![],
+                case: "",
+            };
             let ends = forms.apply(op, &[interval(six, 6.0), interval(zero_or_nan, f32::NAN)]);
             let bounds = transfer(op, &[six, zero_or_nan], false, Nan::Propagate);
-            assert!(ends.iter().all(|&end| bounds.contains(end)), "{}: {ends:?} is not in {bounds}", op.name());
+            assert!(
+                ends.iter().all(|&end| bounds.contains(end)),
+                "{}: {ends:?} is not in {bounds}",
+                op.name()
+            );
             assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().yes);
         }
     }

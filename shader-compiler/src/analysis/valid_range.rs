@@ -1,16 +1,18 @@
-//! Valid range analysis: what the users of a value demand of it, so that all operations get arguments for which they are defined
-//! (Clarberg et al. 2010 §4.4).
+//! Valid range analysis: what the users of a value demand of it, so that all operations get
+//! arguments for which they are defined (Clarberg et al. 2010 §4.4).
 //!
-//! √t demands t ≥ 0, and where t = c · b with c ≥ 0, that demands b ≥ 0, and so on, backwards. What is demanded cuts the bounds of the
-//! value, with which static bounds analysis goes through the function once more, until nothing changes. A factor that is 0 would
-//! allow for anything, and so would a product that is so small as to be rounded to 0; both are left aside, as in the paper.
+//! √t demands t ≥ 0, and where t = c · b with c ≥ 0, that demands b ≥ 0, and so on, backwards. What
+//! is demanded cuts the bounds of the value, with which static bounds analysis goes through the
+//! function once more, until nothing changes. A factor that is 0 would allow for anything, and so
+//! would a product that is so small as to be rounded to 0; both are left aside, as in the paper.
 //!
-//! A use counts only if it is certain to run wherever the value is made, that is if it stands in the same block: what an arm does
-//! with a value from outside restricts it only where that arm runs. NaN is no matter of demands; it is tracked as elsewhere.
+//! A use counts only if it is certain to run wherever the value is made, that is if it stands in
+//! the same block: what an arm does with a value from outside restricts it only where that arm
+//! runs. NaN is no matter of demands; it is tracked as elsewhere.
 //!
-//! So what bounds are worth then hangs on a precondition: that operations are defined for all of the intervals that bounding code
-//! computes for their arguments, which may be wider than what points come to, and that no such product is 0 in spite of the signs of
-//! its factors.
+//! So what bounds are worth then hangs on a precondition: that operations are defined for all of
+//! the intervals that bounding code computes for their arguments, which may be wider than what
+//! points come to, and that no such product is 0 in spite of the signs of its factors.
 
 use super::bounds::{Bounds, Floats};
 use super::constraint::Constraint;
@@ -49,7 +51,9 @@ pub(super) fn refine(solver: &mut Solver<'_>) {
         // The precondition is that endpoints meet what is demanded, too.
         let demanded = limits.iter().map(|&limit| Constraint::observe(limit));
         solver.constraints = Some(match &given {
-            Some(given) => std::iter::zip(given, demanded).map(|(given, demanded)| given.and(&demanded)).collect(),
+            Some(given) => std::iter::zip(given, demanded)
+                .map(|(given, demanded)| given.and(&demanded))
+                .collect(),
             None => demanded.collect(),
         });
         solver.block(&function.body);
@@ -104,10 +108,15 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Demands that a float be NaN or from one number to another; that it be anything, if these are no ends.
+    /// Demands that a float be NaN or from one number to another; that it be anything, if these are
+    /// no ends.
     fn demand_between(&mut self, user: &Block, value: Value, [low, high]: [f32; 2]) {
         if low <= high && (low, high) != (f32::NEG_INFINITY, f32::INFINITY) {
-            self.demand(user, value, &Bounds::Float(Floats { nan: true, ..Floats::between(low, high) }));
+            self.demand(
+                user,
+                value,
+                &Bounds::Float(Floats { nan: true, ..Floats::between(low, high) }),
+            );
         }
     }
 
@@ -120,7 +129,8 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// The head runs at least once, and after each run of the body. Its values are of many rounds, its yields of the last one.
+    /// The head runs at least once, and after each run of the body. Its values are of many rounds,
+    /// its yields of the last one.
     fn loop_(&mut self, block: &Block, node: &'a Loop) {
         self.block(&node.head);
         for (k, &param) in node.params.iter().enumerate() {
@@ -155,8 +165,12 @@ impl<'a> Demands<'a> {
         match (op, args) {
             (Op::Neg, &[a]) => self.demand_between(block, a, [-high, -low]),
             (Op::Abs, &[a]) => self.demand_between(block, a, [-high, high]),
-            (Op::Min, _) => args.iter().for_each(|&arg| self.demand_between(block, arg, [low, most])),
-            (Op::Max, _) => args.iter().for_each(|&arg| self.demand_between(block, arg, [least, high])),
+            (Op::Min, _) => {
+                args.iter().for_each(|&arg| self.demand_between(block, arg, [low, most]))
+            }
+            (Op::Max, _) => {
+                args.iter().for_each(|&arg| self.demand_between(block, arg, [least, high]))
+            }
             (Op::Add, &[a, b]) if a != b => {
                 let ([c, d], [e, f]) = (self.ends(a), self.ends(b));
                 self.demand_between(block, a, difference([low, high], [e, f]));
@@ -177,17 +191,21 @@ impl<'a> Demands<'a> {
     }
 }
 
-/// What is left of a sum between two numbers for one term, where the other one is between two numbers.
+/// What is left of a sum between two numbers for one term, where the other one is between two
+/// numbers.
 ///
 /// Sums near 0 are exact, others may have been rounded to the end from numbers up to the next one.
 fn difference([low, high]: [f32; 2], [least, most]: [f32; 2]) -> [f32; 2] {
-    let below = if low == 0.0 || most == 0.0 { low - most } else { (low.next_down() - most).next_down() };
-    let above = if high == 0.0 || least == 0.0 { high - least } else { (high.next_up() - least).next_up() };
+    let below =
+        if low == 0.0 || most == 0.0 { low - most } else { (low.next_down() - most).next_down() };
+    let above =
+        if high == 0.0 || least == 0.0 { high - least } else { (high.next_up() - least).next_up() };
     let or = |end: f32, other: f32| if end.is_nan() { other } else { end };
     [or(below, f32::NEG_INFINITY), or(above, f32::INFINITY)]
 }
 
-/// What one factor, or one part of a quotient, has to be for a result of known sign, where the other one has a known sign.
+/// What one factor, or one part of a quotient, has to be for a result of known sign, where the
+/// other one has a known sign.
 fn signed(result: [f32; 2], other: [f32; 2]) -> [f32; 2] {
     let is_plus = |[low, _]: [f32; 2]| low >= 0.0;
     let is_minus = |[_, high]: [f32; 2]| high <= 0.0;
@@ -215,8 +233,12 @@ mod tests {
     fn inputs(text: &str) -> Vec<[f32; 2]> {
         let function = parse(text).expect("the text is well formed");
         let all: Vec<_> = function.inputs.iter().map(|port| Bounds::all(port.ty)).collect();
-        let bounds = solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
-        let floats = bounds[..all.len()].iter().filter(|bounds| bounds.ty() == Type::F32).map(Bounds::floats);
+        let bounds =
+            solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
+        let floats = bounds[..all.len()]
+            .iter()
+            .filter(|bounds| bounds.ty() == Type::F32)
+            .map(Bounds::floats);
         floats.map(|floats| [floats.low(), floats.high()]).collect()
     }
 
@@ -234,7 +256,8 @@ mod tests {
         assert_eq!(inputs(text), [[LEAST, MOST], [0.0, MOST]]);
         let function = parse(text).unwrap();
         let all = [Bounds::Float(Floats::finite()); 2];
-        let bounds = solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
+        let bounds =
+            solve::run(&function, &vec![true; function.len()], &all, Nan::Suppress, None, true);
         let root = bounds[function.body.yields[0].index()];
         assert!(!root.floats().nan);
         assert!(

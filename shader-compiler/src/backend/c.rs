@@ -1,11 +1,14 @@
-//! A lowered function as C with intrinsics: the same operations in the same structure, as somebody would write them by hand. It lets
-//! machine code be held against that of gcc and clang, and be read. [`scalar`] writes the same without intrinsics.
+//! A lowered function as C with intrinsics: the same operations in the same structure, as somebody
+//! would write them by hand. It lets machine code be held against that of gcc and clang, and be
+//! read. [`scalar`] writes the same without intrinsics.
 //!
-//! What a writer of intrinsics would do is done: selects with a zero arm are masks, negated comparisons use the opposite
-//! predicate, constants are broadcast where they are used. Everything else is the C compiler's.
+//! What a writer of intrinsics would do is done: selects with a zero arm are masks, negated
+//! comparisons use the opposite predicate, constants are broadcast where they are used. Everything
+//! else is the C compiler's.
 //!
-//! Versions of gcc convert constants that do not fit an integer to 0x7fffffff, not to 0x80000000 as the instruction does. Functions
-//! that came through a [`Builder`](crate::ir::Builder) hold no such conversions, since it folds them.
+//! Versions of gcc convert constants that do not fit an integer to 0x7fffffff, not to 0x80000000 as
+//! the instruction does. Functions that came through a [`Builder`](crate::ir::Builder) hold no such
+//! conversions, since it folds them.
 
 pub mod scalar;
 mod structure;
@@ -16,11 +19,13 @@ use crate::target::Target;
 use rustc_hash::FxHashSet;
 use structure::{Scope, Spelling, Writer};
 
-/// C source of one function, `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a lowered
-/// function.
+/// C source of one function,
+/// `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, for a
+/// lowered function.
 ///
-/// *Shape*: word p of lane l is at `p * LANES + l`, aligned to a register, as in a group of a [`Batch`](crate::Batch). The target says
-/// instruction set and lanes; the interpreter's stands for SSE4.1. Tables are laid out as [`Table`](crate::ir::Table) is.
+/// *Shape*: word p of lane l is at `p * LANES + l`, aligned to a register, as in a group of a
+/// [`Batch`](crate::Batch). The target says instruction set and lanes; the interpreter's stands for
+/// SSE4.1. Tables are laid out as [`Table`](crate::ir::Table) is.
 pub fn emit(function: &Function, target: Target) -> String {
     debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
     Vectors::new(function, target).text()
@@ -28,12 +33,14 @@ pub fn emit(function: &Function, target: Target) -> String {
 
 /// How the function of this name is called in C.
 pub fn identifier(name: &str) -> String {
-    let mut identifier: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let mut identifier: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let reserved = [
-        "auto", "bits_of", "break", "case", "char", "chop", "const", "continue", "default", "do", "double", "else", "enum",
-        "extern", "float", "float_of", "for", "goto", "if", "in", "inline", "int", "lane", "long", "main", "out", "register",
-        "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "TABLES", "tables", "typedef",
-        "union", "unsigned", "void", "volatile", "while", "word_at", "words_at",
+        "auto", "bits_of", "break", "case", "char", "chop", "const", "continue", "default", "do",
+        "double", "else", "enum", "extern", "float", "float_of", "for", "goto", "if", "in",
+        "inline", "int", "lane", "long", "main", "out", "register", "restrict", "return", "short",
+        "signed", "sizeof", "static", "struct", "switch", "TABLES", "tables", "typedef", "union",
+        "unsigned", "void", "volatile", "while", "word_at", "words_at",
     ];
     if identifier.is_empty()
         || identifier.starts_with(|c: char| c.is_ascii_digit() || c == '_')
@@ -95,7 +102,11 @@ impl Dialect {
 
 /// An integer constant of type `int`.
 fn integer(bits: u32) -> String {
-    if (bits as i32).unsigned_abs() < 1 << 16 { format!("{}", bits as i32) } else { format!("(int){bits:#x}u") }
+    if (bits as i32).unsigned_abs() < 1 << 16 {
+        format!("{}", bits as i32)
+    } else {
+        format!("(int){bits:#x}u")
+    }
 }
 
 /// What an operation becomes: a [template](Dialect::fill) with `$0`, `$1`, `$2` for values.
@@ -190,7 +201,8 @@ impl<'a> Vectors<'a> {
         let mut reading = false;
         for_each_stmt(&self.scope.function.body, &mut |stmt| {
             if let Stmt::Op(value) = stmt {
-                let (op, _) = self.scope.function.operation(*value).expect("statements define operations");
+                let (op, _) =
+                    self.scope.function.operation(*value).expect("statements define operations");
                 reading |= self.scope.used[value.index()] && op.is_reading();
             }
         });
@@ -208,7 +220,8 @@ impl<'a> Vectors<'a> {
     }
 
     fn operation(&self, value: Value) -> Expression {
-        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
+        let (op, args) =
+            self.scope.function.operation(value).expect("statements define operations");
         let wide = self.dialect.lanes == 8;
         let template = match op {
             Op::Add => "@add_ps($0, $1)",
@@ -246,7 +259,9 @@ impl<'a> Vectors<'a> {
             Op::AShr => "@srai_epi32($0, $1)",
             Op::SLt => "@cast#_ps(@cmpgt_epi32($1, $0))",
             // There are signed comparisons alone.
-            Op::ULt => "@cast#_ps(@cmpgt_epi32(@xor_#($1, @set1_epi32(INT_MIN)), @xor_#($0, @set1_epi32(INT_MIN))))",
+            Op::ULt => {
+                "@cast#_ps(@cmpgt_epi32(@xor_#($1, @set1_epi32(INT_MIN)), @xor_#($0, @set1_epi32(INT_MIN))))"
+            }
             Op::IEq => "@cast#_ps(@cmpeq_epi32($0, $1))",
             Op::BAnd => return self.both(args[0], args[1]),
             Op::BOr => "@or_ps($0, $1)",
@@ -304,10 +319,19 @@ impl<'a> Vectors<'a> {
         let integers = self.scope.function.ty(then) == Type::I32;
         let is = |value: Value, bits: u32| self.scope.function.constant(value) == Some(bits);
         let (masked, template) = match integers {
-            _ if is(otherwise, 0) => (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"]),
-            _ if is(then, 0) => (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"]),
-            _ if is(then, !0) => (vec![cond, otherwise], ["@or_ps($0, $1)", "@or_#(@castps_#($0), $1)"]),
-            _ => (vec![cond, then, otherwise], ["@blendv_ps($2, $1, $0)", "@blendv_epi8($2, $1, @castps_#($0))"]),
+            _ if is(otherwise, 0) => {
+                (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"])
+            }
+            _ if is(then, 0) => {
+                (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"])
+            }
+            _ if is(then, !0) => {
+                (vec![cond, otherwise], ["@or_ps($0, $1)", "@or_#(@castps_#($0), $1)"])
+            }
+            _ => (
+                vec![cond, then, otherwise],
+                ["@blendv_ps($2, $1, $0)", "@blendv_epi8($2, $1, @castps_#($0))"],
+            ),
         };
         (template[usize::from(integers)], masked)
     }
@@ -318,9 +342,15 @@ impl<'a> Vectors<'a> {
         let Dialect { lanes, header, flag, .. } = self.dialect;
         let name = identifier(&self.scope.function.name);
         let list = |ports: &[Port]| {
-            ports.iter().enumerate().map(|(k, port)| format!(" {k} {}", port.name)).collect::<Vec<_>>().join(",")
+            ports
+                .iter()
+                .enumerate()
+                .map(|(k, port)| format!(" {k} {}", port.name))
+                .collect::<Vec<_>>()
+                .join(",")
         };
-        let (inputs, outputs) = (list(&self.scope.function.inputs), list(&self.scope.function.outputs));
+        let (inputs, outputs) =
+            (list(&self.scope.function.inputs), list(&self.scope.function.outputs));
         let tables = match (self.is_reading(), lanes) {
             (false, _) => "struct table;\n\n".to_owned(),
             (true, 4) => [TABLES, WORDS_BY_FOUR].concat(),
@@ -341,14 +371,19 @@ impl<'a> Vectors<'a> {
     fn text(&self) -> String {
         let name = identifier(&self.scope.function.name);
         let arguments = "const float *restrict in, float *restrict out, const struct table *tables";
-        let mut writer = Writer::new(self, format!("{}void {name}({arguments}) {{\n", self.header()), 1);
+        let mut writer =
+            Writer::new(self, format!("{}void {name}({arguments}) {{\n", self.header()), 1);
         if !self.is_reading() {
             writer.line("(void)tables;");
         }
         let lanes = self.dialect.lanes;
         for (value, input) in self.scope.inputs() {
             let load = match self.scope.function.ty(value) {
-                Type::I32 => format!("@load_#((const {} *)(in + {}))", self.type_of(Type::I32), input * lanes),
+                Type::I32 => format!(
+                    "@load_#((const {} *)(in + {}))",
+                    self.type_of(Type::I32),
+                    input * lanes
+                ),
                 Type::F32 | Type::Bool => format!("@load_ps(in + {})", input * lanes),
             };
             writer.constant(&self.name(value), value, &self.dialect.fill(&load));
@@ -357,7 +392,11 @@ impl<'a> Vectors<'a> {
         for (index, &value) in self.scope.function.body.yields.iter().enumerate() {
             let name = self.name(value);
             let store = match self.scope.function.ty(value) {
-                Type::I32 => format!("@store_#(({} *)(out + {}), {name});", self.type_of(Type::I32), index * lanes),
+                Type::I32 => format!(
+                    "@store_#(({} *)(out + {}), {name});",
+                    self.type_of(Type::I32),
+                    index * lanes
+                ),
                 Type::F32 | Type::Bool => format!("@store_ps(out + {}, {name});", index * lanes),
             };
             writer.line(&self.dialect.fill(&store));
@@ -385,7 +424,9 @@ impl Spelling for Vectors<'_> {
         let mut text = self.dialect.fill(template);
         for (k, &operand) in operands.iter().enumerate() {
             let name = match self.scope.function.constant(operand) {
-                Some(bits) if k == 1 && matches!(op, Some(Op::Shl | Op::LShr | Op::AShr)) => format!("{}", bits & 31),
+                Some(bits) if k == 1 && matches!(op, Some(Op::Shl | Op::LShr | Op::AShr)) => {
+                    format!("{}", bits & 31)
+                }
                 Some(bits) if k == 0 && op == Some(Op::Load) => format!("{bits}"),
                 _ => self.name(operand),
             };
@@ -399,15 +440,21 @@ impl Spelling for Vectors<'_> {
     }
 }
 
-/// Names of values: inputs by those of their ports, others numbered as they appear; operations only where they are used.
+/// Names of values: inputs by those of their ports, others numbered as they appear; operations only
+/// where they are used.
 fn names(function: &Function, used: &[bool]) -> Vec<String> {
     let mut names = vec![String::new(); function.len()];
     let mut taken = FxHashSet::default();
     for (index, data) in function.values.iter().enumerate() {
         if let Def::Input(input) = data.def {
             let mut name = identifier(&function.inputs[input as usize].name);
-            let numbered = name.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-            while numbered && name.starts_with('v') || name.starts_with("next_") || taken.contains(&name) {
+            let numbered = name
+                .strip_prefix('v')
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            while numbered && name.starts_with('v')
+                || name.starts_with("next_")
+                || taken.contains(&name)
+            {
                 name.insert_str(0, "in_");
             }
             taken.insert(name.clone());
@@ -525,9 +572,15 @@ mod tests {
 
     #[test]
     fn names_are_identifiers_of_c() {
-        for (name, c) in
-            [("s", "s"), ("wi.x", "wi_x"), ("double", "fdouble"), ("", "f"), ("3d", "f3d"), ("Größe", "Gr__e"), ("_x", "f_x")]
-        {
+        for (name, c) in [
+            ("s", "s"),
+            ("wi.x", "wi_x"),
+            ("double", "fdouble"),
+            ("", "f"),
+            ("3d", "f3d"),
+            ("Größe", "Gr__e"),
+            ("_x", "f_x"),
+        ] {
             assert_eq!(identifier(name), c);
         }
         let text = "fn f(a.b: f32, a_b: f32, v1: f32, in: f32) -> (r: f32) {
@@ -537,6 +590,9 @@ mod tests {
           return %2
         }";
         let function = parse(text).unwrap();
-        assert_eq!(names(&function, &[true; 7]), ["a_b", "in_a_b", "in_v1", "fin", "v0", "v1", "v2"]);
+        assert_eq!(
+            names(&function, &[true; 7]),
+            ["a_b", "in_a_b", "in_v1", "fin", "v0", "v1", "v2"]
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Unit vectors among the inputs of a point shader, what a box has of them, and whether related bounds hold for it.
+//! Unit vectors among the inputs of a point shader, what a box has of them, and whether related
+//! bounds hold for it.
 //!
-//! The vectors v of a box that count are those with ||v|²−1| ≤ 2⁻²¹. For given boxes of the other components, the square of one
-//! is within 1 ± 2⁻²¹ less the sum of theirs, which takes all values between its least and its greatest one. So the hull of the vectors that
-//! count is known component by component, without iterating, and the box holds such a vector if that hull is not empty.
+//! The vectors v of a box that count are those with ||v|²−1| ≤ 2⁻²¹. For given boxes of the other
+//! components, the square of one is within 1 ± 2⁻²¹ less the sum of theirs, which takes all values
+//! between its least and its greatest one. So the hull of the vectors that count is known component
+//! by component, without iterating, and the box holds such a vector if that hull is not empty.
 
 use crate::lift::Lifted;
 use crate::relations::{Axis, SLACK, UNIT};
@@ -17,14 +19,15 @@ pub struct Direction {
     pub name: String,
     /// The inputs that are its components.
     pub inputs: [usize; 3],
-    /// Whether it is one of three that are perpendicular to each other, of which the normal is the first.
+    /// Whether it is one of three that are perpendicular to each other, of which the normal is the
+    /// first.
     pub frame: bool,
     /// Whether it is on the normal's side of the surface.
     pub above: bool,
 }
 
-/// What a box has to meet for bounds of related code to hold for it: the precondition of [`Axis`](crate::relations::Axis), as far as it
-/// can be told of a box.
+/// What a box has to meet for bounds of related code to hold for it: the precondition of
+/// [`Axis`](crate::relations::Axis), as far as it can be told of a box.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {
     directions: Vec<Direction>,
@@ -103,8 +106,10 @@ pub(super) fn directions(lifted: &Lifted) -> Vec<Direction> {
     let axes: Vec<Option<Axis>> = lifted.inputs.iter().map(|input| input.axis).collect();
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
     let direction = |vector: usize| {
-        let part =
-            |component: usize| axes.iter().position(|a| a.is_some_and(|a| a.vector == vector && a.component == component));
+        let part = |component: usize| {
+            axes.iter()
+                .position(|a| a.is_some_and(|a| a.vector == vector && a.component == component))
+        };
         let inputs = [part(0)?, part(1)?, part(2)?];
         let name = lifted.point.inputs[inputs[0]].name.trim_end_matches(".x").to_owned();
         let axis = axes[inputs[0]]?;
@@ -123,8 +128,9 @@ impl Precondition {
         &self.directions
     }
 
-    /// Checks a box of which `of` gives the ends of an input: components are within ±(1 + 2⁻²²), there is a vector v with ||v|²−1| ≤ 2⁻²¹,
-    /// dot products of two vectors of the frame come to within ±2⁻²¹, and those with the normal of what is above it may not be negative. For
+    /// Checks a box of which `of` gives the ends of an input: components are within ±(1 + 2⁻²²),
+    /// there is a vector v with ||v|²−1| ≤ 2⁻²¹, dot products of two vectors of the frame come to
+    /// within ±2⁻²¹, and those with the normal of what is above it may not be negative. For
     /// numbers, that is the whole precondition.
     pub fn check(&self, of: impl Fn(usize) -> [f32; 2]) -> Result<(), Unmet> {
         let ends = |direction: &Direction| direction.inputs.map(&of);
@@ -136,7 +142,11 @@ impl Precondition {
             for b in &frame[k + 1..] {
                 let dots = dots(ends(a), ends(b));
                 if dots[0] > SLACK || dots[1] < -SLACK {
-                    return Err(Unmet::Angle { input: a.inputs[0], names: [a.name.clone(), b.name.clone()], dots });
+                    return Err(Unmet::Angle {
+                        input: a.inputs[0],
+                        names: [a.name.clone(), b.name.clone()],
+                        dots,
+                    });
                 }
             }
         }
@@ -144,7 +154,11 @@ impl Precondition {
             let normal = frame.first().map_or(UP, |normal| ends(normal));
             let dots = dots(ends(above), normal);
             if is_below(ends(above), normal, dots[1]) {
-                return Err(Unmet::Below { input: above.inputs[0], name: above.name.clone(), dots });
+                return Err(Unmet::Below {
+                    input: above.inputs[0],
+                    name: above.name.clone(),
+                    dots,
+                });
             }
         }
         Ok(())
@@ -154,8 +168,8 @@ impl Precondition {
 /// The normal in the shading frame.
 const UP: Ends = [[0.0; 2], [0.0; 2], [1.0; 2]];
 
-/// Whether dot products in floats of a vector with the normal are negative: for numbers as they are computed, for boxes if they are in
-/// any case, where 2⁻²² is more than they can be off by.
+/// Whether dot products in floats of a vector with the normal are negative: for numbers as they are
+/// computed, for boxes if they are in any case, where 2⁻²² is more than they can be off by.
 fn is_below(v: Ends, normal: Ends, most: f64) -> bool {
     if v.iter().chain(&normal).all(|[low, high]| low == high) {
         let [x, y, z] = [0, 1, 2].map(|k| v[k][0] * normal[k][0]);
@@ -170,13 +184,21 @@ impl Direction {
             // Written so that NaN is not within.
             if !(-UNIT <= low && low <= high && high <= UNIT) {
                 let name = format!("{}.{}", self.name, ["x", "y", "z"][k]);
-                return Err(Unmet::Component { input: self.inputs[k], name, ends: [low, high].map(f64::from) });
+                return Err(Unmet::Component {
+                    input: self.inputs[k],
+                    name,
+                    ends: [low, high].map(f64::from),
+                });
             }
         }
         let squares = ends.map(squares);
         let [least, most] = [0, 1].map(|side| squares.iter().map(|ends| ends[side]).sum::<f64>());
         if least > 1.0 + SLACK || most < 1.0 - SLACK {
-            return Err(Unmet::Length { input: self.inputs[0], name: self.name.clone(), squares: [least, most] });
+            return Err(Unmet::Length {
+                input: self.inputs[0],
+                name: self.name.clone(),
+                squares: [least, most],
+            });
         }
         Ok(())
     }
@@ -201,8 +223,8 @@ fn dots(a: Ends, b: Ends) -> [f64; 2] {
 
 /// The hull of the unit vectors in a box, rounded outwards within it; nothing if there are none.
 ///
-/// Sums of squares in double precision are off by less than 2⁻⁵⁰ where they are at most 4, which is added; greater ones say the same as 4
-/// does.
+/// Sums of squares in double precision are off by less than 2⁻⁵⁰ where they are at most 4, which is
+/// added; greater ones say the same as 4 does.
 pub(super) fn shrunk(ends: Ends) -> Option<Ends> {
     const ROUNDING: f64 = 1.0 / (1u64 << 50) as f64;
     if ends.as_flattened().iter().any(|x| x.is_nan()) {
@@ -217,7 +239,8 @@ pub(super) fn shrunk(ends: Ends) -> Option<Ends> {
         if most < 0.0 {
             return None;
         }
-        // A square root in double precision is off by less than half a float, which the next one is beyond.
+        // A square root in double precision is off by less than half a float, which the next one is
+        // beyond.
         let most = (most.sqrt() as f32).next_up();
         let least = (least.max(0.0).sqrt() as f32).next_down().max(0.0);
         *low = if -least < *low && *low < least { least } else { low.max(-most) };
@@ -301,9 +324,12 @@ mod tests {
             let ends = around.map(|x| [(x - width).max(-1.0), (x + width).min(1.0)]);
             let hull = shrunk(ends).expect("one is in it");
             for (k, side) in [0, 1, 2].into_iter().flat_map(|k| [(k, 0), (k, 1)]) {
-                // The other components' squares take all sums between the ends' ones: also that which is left to 1.
+                // The other components' squares take all sums between the ends' ones: also that
+                // which is left to 1.
                 let square = |x: f32| f64::from(x) * f64::from(x);
-                let least = |[low, high]: [f32; 2]| if low * high <= 0.0 { 0.0 } else { square(low).min(square(high)) };
+                let least = |[low, high]: [f32; 2]| {
+                    if low * high <= 0.0 { 0.0 } else { square(low).min(square(high)) }
+                };
                 let most = |[low, high]: [f32; 2]| square(low).max(square(high));
                 let others = [ends[(k + 1) % 3], ends[(k + 2) % 3]];
                 let [low, high] = [others.map(least), others.map(most)].map(|of| of[0] + of[1]);
@@ -315,7 +341,8 @@ mod tests {
         let [x, y, z] = shrunk([[-0.6, 0.6], [0.0, 0.0], [-0.5, 1.0]]).expect("it holds (0, 0, 1)");
         assert_eq!((x, y), ([-0.6, 0.6], [0.0, 0.0]));
         assert!((z[0] - 0.8).abs() < 1e-6 && z[1] == 1.0, "{z:?}");
-        let [x, ..] = shrunk([[-1.0, 1.0], [0.0, 0.0], [0.8, 0.9]]).expect("it holds (0.6, 0, 0.8)");
+        let [x, ..] =
+            shrunk([[-1.0, 1.0], [0.0, 0.0], [0.8, 0.9]]).expect("it holds (0.6, 0, 0.8)");
         assert!((x[1] - 0.6).abs() < 1e-6 && x[0] == -x[1], "{x:?}");
     }
 
@@ -332,7 +359,13 @@ mod tests {
             assert_eq!(shrunk(ends), None, "{ends:?}");
         }
         let whole = [[f32::NEG_INFINITY, f32::INFINITY]; 3];
-        assert!(shrunk(whole).expect("it holds all").iter().flatten().all(|x| x.abs() <= UNIT + f32::EPSILON));
+        assert!(
+            shrunk(whole)
+                .expect("it holds all")
+                .iter()
+                .flatten()
+                .all(|x| x.abs() <= UNIT + f32::EPSILON)
+        );
     }
 
     fn precondition() -> Precondition {
@@ -347,8 +380,11 @@ mod tests {
 
     #[test]
     fn unmet_preconditions_are_told() {
-        let told =
-            |row: [[f32; 2]; 9]| precondition().check(|input| row[input]).map_err(|unmet| (unmet.input(), unmet.to_string()));
+        let told = |row: [[f32; 2]; 9]| {
+            precondition()
+                .check(|input| row[input])
+                .map_err(|unmet| (unmet.input(), unmet.to_string()))
+        };
         let [zero, one] = [[0.0; 2], [1.0; 2]];
         let row = [[-0.1, 0.1], zero, [0.9, 1.0], zero, zero, one, one, zero, zero];
         let with = |input: usize, ends: [f32; 2]| {
@@ -362,13 +398,19 @@ mod tests {
         let text = "wi.z is 0.9..1.1, and components of unit vectors are from -1 to 1";
         assert_eq!(told(with(2, [0.9, 1.1])), expected(2, text));
         assert_eq!(told(with(1, [f32::NAN; 2])).map_err(|(input, _)| input), Err(1));
-        assert_eq!(told(with(5, [0.5; 2])), expected(3, "n is not a unit vector: the square of its length is 0.25"));
+        assert_eq!(
+            told(with(5, [0.5; 2])),
+            expected(3, "n is not a unit vector: the square of its length is 0.25")
+        );
         assert_eq!(told(with(2, [0.5, 0.75])).map_err(|(input, _)| input), Err(0));
         let tilted = [zero, zero, one, [0.8; 2], zero, [0.6; 2]];
         let mut frame = row;
         frame[3..].copy_from_slice(&tilted);
         let Err((3, text)) = told(frame) else { panic!("they are not perpendicular") };
-        assert!(text.starts_with("n and t are not perpendicular: their dot product is 0.6"), "{text}");
+        assert!(
+            text.starts_with("n and t are not perpendicular: their dot product is 0.6"),
+            "{text}"
+        );
         // Where they are boxes, some of their vectors are.
         frame[8] = [-0.1, 0.7];
         assert_eq!(told(frame), Ok(()));
@@ -384,7 +426,8 @@ mod tests {
 
     #[test]
     fn lengths_are_those_of_the_precondition_exactly() {
-        let single = |z: f32| precondition().directions[0].check([[0.0; 2], [0.0; 2], [z; 2]]).is_ok();
+        let single =
+            |z: f32| precondition().directions[0].check([[0.0; 2], [0.0; 2], [z; 2]]).is_ok();
         // (1 + k 2⁻²³)² is 1 + k 2⁻²² and a bit more; (1 − k 2⁻²⁴)² is 1 − k 2⁻²³ and a bit more.
         let ulp = f32::EPSILON;
         assert!(single(1.0 + ulp) && !single(1.0 + 2.0 * ulp) && !single(1.0 + 3.0 * ulp));

@@ -1,4 +1,5 @@
-//! Bounding shaders of materials: which inputs a box spans and what they can be, and compiled code to run on many boxes.
+//! Bounding shaders of materials: which inputs a box spans and what they can be, and compiled code
+//! to run on many boxes.
 //!
 //! ```
 //! use lightbound_shader::bounding::{Boxes, BoundingKernel, Frame, Integrand, Limits, Ranges, Spans};
@@ -42,7 +43,9 @@ mod directions;
 mod split;
 
 use crate::analysis::{Bounds, Floats, Pieces};
-use crate::frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface};
+use crate::frontend::{
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface,
+};
 use crate::ir::rewrite::{append, clean};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use crate::jit::Arena;
@@ -61,7 +64,8 @@ pub enum Frame {
     /// In the shading frame, as the shader takes them.
     #[default]
     Local,
-    /// In the world, with the frame as further inputs: `n`, the normal, and the tangents `t` and `b`.
+    /// In the world, with the frame as further inputs: `n`, the normal, and the tangents `t` and
+    /// `b`.
     World,
 }
 
@@ -78,11 +82,12 @@ pub enum Spans {
 /// What is known of inputs at compile time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
-    /// Directions are unit vectors, `wo` on the upper side of a surface with one side; parameters are in their declared ranges.
+    /// Directions are unit vectors, `wo` on the upper side of a surface with one side; parameters
+    /// are in their declared ranges.
     #[default]
     Declared,
-    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters, but for those declared to be negative as well, have no
-    /// minus sign, not even that of −0.
+    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters, but for those
+    /// declared to be negative as well, have no minus sign, not even that of −0.
     Paper,
 }
 
@@ -100,16 +105,29 @@ pub struct Integrand {
 
 impl Integrand {
     /// The integrand of a shader.
-    pub fn new(shader: &Shader, settings: &Settings, frame: Frame) -> Result<Integrand, ShaderError> {
+    pub fn new(
+        shader: &Shader,
+        settings: &Settings,
+        frame: Frame,
+    ) -> Result<Integrand, ShaderError> {
         Integrand::of(shader, settings, frame, Entry::Shaded)
     }
 
     /// The BRDF alone, in the place of s: for those who measure directions by their cosines.
-    pub fn without_cosine(shader: &Shader, settings: &Settings, frame: Frame) -> Result<Integrand, ShaderError> {
+    pub fn without_cosine(
+        shader: &Shader,
+        settings: &Settings,
+        frame: Frame,
+    ) -> Result<Integrand, ShaderError> {
         Integrand::of(shader, settings, frame, Entry::Brdf)
     }
 
-    fn of(shader: &Shader, settings: &Settings, frame: Frame, entry: Entry) -> Result<Integrand, ShaderError> {
+    fn of(
+        shader: &Shader,
+        settings: &Settings,
+        frame: Frame,
+        entry: Entry,
+    ) -> Result<Integrand, ShaderError> {
         let local = passes::optimize(&shader.function(entry, settings)?);
         let point = match frame {
             Frame::Local => local,
@@ -119,7 +137,13 @@ impl Integrand {
             Setup::Within => shader.parameters(),
             Setup::Before => shader.members(),
         };
-        Ok(Integrand { point, outputs: vec![0, 1, 2], frame, sides: shader.sides(), parameters: parameters.to_vec() })
+        Ok(Integrand {
+            point,
+            outputs: vec![0, 1, 2],
+            frame,
+            sides: shader.sides(),
+            parameters: parameters.to_vec(),
+        })
     }
 
     /// The same, of which the luminance is bounded in place of the colours.
@@ -131,22 +155,27 @@ impl Integrand {
     /// The point shader of the outputs that are bounded, to the bit, and of no others.
     pub fn bounded(&self) -> Function {
         let mut function = self.point.clone();
-        function.outputs = self.outputs.iter().map(|&output| self.point.outputs[output].clone()).collect();
-        function.body.yields = self.outputs.iter().map(|&output| self.point.body.yields[output]).collect();
+        function.outputs =
+            self.outputs.iter().map(|&output| self.point.outputs[output].clone()).collect();
+        function.body.yields =
+            self.outputs.iter().map(|&output| self.point.body.yields[output]).collect();
         clean(&function, Builder::new(&self.point.name, Rules::Exact))
     }
 
     /// A description of all inputs.
     pub fn inputs(&self, spans: Spans, ranges: Ranges) -> Vec<Input> {
-        let parameters = self.parameters.iter().flat_map(|p| std::iter::repeat_n(known(p, ranges), p.size));
-        let directions = self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
-        let directions = self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
-            (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
-            (_, "wo.z") if self.frame == Frame::Local && self.sides == Surface::One => {
-                Bounds::Float(Floats::between(0.0, UNIT))
-            }
-            _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
-        });
+        let parameters =
+            self.parameters.iter().flat_map(|p| std::iter::repeat_n(known(p, ranges), p.size));
+        let directions =
+            self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
+        let directions =
+            self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
+                (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
+                (_, "wo.z") if self.frame == Frame::Local && self.sides == Surface::One => {
+                    Bounds::Float(Floats::between(0.0, UNIT))
+                }
+                _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
+            });
         let all = directions.chain(parameters);
         let described = all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
             let interval = spans == Spans::All || port.name.starts_with("wi.");
@@ -176,10 +205,12 @@ impl Integrand {
 
     /// The bounding shader of s, each output on sides of its own, whatever the options tell.
     ///
-    /// *Panics* if there is not a description of each input, or if there are more outputs than sides.
+    /// *Panics* if there is not a description of each input, or if there are more outputs than
+    /// sides.
     pub fn bound_by_output(&self, inputs: &[Input], sides: &[Sides], options: &Options) -> Lifted {
         assert!(self.outputs.len() <= sides.len(), "each output has sides");
-        let outputs: Vec<_> = std::iter::zip(self.outputs.iter().copied(), sides.iter().copied()).collect();
+        let outputs: Vec<_> =
+            std::iter::zip(self.outputs.iter().copied(), sides.iter().copied()).collect();
         lift::run_by_output(&self.point, inputs, &outputs, options)
     }
 }
@@ -203,7 +234,11 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
             };
             // Integers are ordered as signed.
             let fits = most <= f64::from(i32::MAX);
-            Bounds::Int(if fits { Pieces::one(least as i32, most as i32) } else { Pieces::one(i32::MIN, i32::MAX) })
+            Bounds::Int(if fits {
+                Pieces::one(least as i32, most as i32)
+            } else {
+                Pieces::one(i32::MIN, i32::MAX)
+            })
         }
     }
 }
@@ -211,13 +246,17 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
 /// The function with directions in the world: inputs `wi`, `wo`, `n`, `t`, `b`, then the rest.
 fn in_world(local: &Function) -> Function {
     let mut builder = Builder::new(&local.name, Rules::Exact);
-    let [wi, wo, n, t, b] =
-        ["wi", "wo", "n", "t", "b"].map(|name| ["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
-    let directions = [wi, wo].into_iter().flat_map(|w| [t, b, n].map(|axis| dot(&mut builder, w, axis)));
+    let [wi, wo, n, t, b] = ["wi", "wo", "n", "t", "b"].map(|name| {
+        ["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32))
+    });
+    let directions =
+        [wi, wo].into_iter().flat_map(|w| [t, b, n].map(|axis| dot(&mut builder, w, axis)));
     let mut inputs: Vec<_> = directions.collect();
     inputs.extend(local.inputs[6..].iter().map(|port| builder.input(&port.name, port.ty)));
     let (builder, values) =
-        append(local, builder, &inputs, |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args));
+        append(local, builder, &inputs, |builder: &mut Builder, op: Op, args: &[Value]| {
+            builder.op(op, args)
+        });
     builder.finish(local.outputs.iter().map(|port| port.name.clone()).zip(values))
 }
 
@@ -244,15 +283,23 @@ pub struct BoundingKernel {
 
 impl BoundingKernel {
     /// Compiles a bounding shader for a target.
-    pub fn compile(arena: &Arena, lifted: &Lifted, target: Target) -> Result<BoundingKernel, CompileError> {
-        Ok(BoundingKernel::new(Kernel::compile(arena, &passes::lower(&lifted.function), target)?, lifted))
+    pub fn compile(
+        arena: &Arena,
+        lifted: &Lifted,
+        target: Target,
+    ) -> Result<BoundingKernel, CompileError> {
+        Ok(BoundingKernel::new(
+            Kernel::compile(arena, &passes::lower(&lifted.function), target)?,
+            lifted,
+        ))
     }
 
     /// Compiled code of a bounding shader, with what its inputs are.
     pub(crate) fn new(kernel: Kernel, lifted: &Lifted) -> BoundingKernel {
         let in_one_piece = |input: &Input| match &input.bounds {
             Bounds::Float(floats) => {
-                floats.pieces.iter().count() == 1 && (floats.positive_zero || !floats.pieces.contains(0.0))
+                floats.pieces.iter().count() == 1
+                    && (floats.positive_zero || !floats.pieces.contains(0.0))
             }
             Bounds::Int(_) | Bounds::Bool(_) => false,
         };
@@ -278,8 +325,9 @@ impl BoundingKernel {
 
     /// Bounds all boxes; `textures` are those of the shader, in the order of its declarations.
     ///
-    /// *Panics* if there are fewer textures than the shader reads, or if boxes or limits were made for another kernel or are not
-    /// equally many. With debug assertions, also if the bounds of a box are void for not meeting the [precondition](Self::precondition).
+    /// *Panics* if there are fewer textures than the shader reads, or if boxes or limits were made
+    /// for another kernel or are not equally many. With debug assertions, also if the bounds of a
+    /// box are void for not meeting the [precondition](Self::precondition).
     pub fn run(&self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
         self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut limits.batch);
@@ -287,7 +335,9 @@ impl BoundingKernel {
 
     /// Checks the precondition of all boxes, in builds with debug assertions.
     fn check(&self, boxes: &Boxes) {
-        let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else { return };
+        let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else {
+            return;
+        };
         for row in 0..boxes.batch.rows() {
             if let Err(unmet) = precondition.check(|input| boxes.ends(row, input)) {
                 panic!("the precondition of related bounds is not met by box {row}: {unmet}");
@@ -310,7 +360,8 @@ impl Boxes {
         Boxes { batch, inputs: kernel.inputs.clone() }
     }
 
-    /// Sets an input of the point shader to an interval, whose ends are equal for inputs that are numbers.
+    /// Sets an input of the point shader to an interval, whose ends are equal for inputs that are
+    /// numbers.
     pub fn set(&mut self, row: usize, input: usize, ends: [f32; 2]) {
         self.set_bits(row, input, ends.map(f32::to_bits));
     }
@@ -383,7 +434,10 @@ impl Limits {
             [lo, if sides == Sides::Lower { None } else { next.next() }]
         });
         let ports = ports.collect();
-        Limits { batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows), ports }
+        Limits {
+            batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
+            ports,
+        }
     }
 
     /// The bounds as the kernel lays them out.
@@ -391,18 +445,21 @@ impl Limits {
         self.batch
     }
 
-    /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no bound.
+    /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no
+    /// bound.
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
 
-    /// The upper bounds of an output for all boxes, which must have been asked for, as [`get`](Self::get) has them.
+    /// The upper bounds of an output for all boxes, which must have been asked for, as
+    /// [`get`](Self::get) has them.
     ///
     /// *Panics* if there is not one place for each box.
     pub fn upper(&self, output: usize, to: &mut [f32]) {
         let [_, hi] = self.ports[output];
-        self.batch.read_port(hi.expect("upper bounds were asked for"), bytemuck::cast_slice_mut(to));
+        self.batch
+            .read_port(hi.expect("upper bounds were asked for"), bytemuck::cast_slice_mut(to));
     }
 
     /// The lower bounds of an output for all boxes, likewise.
@@ -410,10 +467,12 @@ impl Limits {
     /// *Panics* if there is not one place for each box.
     pub fn lower(&self, output: usize, to: &mut [f32]) {
         let [lo, _] = self.ports[output];
-        self.batch.read_port(lo.expect("lower bounds were asked for"), bytemuck::cast_slice_mut(to));
+        self.batch
+            .read_port(lo.expect("lower bounds were asked for"), bytemuck::cast_slice_mut(to));
     }
 
-    /// Whether an output that is a truth value may be true: so its upper bound says, which must have been asked for.
+    /// Whether an output that is a truth value may be true: so its upper bound says, which must
+    /// have been asked for.
     pub fn may_be_true(&self, row: usize, output: usize) -> bool {
         let [_, hi] = self.ports[output];
         self.batch.bits(row, hi.expect("upper bounds were asked for")) != 0
@@ -430,21 +489,39 @@ mod tests {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let inputs = integrand.inputs(Spans::Light, Ranges::Paper);
         let limits = |sides: [Sides; 3], options: &Options| {
             let lifted = integrand.bound_by_output(&inputs, &sides, options);
-            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter).expect("it compiles");
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
+                .expect("it compiles");
             let (mut boxes, mut limits) = (Boxes::new(&kernel, 1), Limits::new(&kernel, 1));
-            let ends =
-                [[-1.0, 2.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]];
+            let ends = [
+                [-1.0, 2.0],
+                [0.0, 0.0],
+                [1.0, 1.0],
+                [0.0, 0.0],
+                [0.0, 0.0],
+                [1.0, 1.0],
+                [1.0, 1.0],
+                [2.0, 2.0],
+                [3.0, 3.0],
+            ];
             ends.into_iter().enumerate().for_each(|(input, ends)| boxes.set(0, input, ends));
             kernel.run(&[], &boxes, &mut limits);
             [0, 1, 2].map(|output| limits.get(0, output))
         };
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-            let found = limits([Sides::Lower, Sides::Both, Sides::Upper], &Options { nan, ..Options::default() });
-            assert_eq!(found, [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]], "{nan:?}");
+            let found = limits(
+                [Sides::Lower, Sides::Both, Sides::Upper],
+                &Options { nan, ..Options::default() },
+            );
+            assert_eq!(
+                found,
+                [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]],
+                "{nan:?}"
+            );
         }
     }
 
@@ -457,13 +534,16 @@ mod tests {
         let [with, without] = [Integrand::new, Integrand::without_cosine]
             .map(|of| of(&shader, &settings, Frame::Local).expect("it compiles").with_luminance());
         let words = [0.5, 0.1, 0.75, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(f32::to_bits);
-        let run = |function: &Function| crate::interpreter::run(function, &[], &words, 100).expect("there is no loop");
+        let run = |function: &Function| {
+            crate::interpreter::run(function, &[], &words, 100).expect("there is no loop")
+        };
         for integrand in [&with, &without] {
             let bounded = integrand.bounded();
             assert_eq!(bounded.outputs.len(), 1);
             assert_eq!(run(&bounded), [run(&integrand.point)[integrand.outputs[0]]]);
         }
-        let [s, brdf] = [&with, &without].map(|integrand| f32::from_bits(run(&integrand.bounded())[0]));
+        let [s, brdf] =
+            [&with, &without].map(|integrand| f32::from_bits(run(&integrand.bounded())[0]));
         assert!((s - 0.75 * brdf).abs() < 1e-6 * brdf && brdf > 1.3, "{s} {brdf}");
     }
 
@@ -472,14 +552,19 @@ mod tests {
         let source = "struct Material { k: f32 }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.k * dot(wi, wo)); }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { relations, ..Options::default() };
         let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Paper), &options);
-        let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
+        let kernel =
+            BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
         let (mut boxes, mut limits) = (Boxes::new(&kernel, 2), Limits::new(&kernel, 2));
         for (row, wi) in [[[-0.1, 0.1], [-0.1, 0.1], [0.9, 1.0]], wi].into_iter().enumerate() {
             let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
-            wi.into_iter().chain(numbers).enumerate().for_each(|(input, ends)| boxes.set(row, input, ends));
+            wi.into_iter()
+                .chain(numbers)
+                .enumerate()
+                .for_each(|(input, ends)| boxes.set(row, input, ends));
         }
         kernel.run(&[], &boxes, &mut limits);
         assert!(limits.get(1, 0)[1] > 0.0);
@@ -493,14 +578,18 @@ mod tests {
 
     #[test]
     #[cfg(debug_assertions)]
-    #[should_panic(expected = "box 1: wi.z is 0.5..2, and components of unit vectors are from -1 to 1")]
+    #[should_panic(
+        expected = "box 1: wi.z is 0.5..2, and components of unit vectors are from -1 to 1"
+    )]
     fn components_beyond_those_of_unit_vectors_are_caught() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::all());
     }
 
     #[test]
     #[cfg(debug_assertions)]
-    #[should_panic(expected = "box 1: wi contains no unit vector: the square of its length is 0.25..0.765625")]
+    #[should_panic(
+        expected = "box 1: wi contains no unit vector: the square of its length is 0.25..0.765625"
+    )]
     fn boxes_without_a_unit_vector_are_caught() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 0.875]], Relations::all());
     }

@@ -1,8 +1,10 @@
 //! Members for which outputs are extreme, by local search in a box.
 //!
-//! Violations show where a result is least or greatest, and random members seldom come close. For each output and each direction the search
-//! starts from the best member so far and proposes a step, one per round: some floats away, a fraction of the box away, to an end, to a
-//! kink, or half-way to another member. All proposals of a round are evaluated in one batch, and all become members.
+//! Violations show where a result is least or greatest, and random members seldom come close. For
+//! each output and each direction the search starts from the best member so far and proposes a
+//! step, one per round: some floats away, a fraction of the box away, to an end, to a kink, or
+//! half-way to another member. All proposals of a round are evaluated in one batch, and all become
+//! members.
 
 use super::Sample;
 use super::boxes::{nudged, ordered};
@@ -40,7 +42,8 @@ impl LocalSearch<'_> {
     pub fn run(&self, random: &mut Random, rounds: usize, samples: &mut [Sample]) {
         let mut all = self.start(random, samples);
         for _ in 0..rounds {
-            let proposals: Vec<_> = all.iter().map(|best| self.propose(random, best, &samples[best.sample])).collect();
+            let proposals: Vec<_> =
+                all.iter().map(|best| self.propose(random, best, &samples[best.sample])).collect();
             let values = self.evaluate(&proposals);
             for (row, (best, words)) in std::iter::zip(&mut all, proposals).enumerate() {
                 let value = best.sign * f64::from(values.get(row, best.output));
@@ -62,17 +65,21 @@ impl LocalSearch<'_> {
 
     /// The best of the members that there are, for each objective.
     fn start(&self, random: &mut Random, samples: &[Sample]) -> Vec<Best> {
-        let rows: Vec<_> = samples.iter().flat_map(|sample| sample.members.iter().cloned()).collect();
+        let rows: Vec<_> =
+            samples.iter().flat_map(|sample| sample.members.iter().cloned()).collect();
         let values = self.evaluate(&rows);
         let (mut first, mut all) = (0, vec![]);
         for (index, sample) in samples.iter().enumerate() {
-            let meets = |words: &Vec<u32>| self.vectors.allow(&sample.ends) && self.vectors.meet(words);
+            let meets =
+                |words: &Vec<u32>| self.vectors.allow(&sample.ends) && self.vectors.meet(words);
             let units: Vec<_> = sample.members.iter().map(meets).collect();
             let in_units = !self.vectors.is_empty() && units.contains(&true) && !random.once_in(4);
             for &output in &self.outputs {
                 for sign in [-1.0, 1.0] {
                     let mut found: Option<(f64, usize)> = None;
-                    for member in (0..sample.members.len()).filter(|&member| !in_units || units[member]) {
+                    for member in
+                        (0..sample.members.len()).filter(|&member| !in_units || units[member])
+                    {
                         let value = sign * f64::from(values.get(first + member, output));
                         if found.is_none_or(|(best, _)| value > best || best.is_nan()) {
                             found = Some((value, member));
@@ -80,7 +87,14 @@ impl LocalSearch<'_> {
                     }
                     let Some((value, member)) = found else { continue };
                     let value = if value.is_nan() { f64::NEG_INFINITY } else { value };
-                    all.push(Best { sample: index, output, sign, words: sample.members[member].clone(), value, in_units });
+                    all.push(Best {
+                        sample: index,
+                        output,
+                        sign,
+                        words: sample.members[member].clone(),
+                        value,
+                        in_units,
+                    });
                 }
             }
             first += sample.members.len();
@@ -95,7 +109,9 @@ impl LocalSearch<'_> {
         if intervals.is_empty() {
             return words;
         }
-        if best.in_units && (!random.once_in(4) || intervals.iter().all(|&k| self.inputs[k].axis.is_some())) {
+        if best.in_units
+            && (!random.once_in(4) || intervals.iter().all(|&k| self.inputs[k].axis.is_some()))
+        {
             self.vectors.nudge(random, self.inputs, &sample.ends, self.kinks, &mut words);
             return words;
         }
@@ -136,7 +152,8 @@ mod tests {
                 return vec3f(exp(-50.0 * dot(d, d) - (m.k - 3.7) * (m.k - 3.7)));
             }";
         let shader = Shader::parse("peak.wgsl", source).expect("the shader is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let subject = Subject::material("peak", &integrand, Spans::All, Some(Ranges::Declared));
         let random = &mut Random::new(1);
         let plan = Plan::some(random, 10);
@@ -151,19 +168,25 @@ mod tests {
             assert_eq!(after.members.len(), 16 + 40 * 2 * 3);
             for words in &after.members {
                 for (k, &word) in words.iter().enumerate() {
-                    let [low, high, x] = [before.ends[k][0], before.ends[k][1], word].map(f32::from_bits);
-                    assert!(low <= x && x <= high && subject.inputs[k].bounds.contains(word), "{k}: {low} {x} {high}");
+                    let [low, high, x] =
+                        [before.ends[k][0], before.ends[k][1], word].map(f32::from_bits);
+                    assert!(
+                        low <= x && x <= high && subject.inputs[k].bounds.contains(word),
+                        "{k}: {low} {x} {high}"
+                    );
                 }
             }
             let most = |members: &[Vec<u32>]| {
                 let value = |words: &Vec<u32>| {
-                    let results = crate::interpreter::run(&subject.point, &[], words, 1000).expect("there is no loop");
+                    let results = crate::interpreter::run(&subject.point, &[], words, 1000)
+                        .expect("there is no loop");
                     f32::from_bits(results[subject.outputs[0]])
                 };
                 members.iter().map(value).fold(0.0, f32::max)
             };
             higher += u32::from(most(&after.members) > most(&before.members));
-            let units = |members: &[Vec<u32>]| members.iter().filter(|words| vectors.meet(words)).count();
+            let units =
+                |members: &[Vec<u32>]| members.iter().filter(|words| vectors.meet(words)).count();
             assert!(units(&after.members) >= units(&before.members));
         }
         assert!(higher > 14, "{higher} of 40");

@@ -1,4 +1,5 @@
-//! Random boxes and members of them: from one float to everything, with ends and members where something changes.
+//! Random boxes and members of them: from one float to everything, with ends and members where
+//! something changes.
 
 use super::ascent::between;
 use super::directions::Vectors;
@@ -18,22 +19,33 @@ pub struct Sample {
     pub members: Vec<Vec<u32>>,
 }
 
-/// A random box of inputs, and so many members, the lower and the upper corner first. Inputs whose names end in `.x`, `.y` and `.z` are
-/// mostly directions; those that are said to be unit vectors mostly are, in all members.
+/// A random box of inputs, and so many members, the lower and the upper corner first. Inputs whose
+/// names end in `.x`, `.y` and `.z` are mostly directions; those that are said to be unit vectors
+/// mostly are, in all members.
 pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: usize) -> Sample {
     sample_at(random, ports, inputs, &[], members)
 }
 
-/// The same, with some ends and members at or next to kinks: numbers at which the function may change its course.
-pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], kinks: &[f32], members: usize) -> Sample {
+/// The same, with some ends and members at or next to kinks: numbers at which the function may
+/// change its course.
+pub(super) fn sample_at(
+    random: &mut Random,
+    ports: &[Port],
+    inputs: &[Input],
+    kinks: &[f32],
+    members: usize,
+) -> Sample {
     let whole = random.once_in(32);
     let mut ends: Vec<_> = inputs.iter().map(|input| random_ends(random, input, whole)).collect();
     for (ends, input) in std::iter::zip(&mut ends, inputs).filter(|_| !kinks.is_empty()) {
-        if let (Bounds::Float(floats), true, true) = (&input.bounds, input.interval, random.once_in(4)) {
+        if let (Bounds::Float(floats), true, true) =
+            (&input.bounds, input.interval, random.once_in(4))
+        {
             let kink = at_kink(random, floats, kinks);
             let other = f32::from_bits(*random.pick(ends));
             if floats.contains(kink) {
-                *ends = ordered([kink, if random.once_in(4) { kink } else { other }]).map(f32::to_bits);
+                *ends =
+                    ordered([kink, if random.once_in(4) { kink } else { other }]).map(f32::to_bits);
             }
         }
     }
@@ -45,7 +57,8 @@ pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], k
             for k in 0..3 {
                 ends[first + k] = around_ends(random, &inputs[first + k], around[k], narrow);
             }
-            // All unit vectors of a long box are near one end of it: conditions that only members elsewhere would meet are undecided.
+            // All unit vectors of a long box are near one end of it: conditions that only members
+            // elsewhere would meet are undecided.
             if random.once_in(4) {
                 let k = first + random.below(3);
                 ends[k] = stretched(random, &inputs[k], ends[k]);
@@ -59,13 +72,22 @@ pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], k
                 Some(side) => ends[side],
                 None => {
                     let word = member(random, input, *ends);
-                    if kinks.is_empty() || !random.once_in(4) { word } else { nudged(random, input, *ends, kinks, word, word) }
+                    if kinks.is_empty() || !random.once_in(4) {
+                        word
+                    } else {
+                        nudged(random, input, *ends, kinks, word, word)
+                    }
                 }
             })
             .collect();
         for &first in directions.iter().filter(|_| all.is_none()) {
             if random.once_in(2) {
-                normalize(random, &ends[first..first + 3], &inputs[first..first + 3], &mut words[first..first + 3]);
+                normalize(
+                    random,
+                    &ends[first..first + 3],
+                    &inputs[first..first + 3],
+                    &mut words[first..first + 3],
+                );
             }
         }
         words
@@ -81,7 +103,8 @@ pub(super) fn sample_at(random: &mut Random, ports: &[Port], inputs: &[Input], k
 /// First inputs of directions.
 fn directions(ports: &[Port], inputs: &[Input]) -> Vec<usize> {
     let is_axis = |k: usize, axis: &str| {
-        ports[k].name.ends_with(axis) && matches!(inputs[k].bounds, Bounds::Float(floats) if floats.low() >= -2.0)
+        ports[k].name.ends_with(axis)
+            && matches!(inputs[k].bounds, Bounds::Float(floats) if floats.low() >= -2.0)
     };
     let all = 0..ports.len().saturating_sub(2);
     all.filter(|&k| is_axis(k, ".x") && is_axis(k + 1, ".y") && is_axis(k + 2, ".z")).collect()
@@ -102,9 +125,16 @@ fn unit(random: &mut Random) -> [f32; 3] {
 fn around_ends(random: &mut Random, input: &Input, x: f32, narrow: i32) -> [u32; 2] {
     let floats = input.bounds.floats();
     let step = 0.5_f32.powi(narrow);
-    let [below, above] = [(); 2].map(|()| if input.interval { step * uniform(random, 0.0, 2.0) } else { 0.0 });
+    let [below, above] =
+        [(); 2].map(|()| if input.interval { step * uniform(random, 0.0, 2.0) } else { 0.0 });
     // Written so that a direction that is no number is none of them.
-    let clamp = |x: f32| if x > floats.low() { if x < floats.high() { x } else { floats.high() } } else { floats.low() };
+    let clamp = |x: f32| {
+        if x > floats.low() {
+            if x < floats.high() { x } else { floats.high() }
+        } else {
+            floats.low()
+        }
+    };
     let ends = [clamp(x - below), clamp(x + above)].map(|end| signed_zero(random, floats, end));
     let ends = if input.interval { ends } else { [ends[0]; 2] };
     if ends.iter().all(|&end| floats.contains(end)) {
@@ -171,7 +201,8 @@ fn member(random: &mut Random, input: &Input, ends: [u32; 2]) -> u32 {
 }
 
 fn float_ends(random: &mut Random, floats: &Floats, whole: bool) -> [f32; 2] {
-    let everything = ordered([floats.low(), floats.high()].map(|end| signed_zero(random, floats, end)));
+    let everything =
+        ordered([floats.low(), floats.high()].map(|end| signed_zero(random, floats, end)));
     if whole {
         return everything;
     }
@@ -221,13 +252,22 @@ fn float_between(random: &mut Random, floats: &Floats, [low, high]: [f32; 2]) ->
 /// One of the kinks, or a few floats away from it.
 fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
     let kink = *random.pick(kinks);
-    let kink = if random.once_in(2) { kink } else { unrank(rank(kink) + random.below(5) as i64 - 2) };
+    let kink =
+        if random.once_in(2) { kink } else { unrank(rank(kink) + random.below(5) as i64 - 2) };
     signed_zero(random, floats, kink)
 }
 
-/// A word near one between ends: some floats away, a part of the interval away, at an end, at a kink, or half-way to another one. Gives the
-/// word itself where that is not between the ends, and of inputs that are numbers.
-pub(super) fn nudged(random: &mut Random, input: &Input, ends: [u32; 2], kinks: &[f32], word: u32, other: u32) -> u32 {
+/// A word near one between ends: some floats away, a part of the interval away, at an end, at a
+/// kink, or half-way to another one. Gives the word itself where that is not between the ends, and
+/// of inputs that are numbers.
+pub(super) fn nudged(
+    random: &mut Random,
+    input: &Input,
+    ends: [u32; 2],
+    kinks: &[f32],
+    word: u32,
+    other: u32,
+) -> u32 {
     let Bounds::Float(floats) = &input.bounds else { return member(random, input, ends) };
     if !input.interval {
         return word;
@@ -235,7 +275,9 @@ pub(super) fn nudged(random: &mut Random, input: &Input, ends: [u32; 2], kinks: 
     let ([low, high], x) = (ends.map(f32::from_bits), f32::from_bits(word));
     let moved = match random.below(8) {
         0 | 1 => stepped(random, x),
-        2 | 3 => x + (high - low) * uniform(random, -1.0, 1.0) * 0.5_f32.powi(random.below(16) as i32),
+        2 | 3 => {
+            x + (high - low) * uniform(random, -1.0, 1.0) * 0.5_f32.powi(random.below(16) as i32)
+        }
         4 => *random.pick(&[low, high]),
         5 if !kinks.is_empty() => at_kink(random, floats, kinks),
         6 if x == 0.0 => -x,
@@ -338,10 +380,19 @@ mod tests {
         let random = &mut Random::new(1);
         let mut odd = Floats::of(Pieces::one(0.0, 1.0).join(&Pieces::one(5.0, f32::INFINITY)));
         odd.negative_zero = false;
-        let all = [Bounds::all(Type::F32), Bounds::Float(odd), Bounds::all(Type::I32), Bounds::all(Type::Bool)];
+        let all = [
+            Bounds::all(Type::F32),
+            Bounds::Float(odd),
+            Bounds::all(Type::I32),
+            Bounds::all(Type::Bool),
+        ];
         let unit = [Bounds::Float(Floats::between(-1.5, 1.5)); 3];
-        let inputs: Vec<_> =
-            all.iter().chain(&unit).enumerate().map(|(k, &bounds)| Input { interval: k != 4, bounds, axis: None }).collect();
+        let inputs: Vec<_> = all
+            .iter()
+            .chain(&unit)
+            .enumerate()
+            .map(|(k, &bounds)| Input { interval: k != 4, bounds, axis: None })
+            .collect();
         let names = ["a", "b", "c", "d", "w.x", "w.y", "w.z"];
         let ports: Vec<_> = std::iter::zip(names, &inputs)
             .map(|(name, input)| {
@@ -359,8 +410,14 @@ mod tests {
                 let [low, high] = ends[k];
                 for word in members.iter().map(|member| member[k]) {
                     let number = |bits| super::super::number(ports[k].ty, bits);
-                    assert!(number(low) <= number(word) && number(word) <= number(high), "{ends:x?} {word:x}");
-                    assert!([low, high, word].into_iter().all(|bits| input.bounds.contains(bits)), "{ends:x?} {word:x}");
+                    assert!(
+                        number(low) <= number(word) && number(word) <= number(high),
+                        "{ends:x?} {word:x}"
+                    );
+                    assert!(
+                        [low, high, word].into_iter().all(|bits| input.bounds.contains(bits)),
+                        "{ends:x?} {word:x}"
+                    );
                     assert!(input.interval || (low, high) == (word, word));
                 }
             }

@@ -1,4 +1,5 @@
-//! Runs a point shader and its bounding shaders over boxes, and checks their results against each other.
+//! Runs a point shader and its bounding shaders over boxes, and checks their results against each
+//! other.
 
 mod bound;
 
@@ -39,7 +40,8 @@ pub struct Checker<'a> {
     variants: Vec<Variant>,
     /// Numbers of parts that boxes are split into as well, for optimized variants of both sides.
     splits: Vec<usize>,
-    /// For each input of the point shader, the port of bounding shaders and whether the next one is its upper end.
+    /// For each input of the point shader, the port of bounding shaders and whether the next one is
+    /// its upper end.
     layout: Vec<(usize, bool)>,
     vectors: Vectors,
     /// For each output, whether related bounds lie within optimized ones.
@@ -52,7 +54,8 @@ struct Variant {
     kernel: BoundingKernel,
     /// Index of the naive variant of the same sides, NaN mode and relations.
     naive: usize,
-    /// Index of that variant, or of the one of both sides: if it computes a NaN, ignore mode claims nothing.
+    /// Index of that variant, or of the one of both sides: if it computes a NaN, ignore mode claims
+    /// nothing.
     nan_reference: usize,
     /// Index of the naive variant of both sides with the same relations that propagates NaN.
     nan_probe: usize,
@@ -67,23 +70,36 @@ impl Variant {
 }
 
 impl<'a> Checker<'a> {
-    /// Compiles a subject; `seed` selects the partly optimized variants, and the relations of some related ones.
+    /// Compiles a subject; `seed` selects the partly optimized variants, and the relations of some
+    /// related ones.
     ///
     /// *Panics* if the target is not available, or the compiler does.
     pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
         Checker::with(subject, target, &Plan::full(seed, loop_cap), |_| {})
     }
 
-    /// Compiles those bounding shaders of a subject that a plan names, after something was done to them.
+    /// Compiles those bounding shaders of a subject that a plan names, after something was done to
+    /// them.
     ///
     /// *Panics* if the target is not available, or the compiler does.
-    pub(super) fn with(subject: &'a Subject, target: Target, plan: &Plan, change: impl Fn(&mut Lifted)) -> Checker<'a> {
+    pub(super) fn with(
+        subject: &'a Subject,
+        target: Target,
+        plan: &Plan,
+        change: impl Fn(&mut Lifted),
+    ) -> Checker<'a> {
         let arena = Arena::new();
         let compile = |function: &Function| {
-            let lowered = if target == Target::Interpreter { function.clone() } else { passes::lower(function) };
+            let lowered = if target == Target::Interpreter {
+                function.clone()
+            } else {
+                passes::lower(function)
+            };
             Kernel::compile(&arena, &lowered, target).expect("the target is available")
         };
-        let lift = |options: &Options| lift::run(&subject.point, &subject.inputs, &subject.outputs, options);
+        let lift = |options: &Options| {
+            lift::run(&subject.point, &subject.inputs, &subject.outputs, options)
+        };
         let mut variants: Vec<Variant> = vec![];
         for group in &plan.groups {
             let mut first = Some(lift(&group[0]));
@@ -101,57 +117,114 @@ impl<'a> Checker<'a> {
                 debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
                 let kernel = BoundingKernel::new(compile(&lifted.function), &lifted);
                 // Those that it is held against come before it, or are itself.
-                let like = |options: Options| variants.iter().position(|variant| variant.options == options);
+                let like = |options: Options| {
+                    variants.iter().position(|variant| variant.options == options)
+                };
                 let plain = Options { tracking: Tracking::NONE, ..options };
                 let naive = like(plain).unwrap_or(variants.len());
-                let nan_reference = like(plain).or(like(Options { sides: Sides::Both, ..plain })).unwrap_or(variants.len());
+                let nan_reference = like(plain)
+                    .or(like(Options { sides: Sides::Both, ..plain }))
+                    .unwrap_or(variants.len());
                 let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
-                let nan_probe = if options == nan_probe { variants.len() } else { like(nan_probe).unwrap_or(0) };
+                let nan_probe = if options == nan_probe {
+                    variants.len()
+                } else {
+                    like(nan_probe).unwrap_or(0)
+                };
                 let unrelated = like(Options { relations: Relations::NONE, ..options });
-                variants.push(Variant { options, lifted, kernel, naive, nan_reference, nan_probe, unrelated });
+                variants.push(Variant {
+                    options,
+                    lifted,
+                    kernel,
+                    naive,
+                    nan_reference,
+                    nan_probe,
+                    unrelated,
+                });
             }
         }
         let layout = variants[0].lifted.layout();
         let vectors = Vectors::of(&subject.inputs);
         let splits = plan.splits.clone();
-        let only_tightens = subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();
-        Checker { subject, target, point: compile(&subject.point), variants, splits, layout, vectors, only_tightens }
+        let only_tightens =
+            subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();
+        Checker {
+            subject,
+            target,
+            point: compile(&subject.point),
+            variants,
+            splits,
+            layout,
+            vectors,
+            only_tightens,
+        }
     }
 
     /// Compiles a subject and checks it with random boxes; a panic is a fault.
-    pub fn check(subject: &Subject, target: Target, loop_cap: u32, seed: u64, boxes: usize, members: usize) -> Tally {
+    pub fn check(
+        subject: &Subject,
+        target: Target,
+        loop_cap: u32,
+        seed: u64,
+        boxes: usize,
+        members: usize,
+    ) -> Tally {
         let random = &mut Random::new(seed);
-        let samples: Vec<_> = (0..boxes).map(|_| sample(random, &subject.point.inputs, &subject.inputs, members)).collect();
+        let samples: Vec<_> = (0..boxes)
+            .map(|_| sample(random, &subject.point.inputs, &subject.inputs, members))
+            .collect();
         Checker::check_on(subject, target, loop_cap, seed, &samples)
     }
 
     /// Compiles a subject and checks it with these boxes; a panic is a fault.
-    pub fn check_on(subject: &Subject, target: Target, loop_cap: u32, seed: u64, samples: &[Sample]) -> Tally {
+    pub fn check_on(
+        subject: &Subject,
+        target: Target,
+        loop_cap: u32,
+        seed: u64,
+        samples: &[Sample],
+    ) -> Tally {
         // Nothing is looked at after a panic.
         let run = || Checker::new(subject, target, loop_cap, seed).run(samples);
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Tally::panicked(&subject.name, target, &*panic))
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Tally::panicked(&subject.name, target, &*panic))
     }
 
     /// A smaller subject with the same fault, and what it shows.
-    pub fn reduced(subject: &Subject, fault: &Fault, loop_cap: u32, seed: u64) -> (Subject, Option<Fault>) {
+    pub fn reduced(
+        subject: &Subject,
+        fault: &Fault,
+        loop_cap: u32,
+        seed: u64,
+    ) -> (Subject, Option<Fault>) {
         let ends = fault.ends.iter().map(|(_, _, ends)| *ends).collect();
         let samples = match &fault.member {
             Some(member) => vec![Sample { ends, members: vec![member.clone()] }],
             None if fault.wrong == Wrong::Panics => vec![],
-            None => vec![Sample { members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()], ends }],
+            None => vec![Sample {
+                members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()],
+                ends,
+            }],
         };
-        let with = |point: &Function| Subject::new(subject.name.clone(), point.clone(), subject.inputs.clone());
-        // What is made of a loop may be endless, also in lanes without a member, which run on zeros.
+        let with = |point: &Function| {
+            Subject::new(subject.name.clone(), point.clone(), subject.inputs.clone())
+        };
+        // What is made of a loop may be endless, also in lanes without a member, which run on
+        // zeros.
         let zeros = vec![0; subject.point.inputs.len()];
         let ends = |point: &Function| {
             let mut members = samples.iter().flat_map(|sample| &sample.members).chain([&zeros]);
-            members.all(|member| interpreter::run(point, &random::tables(), member, REDUCED_ROUNDS).is_ok())
+            members.all(|member| {
+                interpreter::run(point, &random::tables(), member, REDUCED_ROUNDS).is_ok()
+            })
         };
         let again = |point: &Function| {
             let tally = Checker::check_on(&with(point), fault.target, loop_cap, seed, &samples);
             tally.faults.into_iter().find(|found| found.wrong == fault.wrong)
         };
-        let point = reduce(&subject.point, |point| verify(point).is_ok() && ends(point) && again(point).is_some());
+        let point = reduce(&subject.point, |point| {
+            verify(point).is_ok() && ends(point) && again(point).is_some()
+        });
         (with(&point), again(&point))
     }
 
@@ -162,7 +235,8 @@ impl<'a> Checker<'a> {
         let count = first.members.len();
         let tables = random::tables();
         let mut members = Batch::new(self.target, self.point.inputs().len(), samples.len() * count);
-        let mut boxes = Batch::new(self.target, self.variants[0].kernel.kernel().inputs().len(), samples.len());
+        let mut boxes =
+            Batch::new(self.target, self.variants[0].kernel.kernel().inputs().len(), samples.len());
         for (row, sample) in samples.iter().enumerate() {
             for (k, member) in sample.members.iter().enumerate() {
                 members.set_row(row * count + k, 0, member);
@@ -177,7 +251,8 @@ impl<'a> Checker<'a> {
             outputs
         };
         let values = evaluate(&self.point, &members);
-        let limits: Vec<_> = self.variants.iter().map(|variant| evaluate(variant.kernel.kernel(), &boxes)).collect();
+        let limits: Vec<_> =
+            self.variants.iter().map(|variant| evaluate(variant.kernel.kernel(), &boxes)).collect();
         let split = self.split(&boxes);
         for (row, sample) in samples.iter().enumerate() {
             for k in 0..self.subject.outputs.len() {
@@ -185,8 +260,9 @@ impl<'a> Checker<'a> {
             }
         }
         for (row, sample) in samples.iter().enumerate().take(4) {
-            let nan_seen: Vec<_> =
-                (0..self.variants.len()).map(|index| self.reports_nan(self.variants[index].nan_probe, row, &limits)).collect();
+            let nan_seen: Vec<_> = (0..self.variants.len())
+                .map(|index| self.reports_nan(self.variants[index].nan_probe, row, &limits))
+                .collect();
             for member in sample.members.iter().take(4) {
                 self.values(sample, member, &nan_seen, &mut tally);
             }
@@ -195,11 +271,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Adds members for which outputs are extreme, as local search finds them.
-    pub(super) fn climb(&self, random: &mut Random, kinks: &[f32], rounds: usize, samples: &mut [Sample]) {
+    pub(super) fn climb(
+        &self,
+        random: &mut Random,
+        kinks: &[f32],
+        rounds: usize,
+        samples: &mut [Sample],
+    ) {
         let is_float = |&&port: &&usize| self.subject.point.outputs[port].ty == Type::F32;
         let outputs = self.subject.outputs.iter().filter(is_float).copied().take(3).collect();
         let (inputs, vectors) = (&self.subject.inputs, &self.vectors);
-        LocalSearch { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }.run(random, rounds, samples);
+        LocalSearch { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }
+            .run(random, rounds, samples);
     }
 
     /// What variants give by parts.
@@ -207,17 +290,26 @@ impl<'a> Checker<'a> {
         let images = if self.splits.is_empty() { vec![] } else { random::images() };
         let images: Vec<&Texture> = images.iter().collect();
         let variants = self.variants.iter().enumerate();
-        let optimized = variants.filter(|(_, v)| v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE);
+        let optimized = variants.filter(|(_, v)| {
+            v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE
+        });
         let bound = |kernel: &BoundingKernel, parts: usize| {
             let mut limits = Limits::new(kernel, boxes.rows());
-            Split::new(kernel, parts).run_unchecked(&images, &Boxes::of(kernel, boxes.clone()), &mut limits);
+            Split::new(kernel, parts).run_unchecked(
+                &images,
+                &Boxes::of(kernel, boxes.clone()),
+                &mut limits,
+            );
             limits.into_batch()
         };
         let split_bounds = |(variant, it): (usize, &Variant), parts: usize| {
-            let nan_probe = (it.options.nan == Nan::Ignore).then(|| bound(&self.variants[it.nan_probe].kernel, parts));
+            let nan_probe = (it.options.nan == Nan::Ignore)
+                .then(|| bound(&self.variants[it.nan_probe].kernel, parts));
             SplitBounds { variant, parts, limits: bound(&it.kernel, parts), nan_probe }
         };
-        optimized.flat_map(|variant| self.splits.iter().map(move |&parts| split_bounds(variant, parts))).collect()
+        optimized
+            .flat_map(|variant| self.splits.iter().map(move |&parts| split_bounds(variant, parts)))
+            .collect()
     }
 
     fn ty(&self, k: usize) -> Type {
@@ -278,14 +370,27 @@ impl<'a> Checker<'a> {
         let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
         let bits: Vec<_> = (0..count).map(|m| values.bits(row * count + m, port)).collect();
         let selected = |&m: &usize| self.vectors.meet(&sample.members[m]);
-        let selected = if self.vectors.allow(&sample.ends) { (0..count).filter(selected).collect() } else { vec![] };
+        let selected = if self.vectors.allow(&sample.ends) {
+            (0..count).filter(selected).collect()
+        } else {
+            vec![]
+        };
         let units = Members::new(ty, bits.clone(), selected);
         let all = Members::new(ty, bits, (0..count).collect());
         for index in 0..self.variants.len() {
             let members = if self.variants[index].is_related() { &units } else { &all };
             // Nothing is claimed of boxes without a member.
             if !members.selected.is_empty() {
-                let check = BoundCheck { checker: self, variant: index, parts: None, row, k, sample, members, limits };
+                let check = BoundCheck {
+                    checker: self,
+                    variant: index,
+                    parts: None,
+                    row,
+                    k,
+                    sample,
+                    members,
+                    limits,
+                };
                 check.contained(tally);
                 check.compared(tally);
                 check.foreseen(tally);
@@ -293,7 +398,8 @@ impl<'a> Checker<'a> {
         }
         for split_bounds in split.iter().filter(|_| !units.selected.is_empty()) {
             let (variant, parts) = (split_bounds.variant, Some(split_bounds));
-            BoundCheck { checker: self, variant, parts, row, k, sample, members: &units, limits }.contained(tally);
+            BoundCheck { checker: self, variant, parts, row, k, sample, members: &units, limits }
+                .contained(tally);
         }
     }
 
@@ -301,20 +407,27 @@ impl<'a> Checker<'a> {
     fn computes_nan(&self, variant: usize, sample: &Sample) -> bool {
         let naive = &self.variants[self.variants[variant].nan_reference].lifted.function;
         let inputs = std::iter::zip(&self.layout, &sample.ends);
-        let inputs: Vec<_> = inputs.flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }]).copied().collect();
+        let inputs: Vec<_> = inputs
+            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .copied()
+            .collect();
         any_nan(naive, &inputs)
     }
 
-    /// Whether an interval of related code is empty for a box. Its endpoints are arbitrary, and different
-    /// cases of an operation may compute different bounds from them.
+    /// Whether an interval of related code is empty for a box. Its endpoints are arbitrary, and
+    /// different cases of an operation may compute different bounds from them.
     fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
         let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
         if options.relations == Relations::NONE {
             return false;
         }
-        let lifted = lift::run(&self.subject.point, &self.subject.inputs, &self.subject.outputs, &options);
+        let lifted =
+            lift::run(&self.subject.point, &self.subject.inputs, &self.subject.outputs, &options);
         let inputs = std::iter::zip(&self.layout, &sample.ends);
-        let inputs: Vec<_> = inputs.flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }]).copied().collect();
+        let inputs: Vec<_> = inputs
+            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .copied()
+            .collect();
         Trace::new(&lifted, &options).has_empty(&random::tables(), &inputs, ROUNDS)
     }
 
@@ -323,29 +436,39 @@ impl<'a> Checker<'a> {
         inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
     }
 
-    /// Checks all values that the point shader computes for a member against static bounds, which claim
-    /// nothing where code that tests for NaN has `nan_seen`.
+    /// Checks all values that the point shader computes for a member against static bounds, which
+    /// claim nothing where code that tests for NaN has `nan_seen`.
     fn values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
         let is_unit = self.vectors.allow(&sample.ends) && self.vectors.meet(member);
         for (index, (variant, &nan_seen)) in std::iter::zip(&self.variants, nan_seen).enumerate() {
-            if variant.options.sides != Sides::Both || variant.naive != index || variant.is_related() && !is_unit {
+            if variant.options.sides != Sides::Both
+                || variant.naive != index
+                || variant.is_related() && !is_unit
+            {
                 continue;
             }
             let Lifted { point, bounds, related, .. } = &variant.lifted;
             let (mut unforeseen, mut nan) = (None, false);
             // Bounds claim nothing of members for which the value of `support` is negative.
-            let mut is_outside_support =
-                related.support.and_then(|z| input_of(point, z)).is_some_and(|z| is_negative(member[z]));
+            let mut is_outside_support = related
+                .support
+                .and_then(|z| input_of(point, z))
+                .is_some_and(|z| is_negative(member[z]));
             let watch = |value: Value, word: u32| {
                 nan |= number(point.ty(value), word).is_nan();
                 is_outside_support |= related.support == Some(value) && is_negative(word);
-                if !is_outside_support && !bounds[value.index()].contains(word) && unforeseen.is_none() {
+                if !is_outside_support
+                    && !bounds[value.index()].contains(word)
+                    && unforeseen.is_none()
+                {
                     unforeseen = Some((value, word));
                 }
             };
             interpreter::watch(point, &random::tables(), member, ROUNDS, watch).expect("loops end");
             let Some((value, word)) = unforeseen else { continue };
-            if variant.options.nan != Nan::Suppress && nan_seen || variant.options.nan == Nan::Ignore && nan {
+            if variant.options.nan != Nan::Suppress && nan_seen
+                || variant.options.nan == Nan::Ignore && nan
+            {
                 continue;
             }
             let fault = || Fault {
@@ -387,7 +510,8 @@ fn is_negative(word: u32) -> bool {
 
 /// Whether a function that runs on these inputs is given or computes a NaN.
 fn any_nan(function: &Function, inputs: &[u32]) -> bool {
-    let mut nan = std::iter::zip(&function.inputs, inputs).any(|(port, &word)| number(port.ty, word).is_nan());
+    let mut nan = std::iter::zip(&function.inputs, inputs)
+        .any(|(port, &word)| number(port.ty, word).is_nan());
     let watch = |value: Value, word: u32| nan |= number(function.ty(value), word).is_nan();
     interpreter::watch(function, &random::tables(), inputs, ROUNDS, watch).expect("loops end");
     nan
@@ -407,13 +531,15 @@ mod tests {
                 return vec3f(wi.z * wo.z - wi.x * wo.x - wi.y * wo.y, dot(wi, wo), 1.0);
             }";
         let shader = Shader::parse("mirror.wgsl", source).expect("the shader is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         Subject::material("mirror", &integrand, Spans::Light, Some(Ranges::Declared)).deep()
     }
 
     fn checked(change: impl Fn(&mut Lifted)) -> Tally {
         let (subject, random) = (subject(), &mut Random::new(3));
-        let samples: Vec<_> = (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
+        let samples: Vec<_> =
+            (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
         Checker::with(&subject, Target::best(), &Plan::full(0, 10), change).run(&samples)
     }
 
@@ -421,7 +547,8 @@ mod tests {
     fn what_is_claimed_without_slack_is_found_out() {
         let sound = checked(|_| {});
         assert!(!sound.is_faulty() && sound.related > 10_000, "{sound:?}");
-        // Dot products of unit vectors are bounded by a number not much above 1; by 1 itself they are not.
+        // Dot products of unit vectors are bounded by a number not much above 1; by 1 itself they
+        // are not.
         let wrong = checked(|lifted| {
             for data in &mut lifted.function.values {
                 if let Def::Const(bits) = &mut data.def
@@ -438,7 +565,9 @@ mod tests {
     #[test]
     fn bounds_that_are_wider_with_relations_are_found_out() {
         let wrong = checked(|lifted| {
-            if lifted.function.outputs.len() > 2 && !lifted.related.alternatives.iter().all(Vec::is_empty) {
+            if lifted.function.outputs.len() > 2
+                && !lifted.related.alternatives.iter().all(Vec::is_empty)
+            {
                 // Ends change places, of two outputs.
                 let yields = &mut lifted.function.body.yields;
                 yields.swap(0, 1);

@@ -1,9 +1,10 @@
-//! Boxes of directions and members that meet the precondition of related bounds ([`Axis`]): unit vectors, some
-//! as long or as short as they may be.
+//! Boxes of directions and members that meet the precondition of related bounds ([`Axis`]): unit
+//! vectors, some as long or as short as they may be.
 //!
-//! Boxes are made around a member, so that they have one: bounding boxes of cones of all sizes, some floats, one vector, slabs, boxes of
-//! which but a corner touches the sphere, and all that there is. Other members are sought in the box, on its faces and edges too, and
-//! where vectors are mirror images of each other, for there dot products are extreme.
+//! Boxes are made around a member, so that they have one: bounding boxes of cones of all sizes,
+//! some floats, one vector, slabs, boxes of which but a corner touches the sphere, and all that
+//! there is. Other members are sought in the box, on its faces and edges too, and where vectors are
+//! mirror images of each other, for there dot products are extreme.
 
 use super::boxes::{ordered, rank, signed_zero, unrank};
 use crate::analysis::Floats;
@@ -32,11 +33,16 @@ impl Vectors {
         let axis = |input: &Input| input.axis;
         let count = inputs.iter().filter_map(axis).map(|axis| axis.vector + 1).max().unwrap_or(0);
         let part = |vector, component| {
-            let is_it = |input: &Input| axis(input).is_some_and(|axis| (axis.vector, axis.component) == (vector, component));
+            let is_it = |input: &Input| {
+                axis(input).is_some_and(|axis| (axis.vector, axis.component) == (vector, component))
+            };
             inputs.iter().position(is_it).expect("all components are inputs")
         };
-        let vectors: Vec<_> = (0..count).map(|vector| [0, 1, 2].map(|component| part(vector, component))).collect();
-        let those = |is: fn(Axis) -> bool| (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(is)).collect();
+        let vectors: Vec<_> =
+            (0..count).map(|vector| [0, 1, 2].map(|component| part(vector, component))).collect();
+        let those = |is: fn(Axis) -> bool| {
+            (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(is)).collect()
+        };
         let (frame, above) = (those(|axis| axis.frame), those(|axis| axis.above));
         Vectors { vectors, frame, above }
     }
@@ -48,7 +54,11 @@ impl Vectors {
 
     /// Whether a member meets the precondition.
     pub fn meet(&self, words: &[u32]) -> bool {
-        let vectors: Vec<_> = self.vectors.iter().map(|parts| parts.map(|part| f32::from_bits(words[part]))).collect();
+        let vectors: Vec<_> = self
+            .vectors
+            .iter()
+            .map(|parts| parts.map(|part| f32::from_bits(words[part])))
+            .collect();
         self.are_units(&vectors)
     }
 
@@ -59,7 +69,11 @@ impl Vectors {
     }
 
     fn are_units(&self, vectors: &[Vector]) -> bool {
-        let pairs = self.frame.iter().enumerate().flat_map(|(k, &u)| self.frame[..k].iter().map(move |&v| (u, v)));
+        let pairs = self
+            .frame
+            .iter()
+            .enumerate()
+            .flat_map(|(k, &u)| self.frame[..k].iter().map(move |&v| (u, v)));
         vectors.iter().all(is_unit)
             && pairs.into_iter().all(|(u, v)| dot(&vectors[u], &vectors[v]).abs() <= MOST)
             && self.above.iter().all(|&v| self.is_above(&vectors[v], vectors))
@@ -72,16 +86,27 @@ impl Vectors {
         [x + y + z, y + z + x, z + x + y].into_iter().all(|sum| sum >= 0.0)
     }
 
-    /// Replaces the ends of directions by those of boxes with unit vectors, and the directions of rows by such; leaves all as it is where
-    /// inputs allow no unit vector that is found.
-    /// Ends and components of some are `kinks`.
-    pub fn place(&self, random: &mut Random, inputs: &[Input], kinks: &[f32], ends: &mut [[u32; 2]], rows: &mut [Vec<u32>]) {
+    /// Replaces the ends of directions by those of boxes with unit vectors, and the directions of
+    /// rows by such; leaves all as it is where inputs allow no unit vector that is found. Ends and
+    /// components of some are `kinks`.
+    pub fn place(
+        &self,
+        random: &mut Random,
+        inputs: &[Input],
+        kinks: &[f32],
+        ends: &mut [[u32; 2]],
+        rows: &mut [Vec<u32>],
+    ) {
         let Some(center) = (0..16).find_map(|_| self.center(random, inputs)) else { return };
         for (parts, v) in std::iter::zip(&self.vectors, &center) {
             let shape = shape(random, v, kinks);
             for k in 0..3 {
                 let Input { interval, bounds, .. } = &inputs[parts[k]];
-                let around = if *interval { within(random, bounds.floats(), shape[k], v[k]) } else { [v[k]; 2] };
+                let around = if *interval {
+                    within(random, bounds.floats(), shape[k], v[k])
+                } else {
+                    [v[k]; 2]
+                };
                 ends[parts[k]] = around.map(f32::to_bits);
             }
         }
@@ -90,22 +115,36 @@ impl Vectors {
             let member = cell.member(random, &center);
             for (parts, v) in std::iter::zip(&self.vectors, &member) {
                 for k in 0..3 {
-                    row[parts[k]] = if inputs[parts[k]].interval { v[k].to_bits() } else { ends[parts[k]][0] };
+                    row[parts[k]] =
+                        if inputs[parts[k]].interval { v[k].to_bits() } else { ends[parts[k]][0] };
                 }
             }
         }
     }
 
     /// Moves a direction of a member that meets the precondition, as far as the box allows.
-    pub fn nudge(&self, random: &mut Random, inputs: &[Input], ends: &[[u32; 2]], kinks: &[f32], words: &mut [u32]) {
-        let free =
-            |&vector: &usize| !self.frame.contains(&vector) && self.vectors[vector].iter().any(|&part| inputs[part].interval);
+    pub fn nudge(
+        &self,
+        random: &mut Random,
+        inputs: &[Input],
+        ends: &[[u32; 2]],
+        kinks: &[f32],
+        words: &mut [u32],
+    ) {
+        let free = |&vector: &usize| {
+            !self.frame.contains(&vector)
+                && self.vectors[vector].iter().any(|&part| inputs[part].interval)
+        };
         let free: Vec<_> = (0..self.vectors.len()).filter(free).collect();
         if free.is_empty() {
             return;
         }
         let cell = Cell { inputs, ends, kinks, vectors: self };
-        let mut vectors: Vec<_> = self.vectors.iter().map(|parts| parts.map(|part| f32::from_bits(words[part]))).collect();
+        let mut vectors: Vec<_> = self
+            .vectors
+            .iter()
+            .map(|parts| parts.map(|part| f32::from_bits(words[part])))
+            .collect();
         let vector = *random.pick(&free);
         let kept = vectors[vector];
         for _ in 0..4 {
@@ -178,8 +217,11 @@ struct Cell<'a> {
 impl Cell<'_> {
     /// Whether vectors are members that meet the precondition.
     fn has(&self, vectors: &[Vector]) -> bool {
-        let inside = |(parts, v): (&[usize; 3], &Vector)| std::iter::zip(parts, v).all(|(&part, &x)| self.allows(part, x));
-        std::iter::zip(&self.vectors.vectors, vectors).all(inside) && self.vectors.are_units(vectors)
+        let inside = |(parts, v): (&[usize; 3], &Vector)| {
+            std::iter::zip(parts, v).all(|(&part, &x)| self.allows(part, x))
+        };
+        std::iter::zip(&self.vectors.vectors, vectors).all(inside)
+            && self.vectors.are_units(vectors)
     }
 
     fn allows(&self, part: usize, x: f32) -> bool {
@@ -207,7 +249,8 @@ impl Cell<'_> {
 
     /// Something that may be a unit vector in the box.
     fn try_member(&self, random: &mut Random, vector: usize, vectors: &[Vector]) -> [f64; 3] {
-        let sides = self.vectors.vectors[vector].map(|part| self.ends[part].map(|end| f64::from(f32::from_bits(end))));
+        let sides = self.vectors.vectors[vector]
+            .map(|part| self.ends[part].map(|end| f64::from(f32::from_bits(end))));
         let v = vectors[vector].map(f64::from);
         if !self.kinks.is_empty() && random.once_in(4) {
             // A component at a kink or some floats away, and another one that makes up for it.
@@ -235,9 +278,15 @@ impl Cell<'_> {
                     let k = (free + 1 + random.below(2)) % 3;
                     v[k] = uniform(random, sides[k][0], sides[k][1]);
                 }
-                let rest = 1.0 + uniform(random, -0.8, 0.8) * SLACK + v[free] * v[free] - v.iter().map(|x| x * x).sum::<f64>();
+                let rest = 1.0 + uniform(random, -0.8, 0.8) * SLACK + v[free] * v[free]
+                    - v.iter().map(|x| x * x).sum::<f64>();
                 let root = rest.max(0.0).sqrt();
-                v[free] = if root <= sides[free][1] && (random.once_in(2) || -root < sides[free][0]) { root } else { -root };
+                v[free] = if root <= sides[free][1] && (random.once_in(2) || -root < sides[free][0])
+                {
+                    root
+                } else {
+                    -root
+                };
                 v
             }
         }
@@ -268,7 +317,9 @@ impl Cell<'_> {
             };
             let mut order = [0, 1, 2];
             order.sort_by(|&a, &b| vectors[vector][b].abs().total_cmp(&vectors[vector][a].abs()));
-            for (k, step) in order.into_iter().flat_map(|k| (0..14).rev().map(move |step| (k, 1_i64 << step))) {
+            for (k, step) in
+                order.into_iter().flat_map(|k| (0..14).rev().map(move |step| (k, 1_i64 << step)))
+            {
                 let kept = vectors[vector][k];
                 // Zeros stay, for the sign's sake.
                 let moved = rank(kept.abs()) + if outwards { step } else { -step };
@@ -284,7 +335,8 @@ impl Cell<'_> {
     }
 }
 
-/// Bound of what is computed here of ||v|² − 1| and |u · v|, which rounding makes off by less than 2⁻⁵⁰.
+/// Bound of what is computed here of ||v|² − 1| and |u · v|, which rounding makes off by less than
+/// 2⁻⁵⁰.
 const MOST: f64 = SLACK - 1.0 / (1u64 << 50) as f64;
 
 fn is_unit(v: &Vector) -> bool {
@@ -339,7 +391,8 @@ fn turned(v: [f64; 3], [x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
 
 /// Three vectors almost as little perpendicular, and as far from unit length, as they may be.
 fn frame(random: &mut Random) -> [[f64; 3]; 3] {
-    let (axis, angle) = (direction(random), if random.once_in(4) { 0.0 } else { uniform(random, 0.0, 6.3) });
+    let (axis, angle) =
+        (direction(random), if random.once_in(4) { 0.0 } else { uniform(random, 0.0, 6.3) });
     let mut most = || match random.below(3) {
         0 => 0.0,
         1 => 0.35 * SLACK,
@@ -385,7 +438,11 @@ fn shape(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
         }
         if !kinks.is_empty() && random.once_in(4) {
             let kink = *random.pick(kinks);
-            let kink = if random.once_in(2) { kink } else { unrank(rank(kink) + random.below(5) as i64 - 2) };
+            let kink = if random.once_in(2) {
+                kink
+            } else {
+                unrank(rank(kink) + random.below(5) as i64 - 2)
+            };
             end[usize::from(kink > x)] = kink;
         }
     }
@@ -430,10 +487,15 @@ mod tests {
     use crate::analysis::Bounds;
 
     fn inputs(vectors: usize, spans: usize) -> Vec<Input> {
-        let axis = |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2, above: k / 3 == 1 };
+        let axis =
+            |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2, above: k / 3 == 1 };
         let input = |k| {
             let low = if vectors == 2 && k == 5 { 0.0 } else { -UNIT };
-            Input { interval: k / 3 < spans, bounds: Bounds::Float(Floats::between(low, UNIT)), axis: Some(axis(k)) }
+            Input {
+                interval: k / 3 < spans,
+                bounds: Bounds::Float(Floats::between(low, UNIT)),
+                axis: Some(axis(k)),
+            }
         };
         (0..3 * vectors).map(input).collect()
     }
@@ -446,20 +508,28 @@ mod tests {
             let found = Vectors::of(&inputs);
             let (mut placed, mut distinct, mut long, mut short, mut oblique) = (0, 0, 0, 0, 0);
             for _ in 0..2000 {
-                let (mut ends, mut rows) = (vec![[0; 2]; inputs.len()], vec![vec![0; inputs.len()]; 8]);
+                let (mut ends, mut rows) =
+                    (vec![[0; 2]; inputs.len()], vec![vec![0; inputs.len()]; 8]);
                 found.place(random, &inputs, &[0.25, 0.5], &mut ends, &mut rows);
                 placed += u32::from(found.allow(&ends) && found.meet(&rows[0]));
                 for row in &rows {
-                    assert!(ends == [[0; 2]].repeat(inputs.len()) || found.meet(row), "{ends:x?} {row:x?}");
+                    assert!(
+                        ends == [[0; 2]].repeat(inputs.len()) || found.meet(row),
+                        "{ends:x?} {row:x?}"
+                    );
                     for ((&word, &[low, high]), input) in row.iter().zip(&ends).zip(&inputs) {
                         let [word, low, high] = [word, low, high].map(f32::from_bits);
-                        assert!(low <= word && word <= high && input.bounds.floats().contains(word), "{ends:x?} {row:x?}");
+                        assert!(
+                            low <= word && word <= high && input.bounds.floats().contains(word),
+                            "{ends:x?} {row:x?}"
+                        );
                     }
                     let vector = |k: usize| [0, 1, 2].map(|c| f32::from_bits(row[3 * k + c]));
                     let over = (dot(&vector(0), &vector(0)) - 1.0) / SLACK;
                     long += u32::from(over > 0.99);
                     short += u32::from(over < -0.99);
-                    oblique += u32::from(vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * SLACK);
+                    oblique +=
+                        u32::from(vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * SLACK);
                 }
                 distinct += u32::from(rows[1..].iter().any(|row| *row != rows[0]));
             }

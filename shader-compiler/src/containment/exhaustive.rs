@@ -1,9 +1,10 @@
-//! Operations of one argument over all of its words: every box of one word, every box of two neighbours, and boxes of 2ᵏ neighbours, for
-//! which all members are checked, not only some.
+//! Operations of one argument over all of its words: every box of one word, every box of two
+//! neighbours, and boxes of 2ᵏ neighbours, for which all members are checked, not only some.
 //!
-//! Words are taken in order, a block at a time. Boxes of one word and of two are judged in machine code, by a [function](verdict) that says
-//! whether anything is wrong; where it is, and for larger boxes, results are held against bounds here. The least and the greatest
-//! result within a window of 2ᵏ⁺¹ words are those of two windows of 2ᵏ.
+//! Words are taken in order, a block at a time. Boxes of one word and of two are judged in machine
+//! code, by a [function](verdict) that says whether anything is wrong; where it is, and for larger
+//! boxes, results are held against bounds here. The least and the greatest result within a window
+//! of 2ᵏ⁺¹ words are those of two windows of 2ᵏ.
 
 use super::boxes::unrank;
 use super::verdict::{self, Variant};
@@ -27,12 +28,14 @@ pub fn unary_ops() -> impl Iterator<Item = Op> {
     Op::ALL.iter().copied().filter(is_wide)
 }
 
-/// An operation of one argument, compiled with its bounds for the fastest target, to be run over windows of words.
+/// An operation of one argument, compiled with its bounds for the fastest target, to be run over
+/// windows of words.
 pub struct Windows {
     subject: Subject,
     target: Target,
     point: Kernel,
-    /// Those with naive code, and in the same order those with optimized code. The first one propagates NaN.
+    /// Those with naive code, and in the same order those with optimized code. The first one
+    /// propagates NaN.
     variants: Vec<(Options, Kernel)>,
     /// Those bounds of the windows at hand.
     limits: Vec<Batch>,
@@ -58,14 +61,21 @@ impl Windows {
     fn of(subject: Subject, bounding: &[(Options, Function)]) -> Windows {
         let (arena, target) = (Arena::new(), Target::best());
         let compile = |function: &Function| {
-            Kernel::compile(&arena, &passes::lower(function), target).expect("the best target is available")
+            Kernel::compile(&arena, &passes::lower(function), target)
+                .expect("the best target is available")
         };
         let kinds = bounding.iter().enumerate();
-        let kinds = kinds.map(|(k, (options, function))| Variant { options: *options, function, naive: k % MODES.len() });
+        let kinds = kinds.map(|(k, (options, function))| Variant {
+            options: *options,
+            function,
+            naive: k % MODES.len(),
+        });
         let [_, last] = ends(&subject);
-        let verdict = compile(&verdict::function(&subject.point, &kinds.collect::<Vec<_>>(), last as i32));
+        let verdict =
+            compile(&verdict::function(&subject.point, &kinds.collect::<Vec<_>>(), last as i32));
         let point = compile(&subject.point);
-        let variants = bounding.iter().map(|(options, function)| (*options, compile(function))).collect();
+        let variants =
+            bounding.iter().map(|(options, function)| (*options, compile(function))).collect();
         let [ranks, verdicts] = [0; 2].map(|rows| Batch::new(target, 0, rows));
         Windows { subject, target, point, variants, limits: vec![], verdict, ranks, verdicts }
     }
@@ -90,13 +100,15 @@ impl Windows {
         }
     }
 
-    /// Checks all windows of 1 and of 2 words that start in a block; gives the results of the block.
+    /// Checks all windows of 1 and of 2 words that start in a block; gives the results of the
+    /// block.
     pub fn sweep_block(&mut self, block: usize, tally: &mut Tally) -> Results {
         let start = block * BLOCK;
         self.sweep(start, BLOCK.min(self.words() - start), tally)
     }
 
-    /// Checks all windows of 1 and of 2 words that start at `count` words from `start` on; gives the results of these words.
+    /// Checks all windows of 1 and of 2 words that start at `count` words from `start` on; gives
+    /// the results of these words.
     fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> Results {
         let [first, last] = ends(&self.subject);
         let first = first + start as i64;
@@ -125,7 +137,8 @@ impl Windows {
         results
     }
 
-    /// Checks all windows of 1, 2, … 2ᵏ words, `k` up to `most`, that start in a block; gives the results of the block.
+    /// Checks all windows of 1, 2, … 2ᵏ words, `k` up to `most`, that start in a block; gives the
+    /// results of the block.
     pub fn block(&mut self, block: usize, most: u32, tally: &mut Tally) -> Results {
         let start = block * BLOCK;
         self.run(start, BLOCK.min(self.words() - start), most, tally)
@@ -151,7 +164,8 @@ impl Windows {
         let mut results = blocks.to_vec();
         let mut width = 1;
         while width <= results.len() {
-            let boxes = (0..=results.len() - width).map(|block| [block * BLOCK, (block + width) * BLOCK - 1]);
+            let boxes = (0..=results.len() - width)
+                .map(|block| [block * BLOCK, (block + width) * BLOCK - 1]);
             self.judge(boxes, &results[..=results.len() - width], tally);
             for i in 0..results.len() - width {
                 results[i] = results[i].union(results[i + width]);
@@ -178,7 +192,12 @@ impl Windows {
     }
 
     /// Holds results against the bounds of boxes, given by the places of their ends.
-    fn judge(&mut self, boxes: impl Iterator<Item = [usize; 2]>, results: &[Results], tally: &mut Tally) {
+    fn judge(
+        &mut self,
+        boxes: impl Iterator<Item = [usize; 2]>,
+        results: &[Results],
+        tally: &mut Tally,
+    ) {
         let mut inputs = Batch::new(self.target, 2, results.len());
         let places: Vec<_> = boxes.collect();
         for (row, places) in places.iter().enumerate() {
@@ -193,7 +212,8 @@ impl Windows {
             for (row, result) in results.iter().enumerate() {
                 let options = self.variants[index].0;
                 let void = self.is_void(index, row, result);
-                let (wrong, checked) = result.judge(options.nan, Sides::Both, self.bound(index, row), void);
+                let (wrong, checked) =
+                    result.judge(options.nan, Sides::Both, self.bound(index, row), void);
                 // A box is a check, however many members it has.
                 *if checked > 0 { &mut tally.checks } else { &mut tally.exempt } += 1;
                 let differs = (!void && self.differs(index, row, result)).then_some(Wrong::Differs);
@@ -220,7 +240,9 @@ impl Windows {
     /// Whether nothing is said of a window at hand, of which these are the results.
     fn is_void(&self, variant: usize, row: usize, results: &Results) -> bool {
         match self.variants[variant].0.nan {
-            Nan::Propagate => self.subject.point.outputs[0].ty != Type::F32 && self.met(variant, row),
+            Nan::Propagate => {
+                self.subject.point.outputs[0].ty != Type::F32 && self.met(variant, row)
+            }
             Nan::Suppress => false,
             Nan::Ignore => self.met(0, row) || results.nans > 0,
         }
@@ -232,7 +254,8 @@ impl Windows {
         if naive == variant {
             return false;
         }
-        let ignored = self.variants[variant].0.nan == Nan::Ignore && self.bound(0, row).iter().any(|end| end.is_nan());
+        let ignored = self.variants[variant].0.nan == Nan::Ignore
+            && self.bound(0, row).iter().any(|end| end.is_nan());
         let differ = |(end, naive): (f64, f64)| end != naive && !naive.is_nan();
         let ends = std::iter::zip(self.bound(variant, row), self.bound(naive, row));
         !ignored && !self.is_void(naive, row, results) && ends.into_iter().any(differ)
@@ -285,7 +308,9 @@ fn subject(op: Op) -> Subject {
 
 /// Its bounding functions: naive ones, then optimized ones, of all [modes](MODES).
 fn bounding(subject: &Subject) -> Vec<(Options, Function)> {
-    let kinds = [Tracking::NONE, Tracking::ALL].into_iter().flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
+    let kinds = [Tracking::NONE, Tracking::ALL]
+        .into_iter()
+        .flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
     let lifted = kinds.map(|(tracking, nan)| {
         let options = Options { sides: Sides::Both, nan, tracking, ..Options::default() };
         (options, lift::run(&subject.point, &subject.inputs, &subject.outputs, &options).function)
@@ -321,7 +346,12 @@ mod tests {
                 let (mut swept, mut tally) = (Tally::default(), Tally::default());
                 let results = windows.sweep(start, 77, &mut swept);
                 assert_eq!(results, windows.run(start, 77, 1, &mut tally), "{}", op.name());
-                assert_eq!((swept.checks, swept.exempt), (tally.checks, tally.exempt), "{} at {start}", op.name());
+                assert_eq!(
+                    (swept.checks, swept.exempt),
+                    (tally.checks, tally.exempt),
+                    "{} at {start}",
+                    op.name()
+                );
                 assert!(!tally.is_faulty() && !swept.is_faulty(), "{} at {start}", op.name());
             }
         }
@@ -330,7 +360,8 @@ mod tests {
     /// A bounding function with another end for boxes that start at a word.
     fn with_end(function: &Function, output: usize, word: u32, end: u32) -> Function {
         let mut builder = Builder::new(&function.name, Rules::Exact);
-        let inputs: Vec<_> = function.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+        let inputs: Vec<_> =
+            function.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
         let (mut builder, mut outputs) = append(function, builder, &inputs, Builder::op);
         let (bits, word) = (builder.op(Op::Bits, &inputs[..1]), builder.i32(word as i32));
         let (there, end) = (builder.op(Op::IEq, &[bits, word]), builder.constant(Type::F32, end));
@@ -338,7 +369,8 @@ mod tests {
         builder.finish(function.outputs.iter().map(|port| port.name.clone()).zip(outputs))
     }
 
-    /// What a sweep over four blocks finds if a bounding function of the root has another end for boxes that start at 2.
+    /// What a sweep over four blocks finds if a bounding function of the root has another end for
+    /// boxes that start at 2.
     fn swept(variant: usize, output: usize, end: f32) -> Tally {
         let (subject, word) = (subject(Op::Sqrt), 2.0_f32);
         let mut bounding = bounding(&subject);
@@ -356,7 +388,8 @@ mod tests {
     #[test]
     fn one_wrong_end_of_one_word_is_found() {
         let root = 2.0_f32.sqrt();
-        let [below, above] = [-1, 1].map(|by| f32::from_bits(root.to_bits().wrapping_add_signed(by)));
+        let [below, above] =
+            [-1, 1].map(|by| f32::from_bits(root.to_bits().wrapping_add_signed(by)));
         for variant in 0..6 {
             let is_naive = variant < 3;
             for (output, end) in [(0, above), (1, below)] {
@@ -364,7 +397,11 @@ mod tests {
                 // Of one word and of two; of two the other end is wide enough, but not the same.
                 assert!((1..=2).contains(&tally.violations), "{tally:?}");
                 assert!(is_naive || tally.differ > 0, "{tally:?}");
-                let fault = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes).expect("it is told");
+                let fault = tally
+                    .faults
+                    .iter()
+                    .find(|fault| fault.wrong == Wrong::Escapes)
+                    .expect("it is told");
                 assert_eq!(fault.member, Some(vec![2.0_f32.to_bits()]));
                 assert_eq!(fault.expected, Some(root.to_bits()));
             }

@@ -1,5 +1,6 @@
-//! Random functions of unit vectors, made of what relations look for: dot products, sums of squares, half vectors, quotients, products,
-//! odd powers, order, and what grows with a value that it uses several times, each in some of the ways in which shaders write it.
+//! Random functions of unit vectors, made of what relations look for: dot products, sums of
+//! squares, half vectors, quotients, products, odd powers, order, and what grows with a value that
+//! it uses several times, each in some of the ways in which shaders write it.
 
 use crate::analysis::{Bounds, Floats};
 use crate::ir::random::Random;
@@ -9,7 +10,8 @@ use crate::relations::{Axis, UNIT};
 
 type Vector = [Value; 3];
 
-/// A random function with what its inputs are: directions `wi` and `wo`, the frame or not, and numbers.
+/// A random function with what its inputs are: directions `wi` and `wo`, the frame or not, and
+/// numbers.
 pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let mut builder = Builder::new("patterns", Rules::Exact);
     let in_world = random.once_in(3);
@@ -17,16 +19,27 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let (mut inputs, all, one_sided) = (vec![], random.once_in(2), random.once_in(2));
     let mut vectors: Vec<Vector> = vec![];
     for (vector, name) in names.iter().enumerate() {
-        vectors.push(["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
-        let low = if !in_world && (random.once_in(2) || vector == 1 && one_sided) { 0.0 } else { -UNIT };
+        vectors
+            .push(["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
+        let low =
+            if !in_world && (random.once_in(2) || vector == 1 && one_sided) { 0.0 } else { -UNIT };
         for component in 0..3 {
-            let bounds = Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
-            let axis = Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
+            let bounds =
+                Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
+            let axis =
+                Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
             inputs.push(Input { interval: all || vector == 0, bounds, axis: Some(axis) });
         }
     }
     let numbers = ["a", "b", "c"].map(|name| {
-        let [low, high] = *random.pick(&[[0.0, 1.0], [1e-4, 1.0], [1.0, 1000.0], [0.0, 1000.0], [-1.0, 1.0], [0.5, 0.5]]);
+        let [low, high] = *random.pick(&[
+            [0.0, 1.0],
+            [1e-4, 1.0],
+            [1.0, 1000.0],
+            [0.0, 1000.0],
+            [-1.0, 1.0],
+            [0.5, 0.5],
+        ]);
         let bounds = Bounds::Float(Floats::between(low, high));
         inputs.push(Input { interval: random.once_in(3), bounds, axis: None });
         builder.input(name, Type::F32)
@@ -76,7 +89,8 @@ impl Maker<'_> {
         self.builder.op(op, args)
     }
 
-    /// Makes outputs vanish where a component of a vector is not positive, some of them with products in which its sign counts.
+    /// Makes outputs vanish where a component of a vector is not positive, some of them with
+    /// products in which its sign counts.
     fn vanish(&mut self, outputs: &mut [Value]) {
         let z = self.vector()[2];
         let zero = self.builder.f32(0.0);
@@ -112,7 +126,8 @@ impl Maker<'_> {
 
     /// A float, mostly one that a pattern gave.
     fn float(&mut self) -> Value {
-        let of = if self.made.is_empty() || self.random.once_in(3) { &self.floats } else { &self.made };
+        let of =
+            if self.made.is_empty() || self.random.once_in(3) { &self.floats } else { &self.made };
         *self.random.pick(of)
     }
 
@@ -261,7 +276,8 @@ impl Maker<'_> {
             4 => self.op(Op::Sub, &[high, low]),
             5 => self.op(Op::Sub, &[x, low]),
             6 => {
-                let (product, least) = (self.either(Op::Mul, x, y), self.constant(&[1e-8, 1e-4, 0.0]));
+                let (product, least) =
+                    (self.either(Op::Mul, x, y), self.constant(&[1e-8, 1e-4, 0.0]));
                 let product = self.either(Op::Max, product, least);
                 let root = self.op(Op::Sqrt, &[product]);
                 self.op(Op::Div, &[x, root])
@@ -327,8 +343,14 @@ impl Maker<'_> {
 
     /// A product of x and c − x, or of x alone.
     fn product(&mut self) -> Value {
-        let (x, c) =
-            (self.float(), if self.random.once_in(3) { self.numbers[1] } else { self.constant(&[1.0, 1.0, 2.0, 0.5]) });
+        let (x, c) = (
+            self.float(),
+            if self.random.once_in(3) {
+                self.numbers[1]
+            } else {
+                self.constant(&[1.0, 1.0, 2.0, 0.5])
+            },
+        );
         match self.random.below(6) {
             0 => {
                 let square = self.square(x);
@@ -349,13 +371,18 @@ impl Maker<'_> {
     /// What grows, or falls, with a value that it uses several times.
     fn monotone(&mut self) -> Value {
         let (x, one) = (self.positive(), self.one());
-        let other = if self.random.once_in(2) { self.positive() } else { *self.random.pick(&self.numbers) };
+        let other =
+            if self.random.once_in(2) { self.positive() } else { *self.random.pick(&self.numbers) };
         match self.random.below(8) {
             0 | 1 => {
                 let square = self.square(x);
                 let rest = self.op(Op::Sub, &[one, square]);
                 let root = self.op(Op::Sqrt, &[rest]);
-                if self.random.once_in(2) { self.op(Op::Div, &[x, root]) } else { self.op(Op::Div, &[root, x]) }
+                if self.random.once_in(2) {
+                    self.op(Op::Div, &[x, root])
+                } else {
+                    self.op(Op::Div, &[root, x])
+                }
             }
             2 => {
                 let sum = self.either(Op::Add, x, other);

@@ -8,8 +8,8 @@ use crate::relations::{Relation, Relations};
 /// Kinds of bounding shaders of a subject.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In groups of the same relations that handle NaN alike. The very first one is naive, of both sides, and propagates NaN; those that a
-    /// kind is compared with come before it.
+    /// In groups of the same relations that handle NaN alike. The very first one is naive, of both
+    /// sides, and propagates NaN; those that a kind is compared with come before it.
     pub(super) groups: Vec<Vec<Options>>,
     /// Numbers of parts in which boxes are bounded as well.
     pub(super) splits: Vec<usize>,
@@ -18,17 +18,30 @@ pub struct Plan {
 const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
 
 impl Plan {
-    /// All kinds, without parts; `seed` says which of the partly optimized kinds there are, and which relations some related ones know.
+    /// All kinds, without parts; `seed` says which of the partly optimized kinds there are, and
+    /// which relations some related ones know.
     pub fn full(seed: u64, loop_cap: u32) -> Plan {
         let mut groups = vec![];
         for relations in [Relations::NONE, Relations::all(), some(seed)] {
             for nan in MODES {
                 let mut group = vec![];
                 for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
-                    let partly = partly(seed).filter(|_| sides == Sides::Both && relations == Relations::NONE);
-                    let tracking = [Some(Tracking::NONE), Some(Tracking::ALL), partly].into_iter().flatten();
-                    let options = |tracking| Options { sides, nan, tracking, valid_ranges: false, relations, loop_cap };
-                    if sides == Sides::Both || relations == Relations::NONE || relations == Relations::all() {
+                    let partly = partly(seed)
+                        .filter(|_| sides == Sides::Both && relations == Relations::NONE);
+                    let tracking =
+                        [Some(Tracking::NONE), Some(Tracking::ALL), partly].into_iter().flatten();
+                    let options = |tracking| Options {
+                        sides,
+                        nan,
+                        tracking,
+                        valid_ranges: false,
+                        relations,
+                        loop_cap,
+                    };
+                    if sides == Sides::Both
+                        || relations == Relations::NONE
+                        || relations == Relations::all()
+                    {
                         group.extend(tracking.map(options));
                     }
                 }
@@ -38,7 +51,8 @@ impl Plan {
         Plan { groups, splits: vec![] }
     }
 
-    /// One way to handle NaN, in all three modes: a few kinds, which compile in a fraction of the time that all take.
+    /// One way to handle NaN, in all three modes: a few kinds, which compile in a fraction of the
+    /// time that all take.
     pub fn some(random: &mut Random, loop_cap: u32) -> Plan {
         let (nan, side) = (*random.pick(&MODES), *random.pick(&[Sides::Upper, Sides::Lower]));
         let relations = if random.once_in(3) { some(random.bits()) } else { Relations::all() };
@@ -56,8 +70,12 @@ impl Plan {
     /// One kind, for a box in so many parts.
     pub fn only(options: Options, parts: usize) -> Plan {
         let unrelated = Options { relations: Relations::NONE, ..options };
-        let naive = [options, unrelated].map(|options| Options { tracking: Tracking::NONE, ..options });
-        Plan::of([options, unrelated].into_iter().chain(naive), if parts > 1 { vec![parts] } else { vec![] })
+        let naive =
+            [options, unrelated].map(|options| Options { tracking: Tracking::NONE, ..options });
+        Plan::of(
+            [options, unrelated].into_iter().chain(naive),
+            if parts > 1 { vec![parts] } else { vec![] },
+        )
     }
 
     /// These kinds, and those that it takes to judge them.
@@ -71,17 +89,27 @@ impl Plan {
             }
             all.extend([Options { relations: Relations::NONE, ..testing }, options]);
         }
-        // What others are compared with comes first: without relations, propagating, naive, of both sides.
+        // What others are compared with comes first: without relations, propagating, naive, of both
+        // sides.
         let rank = |options: &Options| {
             let mode = MODES.iter().position(|&nan| nan == options.nan);
-            (options.relations != Relations::NONE, mode, options.tracking != Tracking::NONE, options.sides != Sides::Both)
+            (
+                options.relations != Relations::NONE,
+                mode,
+                options.tracking != Tracking::NONE,
+                options.sides != Sides::Both,
+            )
         };
         all.sort_by_key(rank);
         all.dedup();
         let mut groups: Vec<Vec<Options>> = vec![];
         for options in all {
             match groups.last_mut() {
-                Some(group) if (group[0].relations, group[0].nan) == (options.relations, options.nan) => group.push(options),
+                Some(group)
+                    if (group[0].relations, group[0].nan) == (options.relations, options.nan) =>
+                {
+                    group.push(options)
+                }
                 _ => groups.push(vec![options]),
             }
         }
@@ -113,12 +141,24 @@ mod tests {
         let mut kinds = 0;
         for round in 0..1000 {
             let plan = Plan::some(random, 10);
-            let one = plan.groups.last().and_then(|group| group.last()).copied().expect("there are kinds");
+            let one = plan
+                .groups
+                .last()
+                .and_then(|group| group.last())
+                .copied()
+                .expect("there are kinds");
             let plan = if round % 2 == 0 { plan } else { Plan::only(one, 1) };
             let all: Vec<_> = plan.groups.concat();
-            let first = Options { tracking: Tracking::NONE, loop_cap: 10, nan: Nan::Propagate, ..Options::default() };
+            let first = Options {
+                tracking: Tracking::NONE,
+                loop_cap: 10,
+                nan: Nan::Propagate,
+                ..Options::default()
+            };
             assert_eq!(all[0], first);
-            for (k, options) in all.iter().enumerate().filter(|(_, options)| options.nan == Nan::Ignore) {
+            for (k, options) in
+                all.iter().enumerate().filter(|(_, options)| options.nan == Nan::Ignore)
+            {
                 let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..*options };
                 let testing = Options { nan: Nan::Propagate, ..naive };
                 assert!(all[..=k].contains(&naive) && all[..=k].contains(&testing), "{all:#?}");

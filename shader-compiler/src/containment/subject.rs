@@ -12,7 +12,8 @@ use crate::passes;
 use crate::relations::Relations;
 use crate::texture::Lookup;
 
-/// A point shader, what its inputs are, and which outputs are bounded. It reads the tables of random functions.
+/// A point shader, what its inputs are, and which outputs are bounded. It reads the tables of
+/// random functions.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// Name for readers, which says how to make it again.
@@ -35,7 +36,8 @@ impl Subject {
         Subject { name, point, inputs, outputs }.with_met()
     }
 
-    /// An operation, on inputs of which more or less is known, some of which are intervals, or the same, or constants.
+    /// An operation, on inputs of which more or less is known, some of which are intervals, or the
+    /// same, or constants.
     pub fn op(op: Op, seed: u64) -> Subject {
         let random = &mut Random::new(seed);
         let signature = op.signature();
@@ -70,8 +72,13 @@ impl Subject {
         let random = &mut Random::new(seed ^ 0x5eed);
         let most = *random.pick(&[2, 3, 4, 8, 30, 30, 100]);
         let ops = 1 + random.below(most);
-        let options =
-            Options { ops, composite: random.once_in(2), ifs: !random.once_in(4), loops: !random.once_in(3), lowered: false };
+        let options = Options {
+            ops,
+            composite: random.once_in(2),
+            ifs: !random.once_in(4),
+            loops: !random.once_in(3),
+            lowered: false,
+        };
         let made = random::function(seed, &options);
         let point = if random.once_in(2) { passes::optimize(&made) } else { made };
         let inputs = random_inputs(random, &point.inputs);
@@ -93,11 +100,19 @@ impl Subject {
             lift::run(&self.point, &self.inputs, &self.outputs, &options).function
         };
         let all = lifted(Relations::all());
-        Relations::all().iter().filter(|&relation| lifted(Relations::all().without(relation)) != all).collect()
+        Relations::all()
+            .iter()
+            .filter(|&relation| lifted(Relations::all().without(relation)) != all)
+            .collect()
     }
 
     /// The integrand of a material; `ranges`: of inputs, or everything.
-    pub fn material(name: &str, integrand: &Integrand, spans: Spans, ranges: Option<Ranges>) -> Subject {
+    pub fn material(
+        name: &str,
+        integrand: &Integrand,
+        spans: Spans,
+        ranges: Option<Ranges>,
+    ) -> Subject {
         let mut inputs = integrand.inputs(spans, ranges.unwrap_or_default());
         if ranges.is_none() {
             for (input, port) in inputs.iter_mut().zip(&integrand.point.inputs) {
@@ -106,7 +121,8 @@ impl Subject {
         }
         let known = ranges.map_or("any".to_owned(), |ranges| format!("{ranges:?}"));
         let name = format!("{name}, spans {spans:?}, ranges {known}");
-        Subject { name, point: integrand.point.clone(), inputs, outputs: integrand.outputs.clone() }.with_met()
+        Subject { name, point: integrand.point.clone(), inputs, outputs: integrand.outputs.clone() }
+            .with_met()
     }
 
     /// The same with bounds of all values that are in scope at the end of the function, too.
@@ -121,7 +137,9 @@ impl Subject {
         }
         for value in values {
             self.outputs.push(self.point.outputs.len());
-            self.point.outputs.push(Port { name: format!("value {}", value.index()), ty: self.point.ty(value) });
+            self.point
+                .outputs
+                .push(Port { name: format!("value {}", value.index()), ty: self.point.ty(value) });
             self.point.body.yields.push(value);
         }
         self.name.push_str(", deep");

@@ -1,9 +1,10 @@
-//! Judges as code: a function that takes a word's rank, and holds the results of an operation for it and for the next word against all of
-//! its bounds, of the box of this word and of the box of the two.
+//! Judges as code: a function that takes a word's rank, and holds the results of an operation for
+//! it and for the next word against all of its bounds, of the box of this word and of the box of
+//! the two.
 //!
-//! Point operation and bounding functions stand in one function, so that what they share is computed once, eight words at a time, and
-//! nothing is done to a word elsewhere. What is asked is what [`Results::judge`](super::Results::judge) asks, and that optimized
-//! ends are the naive ones.
+//! Point operation and bounding functions stand in one function, so that what they share is
+//! computed once, eight words at a time, and nothing is done to a word elsewhere. What is asked is
+//! what [`Results::judge`](super::Results::judge) asks, and that optimized ends are the naive ones.
 
 use crate::interval::Nan;
 use crate::ir::rewrite::append;
@@ -23,8 +24,9 @@ pub(super) struct Variant<'a> {
     pub naive: usize,
 }
 
-/// From the rank of a word, of which `last` is the greatest, to a verdict and the operation's result. Functions yield the ends of the
-/// result, and of what says whether NaN was met; the first one is naive and propagates NaN.
+/// From the rank of a word, of which `last` is the greatest, to a verdict and the operation's
+/// result. Functions yield the ends of the result, and of what says whether NaN was met; the first
+/// one is naive and propagates NaN.
 pub(super) fn function(point: &Function, variants: &[Variant<'_>], last: i32) -> Function {
     let mut builder = Builder::new(&point.name, Rules::Exact);
     let rank = builder.input("rank", Type::I32);
@@ -108,7 +110,8 @@ impl Bench {
                 (vec![escapes, unordered[0], unordered[1]], all_nan)
             };
             let mut wrong = self.fold(Op::BOr, &wrong);
-            let differs = self.differs(bound, bounds[variant.naive], variant.options.nan, &bounds[0]);
+            let differs =
+                self.differs(bound, bounds[variant.naive], variant.options.nan, &bounds[0]);
             wrong = self.builder.op(Op::BOr, &[wrong, differs]);
             self.count(wrong, unsaid, void);
         }
@@ -128,7 +131,10 @@ impl Bench {
 
     /// Whether a result is not within ends, as far as these are numbers.
     fn escapes(&mut self, [lo, hi]: [Value; 2], results: &[Value]) -> Value {
-        let beyond: Vec<_> = results.iter().flat_map(|&result| [self.is_less(result, lo), self.is_less(hi, result)]).collect();
+        let beyond: Vec<_> = results
+            .iter()
+            .flat_map(|&result| [self.is_less(result, lo), self.is_less(hi, result)])
+            .collect();
         self.fold(Op::BOr, &beyond)
     }
 
@@ -143,10 +149,13 @@ impl Bench {
         self.builder.op(Op::BAnd, &[some_nan, finite])
     }
 
-    /// Whether ends are not the naive ones, where these are numbers, and where NaN is ignored, those that propagate it are, too.
+    /// Whether ends are not the naive ones, where these are numbers, and where NaN is ignored,
+    /// those that propagate it are, too.
     fn differs(&mut self, bound: Bound, naive: Bound, nan: Nan, propagating: &Bound) -> Value {
         let mut differs = self.builder.bool(false);
-        for (end, naive) in std::iter::zip(bound.ends, naive.ends).filter(|(end, naive)| end != naive) {
+        for (end, naive) in
+            std::iter::zip(bound.ends, naive.ends).filter(|(end, naive)| end != naive)
+        {
             let (same, open) = (self.is_equal(end, naive), self.is_nan(naive));
             let differ = self.builder.op(Op::BOr, &[same, open]);
             let differ = self.builder.op(Op::BNot, &[differ]);

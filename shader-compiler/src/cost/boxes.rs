@@ -1,15 +1,19 @@
-//! Boxes to measure bounding shaders on: what a renderer asks of a material, drawn at random but the same on every machine.
+//! Boxes to measure bounding shaders on: what a renderer asks of a material, drawn at random but
+//! the same on every machine.
 //!
-//! - *Light directions* span cones about an axis of the upper hemisphere, uniform in solid angle, with half angles from 2° to 20°,
-//!   evenly in their logarithm: clusters of lights, parts of an environment map, pixels of a map of directions. A box has the least and
-//!   greatest component along each axis.
-//! - *View directions* likewise, from 1° to 5°, where they are intervals: a patch seen from a pixel. In the world, so do the normal and
-//!   the tangents, whose frame is any rotation.
-//! - *Parameters* lie within a tenth of their defaults, texture coordinates anywhere; where they are intervals, they reach
-//!   1 % to 10 % to either side, texture coordinates and what has the default 0 up to 0.01. They stay in their declared ranges. Integers and
-//!   booleans are at their defaults.
+//! - *Light directions* span cones about an axis of the upper hemisphere, uniform in solid angle,
+//!   with half angles from 2° to 20°, evenly in their logarithm: clusters of lights, parts of an
+//!   environment map, pixels of a map of directions. A box has the least and greatest component
+//!   along each axis.
+//! - *View directions* likewise, from 1° to 5°, where they are intervals: a patch seen from a
+//!   pixel. In the world, so do the normal and the tangents, whose frame is any rotation.
+//! - *Parameters* lie within a tenth of their defaults, texture coordinates anywhere; where they
+//!   are intervals, they reach 1 % to 10 % to either side, texture coordinates and what has the
+//!   default 0 up to 0.01. They stay in their declared ranges. Integers and booleans are at their
+//!   defaults.
 //!
-//! Each box comes with one of its members, on which the point shader is measured: directions in the cones, the axes of the frame.
+//! Each box comes with one of its members, on which the point shader is measured: directions in the
+//! cones, the axes of the frame.
 
 use crate::bounding::{Frame, Spans};
 use crate::frontend::{Parameter, Scalar, Shader, Sides};
@@ -72,7 +76,10 @@ fn one(random: &mut Random, shader: &Shader, frame: Frame, all: bool) -> Drawn {
             (0..3).for_each(|k| drawn.push(all, axis[k] as f32, around[k]));
         }
     }
-    shader.parameters().iter().for_each(|parameter| push_parameter(random, &mut drawn, parameter, all));
+    shader
+        .parameters()
+        .iter()
+        .for_each(|parameter| push_parameter(random, &mut drawn, parameter, all));
     drawn
 }
 
@@ -136,7 +143,14 @@ fn ends_of_cone(axis: [f64; 3], angle: f64) -> [[f32; 2]; 3] {
 }
 
 /// Adds the directions of a cone; where `above`, those of the upper side alone.
-fn cone(random: &mut Random, drawn: &mut Drawn, axis: [f64; 3], angle: f64, interval: bool, above: bool) {
+fn cone(
+    random: &mut Random,
+    drawn: &mut Drawn,
+    axis: [f64; 3],
+    angle: f64,
+    interval: bool,
+    above: bool,
+) {
     let [t, b] = tangents(axis);
     let height = 1.0 - uniform(random) * (1.0 - libm::cos(angle));
     let member = to_world([t, b, axis], polar(height, std::f64::consts::TAU * uniform(random)));
@@ -151,13 +165,19 @@ fn cone(random: &mut Random, drawn: &mut Drawn, axis: [f64; 3], angle: f64, inte
 fn push_parameter(random: &mut Random, drawn: &mut Drawn, parameter: &Parameter, all: bool) {
     let [least, most] = parameter.range;
     for component in 0..parameter.size {
-        let default = parameter.default.as_ref().map_or_else(|| (0.5f64).clamp(least, most), |values| values[component]);
+        let default = parameter
+            .default
+            .as_ref()
+            .map_or_else(|| (0.5f64).clamp(least, most), |values| values[component]);
         let word = match parameter.scalar {
             Scalar::F32 => {
                 let anywhere = parameter.name == "uv";
                 let u = uniform(random);
-                let x =
-                    if anywhere { least.max(0.0) + (most.min(1.0) - least.max(0.0)) * u } else { default * (0.9 + 0.2 * u) };
+                let x = if anywhere {
+                    least.max(0.0) + (most.min(1.0) - least.max(0.0)) * u
+                } else {
+                    default * (0.9 + 0.2 * u)
+                };
                 let x = x.clamp(least, most);
                 let width = match anywhere || default == 0.0 {
                     true => 0.01 * uniform(random),
@@ -200,28 +220,41 @@ mod tests {
     fn boxes_have_their_members_and_fit_the_shader() {
         let shader = Shader::parse("a.wgsl", SHADER).expect("it is sound");
         for frame in [Frame::Local, Frame::World] {
-            let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it is sound");
+            let integrand =
+                Integrand::new(&shader, &Settings::default(), frame).expect("it is sound");
             for spans in [Spans::Light, Spans::All] {
                 let inputs = integrand.inputs(spans, Ranges::Declared);
                 for drawn in draw(&shader, frame, spans, 200, 7) {
-                    assert_eq!((drawn.ends.len(), drawn.member.len()), (inputs.len(), inputs.len()));
-                    let words: usize = inputs.iter().map(|input| if input.interval { 2 } else { 1 }).sum();
+                    assert_eq!(
+                        (drawn.ends.len(), drawn.member.len()),
+                        (inputs.len(), inputs.len())
+                    );
+                    let words: usize =
+                        inputs.iter().map(|input| if input.interval { 2 } else { 1 }).sum();
                     assert_eq!(drawn.row(inputs.iter().map(|input| input.interval)).len(), words);
                     for (k, (&ends, &x)) in std::iter::zip(&drawn.ends, &drawn.member).enumerate() {
                         let port = &integrand.point.inputs[k];
                         let (floats, x_float) = (ends.map(f32::from_bits), f32::from_bits(x));
                         match port.ty {
                             crate::ir::Type::F32 => {
-                                assert!(floats[0] <= x_float && x_float <= floats[1], "{}: {floats:?}", port.name)
+                                assert!(
+                                    floats[0] <= x_float && x_float <= floats[1],
+                                    "{}: {floats:?}",
+                                    port.name
+                                )
                             }
                             _ => assert_eq!(ends, [x, x]),
                         }
                         let width = ends[0] != ends[1];
                         let wide = inputs[k].interval && port.ty == crate::ir::Type::F32;
-                        // An end of a range leaves no room to one side, and some components of a frame hardly change.
+                        // An end of a range leaves no room to one side, and some components of a
+                        // frame hardly change.
                         assert!(wide || !width, "{} is no interval", port.name);
                         assert!(!port.name.starts_with("wi") || width);
-                        assert!(!port.name.starts_with("kd") || (0.0..=1.0).contains(&floats[0]) && floats[1] <= 1.0);
+                        assert!(
+                            !port.name.starts_with("kd")
+                                || (0.0..=1.0).contains(&floats[0]) && floats[1] <= 1.0
+                        );
                     }
                 }
             }
@@ -241,6 +274,9 @@ mod tests {
             assert!((dot(wi, wi) - 1.0).abs() < 1e-5 && dot(wi, n) > -0.35);
             assert!((dot(wo, wo) - 1.0).abs() < 1e-5 && dot(wo, n) > -0.05);
         }
-        assert_eq!(draw(&shader, Frame::Local, Spans::Light, 3, 9), draw(&shader, Frame::Local, Spans::Light, 3, 9));
+        assert_eq!(
+            draw(&shader, Frame::Local, Spans::Light, 3, 9),
+            draw(&shader, Frame::Local, Spans::Light, 3, 9)
+        );
     }
 }

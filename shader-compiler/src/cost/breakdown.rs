@@ -1,9 +1,10 @@
 //! What the instructions of a function are for (Clarberg et al. 2010, figure 3).
 //!
-//! Instructions that compute are told from overhead by decoding. Of those that compute, the part of elementary functions is what
-//! goes when each use of one is replaced by as few instructions as its arguments can be kept alive with: a division by
-//! a constant for each, and an addition for a second argument. This needs no tags through the back end, holds under control flow, and
-//! counts what passes shared or folded as they shared or folded it.
+//! Instructions that compute are told from overhead by decoding. Of those that compute, the part of
+//! elementary functions is what goes when each use of one is replaced by as few instructions as its
+//! arguments can be kept alive with: a division by a constant for each, and an addition for a
+//! second argument. This needs no tags through the back end, holds under control flow, and counts
+//! what passes shared or folded as they shared or folded it.
 
 use crate::backend::x86::Code;
 use crate::ir::function::for_each_stmt;
@@ -17,7 +18,8 @@ use crate::target::Target;
 pub struct Breakdown {
     /// Computing, elementary functions aside.
     pub arithmetic: usize,
-    /// Approximations of elementary functions: exponentials, logarithms, powers, trigonometric functions and their inverses.
+    /// Approximations of elementary functions: exponentials, logarithms, powers, trigonometric
+    /// functions and their inverses.
     pub elementary: usize,
     /// Movement between registers and memory, constants, tests and jumps, entry and return.
     pub overhead: usize,
@@ -34,18 +36,20 @@ impl Breakdown {
 pub fn breakdown(function: &Function, target: Target) -> Breakdown {
     let code = Code::compile(&passes::lower(function), target);
     let builder = Builder::new(&function.name, Rules::Exact);
-    let without =
-        rewrite(
-            function,
-            builder,
-            |builder: &mut Builder, op: Op, args: &[Value]| {
-                if is_elementary(op) { stand_in(builder, op, args) } else { builder.op(op, args) }
-            },
-        );
+    let without = rewrite(function, builder, |builder: &mut Builder, op: Op, args: &[Value]| {
+        if is_elementary(op) { stand_in(builder, op, args) } else { builder.op(op, args) }
+    });
     let without = passes::lower(&without);
     let computing = code.computing();
-    let arithmetic = Code::compile(&without, target).computing().saturating_sub(stand_ins(&without)).min(computing);
-    Breakdown { arithmetic, elementary: computing - arithmetic, overhead: code.counts().total - computing }
+    let arithmetic = Code::compile(&without, target)
+        .computing()
+        .saturating_sub(stand_ins(&without))
+        .min(computing);
+    Breakdown {
+        arithmetic,
+        elementary: computing - arithmetic,
+        overhead: code.counts().total - computing,
+    }
 }
 
 /// Whether an operation is approximated.
@@ -53,7 +57,8 @@ fn is_elementary(op: Op) -> bool {
     op.facts().cost == CostClass::Elementary
 }
 
-/// What a use of an operation is divided by in its stead: no other code has such constants, and no two operations the same.
+/// What a use of an operation is divided by in its stead: no other code has such constants, and no
+/// two operations the same.
 fn mark(op: Op) -> f32 {
     1.234_567e20 * (1.0 + f32::from(op as u8))
 }
@@ -70,7 +75,9 @@ fn stand_ins(function: &Function) -> usize {
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Op(value) = stmt
             && let Some((Op::Div, &[_, by])) = function.operation(*value)
-            && let Some(op) = Op::ALL.iter().find(|&&op| is_elementary(op) && function.constant(by) == Some(mark(op).to_bits()))
+            && let Some(op) = Op::ALL
+                .iter()
+                .find(|&&op| is_elementary(op) && function.constant(by) == Some(mark(op).to_bits()))
         {
             count += op.signature().args.len();
         }
@@ -85,7 +92,8 @@ mod tests {
 
     fn of(body: &str) -> Breakdown {
         breakdown(
-            &parse(&format!("fn f(x: f32, y: f32) -> (r: f32) {{\n{body}\n}}\n")).expect("it is well formed"),
+            &parse(&format!("fn f(x: f32, y: f32) -> (r: f32) {{\n{body}\n}}\n"))
+                .expect("it is well formed"),
             Target::Sse,
         )
     }

@@ -1,8 +1,10 @@
-//! What time is measured with: core cycles where the kernel counts them, else ticks of the time-stamp counter.
+//! What time is measured with: core cycles where the kernel counts them, else ticks of the
+//! time-stamp counter.
 //!
-//! Cycles in user mode (`perf_event_open`) are the better unit: they do not depend on the clock rate, and leave out interrupts
-//! and other processes. Virtual machines often have no such counter; then time is in [ticks], which advance at one rate whatever
-//! the core's clock rate is, so that only ratios of nearby measurements are those of cycles.
+//! Cycles in user mode (`perf_event_open`) are the better unit: they do not depend on the clock
+//! rate, and leave out interrupts and other processes. Virtual machines often have no such counter;
+//! then time is in [ticks], which advance at one rate whatever the core's clock rate is, so that
+//! only ratios of nearby measurements are those of cycles.
 
 use crate::jit::ticks;
 use std::fmt;
@@ -42,15 +44,20 @@ impl Clock {
     /// Ticks, since cycles cannot be counted.
     pub fn ticks(error: &io::Error) -> Clock {
         let reason = match error.kind() {
-            ErrorKind::NotFound => "this machine has none, as is common for virtual ones".to_owned(),
-            ErrorKind::PermissionDenied => "the system does not permit them; see kernel.perf_event_paranoid".to_owned(),
+            ErrorKind::NotFound => {
+                "this machine has none, as is common for virtual ones".to_owned()
+            }
+            ErrorKind::PermissionDenied => {
+                "the system does not permit them; see kernel.perf_event_paranoid".to_owned()
+            }
             _ => error.to_string(),
         };
         Clock(Source::Ticks(reason))
     }
 
-    /// The count so far, in order with the instructions around. Fails if the counter is lost, as a pinned one is that the kernel
-    /// takes off the core's counters for another one; ticks never fail.
+    /// The count so far, in order with the instructions around. Fails if the counter is lost, as a
+    /// pinned one is that the kernel takes off the core's counters for another one; ticks never
+    /// fail.
     pub fn now(&mut self) -> io::Result<u64> {
         match &mut self.0 {
             #[cfg(target_os = "linux")]
@@ -83,7 +90,10 @@ impl fmt::Display for Clock {
             #[cfg(target_os = "linux")]
             Source::Cycles(_) => f.write_str("core cycles in user mode"),
             Source::Ticks(reason) => {
-                write!(f, "time-stamp counter ticks (performance counters are unavailable: {reason})")
+                write!(
+                    f,
+                    "time-stamp counter ticks (performance counters are unavailable: {reason})"
+                )
             }
             #[cfg(test)]
             Source::Failing(_) => f.write_str("a counter that fails"),
@@ -135,10 +145,17 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn ticks_stand_in_for_cycles_that_cannot_be_counted() {
-        for (error, reason) in [(2, "this machine has none"), (13, "kernel.perf_event_paranoid"), (24, "os error 24")] {
+        for (error, reason) in
+            [(2, "this machine has none"), (13, "kernel.perf_event_paranoid"), (24, "os error 24")]
+        {
             let mut clock = Clock::choose(Err(io::Error::from_raw_os_error(error)));
             let text = clock.to_string();
-            assert!(text.starts_with("time-stamp counter ticks (performance counters are unavailable: "), "{text}");
+            assert!(
+                text.starts_with(
+                    "time-stamp counter ticks (performance counters are unavailable: "
+                ),
+                "{text}"
+            );
             assert!(text.contains(reason), "{text}");
             assert!(clock.now().unwrap() <= clock.now().unwrap());
         }

@@ -9,14 +9,17 @@
 //! control's of the same round. The [`Estimate`] is the median over all rounds, which go on until
 //! all intervals are narrow, or time is up.
 //!
-//! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as many; the cost of
-//! reading the clock is subtracted. What else could make equal code differ is kept equal, or varied within the measurement:
+//! A timed region is as many passes over the inputs as take [`REGION`] ticks, after a warm-up of as
+//! many; the cost of reading the clock is subtracted. What else could make equal code differ is
+//! kept equal, or varied within the measurement:
 //!
-//! - All candidates use the same buffer, aligned to a page, into which their inputs are copied: where a load and an earlier store differ by a
-//!   multiple of 4096 bytes, the load may wait for the store.
-//! - Code starts at a page boundary and is loaded [`PLACEMENTS`] times, to run from another place every few rounds. (On Zen 5,
-//!   0.2 to 1 % of the placements of fractal's code, which is longer than a page, were slow by a factor of 1.1 to 2.8 until it was
-//!   loaded elsewhere; none of 9,900 of phong's were.)
+//! - All candidates use the same buffer, aligned to a page, into which their inputs are copied:
+//!   where a load and an earlier store differ by a multiple of 4096 bytes, the load may wait for
+//!   the store.
+//! - Code starts at a page boundary and is loaded [`PLACEMENTS`] times, to run from another place
+//!   every few rounds. (On Zen 5, 0.2 to 1 % of the placements of fractal's code, which is longer
+//!   than a page, were slow by a factor of 1.1 to 2.8 until it was loaded elsewhere; none of 9,900
+//!   of phong's were.)
 //! - A region is long compared to the clock's resolution, which may be 26 ticks.
 //!
 //! Intervals do not cover what lasts as long as the process, such as physical addresses: on Zen 5,
@@ -35,15 +38,18 @@ use crate::texture::Texture;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Least length of a timed region, in ticks or cycles; regions aim at twice that, as clock rates change.
+/// Least length of a timed region, in ticks or cycles; regions aim at twice that, as clock rates
+/// change.
 const REGION: u64 = 5_000;
 /// How often the code of a candidate is loaded, to run from as many places.
 pub const PLACEMENTS: usize = 8;
 /// Rounds in a row that use the same placement, so that its code and branch history are warm.
 const ROUNDS_PER_PLACEMENT: usize = 4;
-/// Relative difference of the reference before and after a candidate from which on a sample is discarded.
+/// Relative difference of the reference before and after a candidate from which on a sample is
+/// discarded.
 const DISTURBED: f64 = 0.05;
-/// Rounds before the first look at the intervals; looks are at multiples that double, so that stopping early biases little.
+/// Rounds before the first look at the intervals; looks are at multiples that double, so that
+/// stopping early biases little.
 const FIRST_LOOK: usize = 128;
 
 /// How long to measure.
@@ -70,18 +76,26 @@ pub struct Measurement {
     pub rounds: usize,
     /// Part of the rounds that were discarded as disturbed, on average over the ratios.
     pub discarded: f64,
-    /// Number of ratios that include disturbed rounds, since no more than half of their rounds were undisturbed.
+    /// Number of ratios that include disturbed rounds, since no more than half of their rounds were
+    /// undisturbed.
     pub with_disturbed: usize,
     /// Involuntary context switches; `None` where they are not known.
     pub switches: Option<u64>,
 }
 
-/// Measures candidates; the first one is the reference. `progress` is told the fraction that is done, after each round.
+/// Measures candidates; the first one is the reference. `progress` is told the fraction that is
+/// done, after each round.
 ///
-/// Where the cycle counter is lost on the way, all is measured anew in ticks: times of two clocks are not comparable.
+/// Where the cycle counter is lost on the way, all is measured anew in ticks: times of two clocks
+/// are not comparable.
 ///
 /// *Panics* if there are no candidates, or fewer textures than a function reads.
-pub fn measure(candidates: &[Candidate], textures: &[&Texture], budget: &Budget, progress: &dyn Fn(f64)) -> Measurement {
+pub fn measure(
+    candidates: &[Candidate],
+    textures: &[&Texture],
+    budget: &Budget,
+    progress: &dyn Fn(f64),
+) -> Measurement {
     measure_by(Clock::new(), candidates, textures, budget, progress)
 }
 
@@ -106,7 +120,9 @@ fn try_measure(
 ) -> io::Result<Measurement> {
     let mut buffer = Buffer::new(candidates);
     let empty = empty_region(&mut clock)?;
-    let passes = candidates.iter().map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty));
+    let passes = candidates
+        .iter()
+        .map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty));
     let passes: Vec<usize> = passes.collect::<io::Result<_>>()?;
     let switches = involuntary_switches();
     // The control keeps the memory that the first candidate has, since candidates are to be alike.
@@ -126,10 +142,20 @@ fn try_measure(
     let ratios: Vec<Ratio> = (1..candidates.len()).map(|index| samples.ratio(index)).collect();
     let times = ratios.iter().map(|ratio| ratio.estimate.scaled(reference.median));
     let times = std::iter::once(reference).chain(times);
-    let costs = std::iter::zip(candidates, times).map(|(candidate, time)| candidate.cost(textures, time)).collect();
-    let discarded = ratios.iter().map(|ratio| ratio.discarded).sum::<f64>() / ratios.len().max(1) as f64;
+    let costs = std::iter::zip(candidates, times)
+        .map(|(candidate, time)| candidate.cost(textures, time))
+        .collect();
+    let discarded =
+        ratios.iter().map(|ratio| ratio.discarded).sum::<f64>() / ratios.len().max(1) as f64;
     let with_disturbed = ratios.iter().filter(|ratio| ratio.with_disturbed).count();
-    Ok(Measurement { costs, clock: clock.to_string(), rounds: samples.reference.len(), discarded, with_disturbed, switches })
+    Ok(Measurement {
+        costs,
+        clock: clock.to_string(),
+        rounds: samples.reference.len(),
+        discarded,
+        with_disturbed,
+        switches,
+    })
 }
 
 /// Memory for inputs and outputs that all candidates share.
@@ -193,10 +219,12 @@ fn passes(
 ) -> io::Result<usize> {
     let mut passes = 1;
     loop {
-        // The least of five times, as interruptions lengthen some; one will do where it is too long for that to matter.
+        // The least of five times, as interruptions lengthen some; one will do where it is too long
+        // for that to matter.
         let mut net = u64::MAX;
         for _ in 0..5 {
-            net = net.min(region(candidate, 0, passes, textures, buffer, clock)?.saturating_sub(empty));
+            net = net
+                .min(region(candidate, 0, passes, textures, buffer, clock)?.saturating_sub(empty));
             if net > 10_000 * REGION {
                 break;
             }
@@ -204,7 +232,9 @@ fn passes(
         if net >= 2 * REGION {
             return Ok(passes);
         }
-        passes = (passes * (2 * REGION) as usize).div_ceil(net.max(REGION / 50) as usize).max(passes + 1);
+        passes = (passes * (2 * REGION) as usize)
+            .div_ceil(net.max(REGION / 50) as usize)
+            .max(passes + 1);
     }
 }
 
@@ -263,8 +293,8 @@ struct Ratio {
 }
 
 impl Samples {
-    /// The ratio of a candidate to the control, over rounds in which neither was disturbed; over all rounds where no more than half
-    /// of them are left.
+    /// The ratio of a candidate to the control, over rounds in which neither was disturbed; over
+    /// all rounds where no more than half of them are left.
     fn ratio(&self, index: usize) -> Ratio {
         let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
             let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
@@ -276,12 +306,17 @@ impl Samples {
             let discarded = 1.0 - undisturbed.len() as f64 / rounds as f64;
             Ratio { estimate: Estimate::of(&undisturbed), discarded, with_disturbed: false }
         } else {
-            Ratio { estimate: Estimate::of(&ratios(|_| true)), discarded: 0.0, with_disturbed: true }
+            Ratio {
+                estimate: Estimate::of(&ratios(|_| true)),
+                discarded: 0.0,
+                with_disturbed: true,
+            }
         }
     }
 
     fn are_narrow(&self, precision: f64) -> bool {
-        (1..self.candidates.len()).all(|index| self.ratio(index).estimate.relative_width() <= precision)
+        (1..self.candidates.len())
+            .all(|index| self.ratio(index).estimate.relative_width() <= precision)
     }
 }
 
@@ -329,7 +364,12 @@ mod tests {
     use super::*;
     use crate::cost::boxes::uniform;
 
-    const BUDGET: Budget = Budget { max_rounds: 2000, min_time: Duration::ZERO, max_time: Duration::MAX, precision: 0.02 };
+    const BUDGET: Budget = Budget {
+        max_rounds: 2000,
+        min_time: Duration::ZERO,
+        max_time: Duration::MAX,
+        precision: 0.02,
+    };
 
     /// Times of a machine whose clock rate drifts by a fifth, with noise, and steps of a counter.
     struct Machine {
@@ -363,15 +403,22 @@ mod tests {
         let mut machine = Machine::new(&[10_000.0, 10_000.0, 24_000.0]);
         let samples = rounds(3, &BUDGET, |slot, _| Ok(machine.time(slot)), &|_| {}).unwrap();
         let [equal, slower] = [1, 2].map(|index| samples.ratio(index).estimate);
-        assert!((equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01, "{equal:?} {slower:?}");
+        assert!(
+            (equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01,
+            "{equal:?} {slower:?}"
+        );
         assert!(equal.relative_width() <= 0.02 && slower.relative_width() <= 0.02);
-        assert!(samples.reference.len() < BUDGET.max_rounds, "it stops once the intervals are narrow");
+        assert!(
+            samples.reference.len() < BUDGET.max_rounds,
+            "it stops once the intervals are narrow"
+        );
     }
 
     #[test]
     fn disturbances_are_discarded() {
         let mut machine = Machine::new(&[10_000.0, 12_000.0]);
-        // Another process takes the core for a while, and a neighbour slows down every seventh region.
+        // Another process takes the core for a while, and a neighbour slows down every seventh
+        // region.
         let mut calls = 0;
         let timed = |slot: Slot, _| {
             calls += 1;
@@ -400,7 +447,8 @@ mod tests {
     fn noise_beyond_the_precision_ends_with_the_rounds() {
         let mut random = Random::new(3);
         let budget = Budget { max_rounds: 300, ..BUDGET };
-        let samples = rounds(2, &budget, |_, _| Ok(1.0 + 4.0 * uniform(&mut random)), &|_| {}).unwrap();
+        let samples =
+            rounds(2, &budget, |_, _| Ok(1.0 + 4.0 * uniform(&mut random)), &|_| {}).unwrap();
         assert_eq!(samples.reference.len(), 300);
         assert!(samples.ratio(1).estimate.relative_width() > 0.02);
     }
@@ -415,7 +463,8 @@ mod tests {
         };
         rounds(4, &budget, timed, &|_| {}).unwrap();
         for round in 0..3 {
-            let slots: Vec<Slot> = calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
+            let slots: Vec<Slot> =
+                calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
             assert_eq!(slots.len(), 9);
             assert!(slots.iter().step_by(2).all(|&slot| slot == Slot::Reference), "{slots:?}");
             assert!((0..4).all(|index| slots.contains(&Slot::Candidate(index))), "{slots:?}");
@@ -425,7 +474,8 @@ mod tests {
     #[test]
     fn most_time_ends_it() {
         let budget = Budget { max_time: Duration::ZERO, ..BUDGET };
-        let samples = rounds(2, &budget, |_, _| Ok(1.0), &|fraction| assert_eq!(fraction, 1.0)).unwrap();
+        let samples =
+            rounds(2, &budget, |_, _| Ok(1.0), &|fraction| assert_eq!(fraction, 1.0)).unwrap();
         assert_eq!(samples.reference.len(), 1);
     }
 
@@ -441,9 +491,18 @@ mod tests {
         let budget = Budget { max_rounds: 1000, precision: 0.0, ..BUDGET };
         // At once, where the number of passes is chosen, and within the rounds.
         for reads in [0, 2003, 5000] {
-            let measurement = measure_by(Clock::failing_after(reads), &candidates, &[], &budget, &|_| {});
-            assert!(measurement.clock.starts_with("time-stamp counter ticks"), "{}", measurement.clock);
-            assert!(measurement.costs.iter().all(|cost| cost.time.median > 0.0), "{:?}", measurement.costs);
+            let measurement =
+                measure_by(Clock::failing_after(reads), &candidates, &[], &budget, &|_| {});
+            assert!(
+                measurement.clock.starts_with("time-stamp counter ticks"),
+                "{}",
+                measurement.clock
+            );
+            assert!(
+                measurement.costs.iter().all(|cost| cost.time.median > 0.0),
+                "{:?}",
+                measurement.costs
+            );
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Medians of timed samples and their confidence intervals.
 //!
-//! The interval is distribution-free: of n independent samples, the number below the median is binomial with p = ½, so the
-//! order statistics of ranks k and n + 1 − k enclose the median with a probability that is known for any distribution
-//! (Hollander and Wolfe 1999 §3.6). Neighbouring samples of a timing are not independent, as clock rates and neighbours change
-//! slowly: the interval is therefore taken over medians of at most 32 blocks of consecutive samples (batch means, Law 2007 §9.5.3, with
-//! medians in place of means).
+//! The interval is distribution-free: of n independent samples, the number below the median is
+//! binomial with p = ½, so the order statistics of ranks k and n + 1 − k enclose the median with a
+//! probability that is known for any distribution (Hollander and Wolfe 1999 §3.6). Neighbouring
+//! samples of a timing are not independent, as clock rates and neighbours change slowly: the
+//! interval is therefore taken over medians of at most 32 blocks of consecutive samples (batch
+//! means, Law 2007 §9.5.3, with medians in place of means).
 
 /// Greatest number of blocks.
 const BLOCKS: usize = 32;
@@ -14,8 +15,9 @@ const BLOCKS: usize = 32;
 pub struct Estimate {
     /// The median of all samples.
     pub median: f64,
-    /// Ends of the confidence interval; `None` for fewer than 6 samples. What repeats within each block of samples does not widen
-    /// it, as the placements of code in a [measurement](super::measure()) of 1024 rounds or more.
+    /// Ends of the confidence interval; `None` for fewer than 6 samples. What repeats within each
+    /// block of samples does not widen it, as the placements of code in a
+    /// [measurement](super::measure()) of 1024 rounds or more.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -27,7 +29,8 @@ impl Estimate {
         let size = samples.len().div_ceil(BLOCKS);
         let mut blocks: Vec<f64> = samples.chunks_exact(size).map(median).collect();
         blocks.sort_by(f64::total_cmp);
-        let interval = lower_rank(blocks.len()).map(|rank| [blocks[rank], blocks[blocks.len() - 1 - rank]]);
+        let interval =
+            lower_rank(blocks.len()).map(|rank| [blocks[rank], blocks[blocks.len() - 1 - rank]]);
         // The median of blocks may lie beside that of all samples.
         let median = median(samples);
         Estimate { median, interval: interval.map(|[lo, hi]| [lo.min(median), hi.max(median)]) }
@@ -40,7 +43,10 @@ impl Estimate {
 
     /// The estimate of a constant times the quantity.
     pub fn scaled(self, factor: f64) -> Estimate {
-        Estimate { median: self.median * factor, interval: self.interval.map(|ends| ends.map(|end| end * factor)) }
+        Estimate {
+            median: self.median * factor,
+            interval: self.interval.map(|ends| ends.map(|end| end * factor)),
+        }
     }
 }
 
@@ -54,8 +60,8 @@ pub fn median(samples: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
-/// The greatest k such that fewer than k + 1 of n samples lie below the median with probability at most 2.5 %: the interval of
-/// 95 % reaches from the sorted sample k to n − 1 − k, counted from 0.
+/// The greatest k such that fewer than k + 1 of n samples lie below the median with probability at
+/// most 2.5 %: the interval of 95 % reaches from the sorted sample k to n − 1 − k, counted from 0.
 fn lower_rank(n: usize) -> Option<usize> {
     let mut probability = 0.5f64.powi(n as i32);
     let (mut tail, mut rank) = (0.0, None);
@@ -79,7 +85,9 @@ mod tests {
     #[test]
     fn ranks_are_those_of_published_tables() {
         // The sign test's critical values at 5 %, two-sided.
-        for (n, rank) in [(5, None), (6, Some(0)), (8, Some(0)), (9, Some(1)), (20, Some(5)), (32, Some(9))] {
+        for (n, rank) in
+            [(5, None), (6, Some(0)), (8, Some(0)), (9, Some(1)), (20, Some(5)), (32, Some(9))]
+        {
             assert_eq!(lower_rank(n), rank, "{n}");
         }
     }
@@ -89,7 +97,8 @@ mod tests {
         let mut random = Random::new(1);
         let covered = (0..1000).filter(|_| {
             // Exponential, with median ln 2.
-            let samples: Vec<f64> = (0..320).map(|_| -libm::log(1.0 - uniform(&mut random))).collect();
+            let samples: Vec<f64> =
+                (0..320).map(|_| -libm::log(1.0 - uniform(&mut random))).collect();
             let [lo, hi] = Estimate::of(&samples).interval.unwrap();
             lo <= std::f64::consts::LN_2 && std::f64::consts::LN_2 <= hi
         });
@@ -99,15 +108,21 @@ mod tests {
 
     #[test]
     fn outliers_move_neither_median_nor_interval() {
-        let samples: Vec<f64> = (0..640).map(|k| if k % 10 == 3 { 50.0 } else { 1.0 + 0.001 * (k % 7) as f64 }).collect();
+        let samples: Vec<f64> = (0..640)
+            .map(|k| if k % 10 == 3 { 50.0 } else { 1.0 + 0.001 * (k % 7) as f64 })
+            .collect();
         let estimate = Estimate::of(&samples);
-        assert!((estimate.median - 1.003).abs() < 1e-3 && estimate.relative_width() < 0.002, "{estimate:?}");
+        assert!(
+            (estimate.median - 1.003).abs() < 1e-3 && estimate.relative_width() < 0.002,
+            "{estimate:?}"
+        );
     }
 
     #[test]
     fn slow_changes_widen_the_interval() {
         // Two states of the machine, each as long as 160 samples.
-        let samples: Vec<f64> = (0..640).map(|k| if k / 160 % 2 == 0 { 1.0 } else { 1.2 }).collect();
+        let samples: Vec<f64> =
+            (0..640).map(|k| if k / 160 % 2 == 0 { 1.0 } else { 1.2 }).collect();
         assert!(Estimate::of(&samples).relative_width() > 0.15);
     }
 

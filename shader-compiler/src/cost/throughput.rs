@@ -1,11 +1,13 @@
 //! Predicted cycles of straight-line and counted code: a throughput model of Intel's Skylake core.
 //!
-//! Groups are independent of each other, so that a core with a large window overlaps them, and code takes as long as its busiest
-//! resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke 2022): the front end, which issues 4 fused µops per cycle;
-//! the execution ports; the divider. µops are spread over their ports as well as can be: for each set of ports, the µops that can go nowhere
-//! else need at least their number divided by the number of ports in the set, and the greatest of these is reached
-//! (Hall's theorem for fractional assignments). Latencies, caches and mispredicted branches are left out: the prediction is a lower bound,
-//! the same on every machine. Loops whose rounds depend on each other, as fractal's, take longer.
+//! Groups are independent of each other, so that a core with a large window overlaps them, and code
+//! takes as long as its busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and
+//! Reineke 2022): the front end, which issues 4 fused µops per cycle; the execution ports; the
+//! divider. µops are spread over their ports as well as can be: for each set of ports, the µops
+//! that can go nowhere else need at least their number divided by the number of ports in the set,
+//! and the greatest of these is reached (Hall's theorem for fractional assignments). Latencies,
+//! caches and mispredicted branches are left out: the prediction is a lower bound, the same on
+//! every machine. Loops whose rounds depend on each other, as fractal's, take longer.
 //!
 //! µops and ports are from Agner Fog's *Instruction tables* (Skylake) and <https://uops.info>.
 
@@ -98,8 +100,12 @@ impl Pressure {
 
     /// Cycles of the busiest ports, with the best distribution.
     pub fn ports(&self) -> f64 {
-        let confined =
-            |set: u8| -> f64 { (1..=255u8).filter(|ports| ports & !set == 0).map(|ports| self.uops[usize::from(ports)]).sum() };
+        let confined = |set: u8| -> f64 {
+            (1..=255u8)
+                .filter(|ports| ports & !set == 0)
+                .map(|ports| self.uops[usize::from(ports)])
+                .sum()
+        };
         (1..=255u8).map(|set| confined(set) / f64::from(set.count_ones())).fold(0.0, f64::max)
     }
 }
@@ -133,11 +139,13 @@ fn memory_accesses(instruction: &Instruction) -> [f64; 2] {
     })
 }
 
-/// Whether the result does not depend on the operands, which are one register: zero, which register renaming makes.
+/// Whether the result does not depend on the operands, which are one register: zero, which register
+/// renaming makes.
 fn is_zero_idiom(i: &Instruction) -> bool {
     let register = i.op0_register();
     matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps)
-        && (1..i.op_count()).all(|k| i.op_kind(k) == OpKind::Register && i.op_register(k) == register)
+        && (1..i.op_count())
+            .all(|k| i.op_kind(k) == OpKind::Register && i.op_register(k) == register)
 }
 
 /// What an instruction that the back end emits asks of the core.
@@ -156,7 +164,9 @@ fn timing(i: &Instruction) -> Timing {
         Cvtdq2ps | Vcvtdq2ps | Cvttps2dq | Vcvttps2dq => Timing::of(&[P01]),
         Andps | Vandps | Andnps | Vandnps | Orps | Vorps | Xorps | Vxorps => Timing::of(&[P015]),
         Paddd | Vpaddd | Psubd | Vpsubd => Timing::of(&[P015]),
-        Pminsd | Vpminsd | Pmaxsd | Vpmaxsd | Pminud | Vpminud | Pmaxud | Vpmaxud => Timing::of(&[P01]),
+        Pminsd | Vpminsd | Pmaxsd | Vpmaxsd | Pminud | Vpminud | Pmaxud | Vpmaxud => {
+            Timing::of(&[P01])
+        }
         Pcmpeqd | Vpcmpeqd | Pcmpgtd | Vpcmpgtd => Timing::of(&[P01]),
         Pslld | Vpslld | Psrld | Vpsrld | Psrad | Vpsrad => Timing::of(&[P01]),
         Pmulld | Vpmulld | Roundps | Vroundps => Timing::of(&[P01, P01]),
@@ -166,13 +176,17 @@ fn timing(i: &Instruction) -> Timing {
         Vblendvps => Timing::of(&[P015, P015]),
         Ptest | Vptest => Timing::of(&[P0, P5]),
         Movd | Vmovd | Movq | Vmovq if from_memory => Timing::issued(0.0),
-        Movd | Vmovd | Movq | Vmovq => Timing::of(if i.op0_register().is_gpr() { &[P0] } else { &[P5] }),
+        Movd | Vmovd | Movq | Vmovq => {
+            Timing::of(if i.op0_register().is_gpr() { &[P0] } else { &[P5] })
+        }
         Pextrq | Vpextrq => Timing::of(&[P0, P5]),
         Pinsrd | Vpinsrd if from_memory => Timing { issued: 2.0, ..Timing::of(&[P5]) },
         Pinsrd | Vpinsrd => Timing::of(&[P5, P5]),
-        Vpgatherdd => {
-            Timing { issued: 4.0, uops: &[P0, P01, P5, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD], divider: 0.0 }
-        }
+        Vpgatherdd => Timing {
+            issued: 4.0,
+            uops: &[P0, P01, P5, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD],
+            divider: 0.0,
+        },
         Vzeroupper => Timing::issued(4.0),
         Lea => Timing::of(&[P15]),
         Add | Sub | And | Test | Cmp => Timing::of(&[P0156]),
@@ -203,19 +217,26 @@ mod tests {
     #[test]
     fn every_emitted_instruction_has_a_timing() {
         for seed in 0..200 {
-            let function = function(seed, &Options { ops: 300, composite: false, ifs: true, loops: true, lowered: true });
+            let function = function(
+                seed,
+                &Options { ops: 300, composite: false, ifs: true, loops: true, lowered: true },
+            );
             for target in COMPILED {
                 let code = Code::compile(&function, target);
                 let pressure = pressure(&code, &vec![1; code.block_sizes().len()]);
                 let total = code.counts().total as f64;
-                assert!(pressure.issued >= total && pressure.cycles() >= total / ISSUE_WIDTH, "seed {seed}, {target}");
+                assert!(
+                    pressure.issued >= total && pressure.cycles() >= total / ISSUE_WIDTH,
+                    "seed {seed}, {target}"
+                );
             }
         }
     }
 
     #[test]
     fn sums_and_products_share_two_ports() {
-        // Four additions of memory operands and three of registers, two loads, a store, and the return.
+        // Four additions of memory operands and three of registers, two loads, a store, and the
+        // return.
         let text = "fn f(a: f32, b: f32, c: f32, d: f32) -> (y: f32) {
             %1 = add a, b
             %2 = mul %1, c
@@ -227,7 +248,10 @@ mod tests {
         assert_eq!(pressure.uops[usize::from(P01)], 4.0);
         // a, b, c and d, of which all but the first are operands, and the address to return to.
         assert_eq!(pressure.uops[usize::from(LOAD)], 5.0);
-        assert_eq!((pressure.uops[usize::from(STORE_DATA)], pressure.uops[usize::from(STORE_ADDRESS)]), (1.0, 1.0));
+        assert_eq!(
+            (pressure.uops[usize::from(STORE_DATA)], pressure.uops[usize::from(STORE_ADDRESS)]),
+            (1.0, 1.0)
+        );
         // The load of a, four µops with their loads, the store and the return.
         assert_eq!(pressure.issued, 7.0);
         // Six µops that go to ports 2, 3 and 7, of which loads go to 2 and 3 only.

@@ -4,8 +4,8 @@ use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::{liveness, sweep};
 use crate::ir::{Block, Def, Function, Stmt, Type, Value};
 
-/// The smallest function that is found for which `wrong` still holds, as it does for this one: greedily, outputs are left out, and
-/// values replaced by their arguments and by constants.
+/// The smallest function that is found for which `wrong` still holds, as it does for this one:
+/// greedily, outputs are left out, and values replaced by their arguments and by constants.
 pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Function {
     let mut best = function.clone();
     loop {
@@ -20,12 +20,18 @@ pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Functio
         }
         for index in (0..best.len() as u32).rev() {
             let value = Value(index);
-            if !matches!(best.def(value), Def::Op { .. } | Def::Param | Def::Result) || !liveness(&best)[value.index()] {
+            if !matches!(best.def(value), Def::Op { .. } | Def::Param | Def::Result)
+                || !liveness(&best)[value.index()]
+            {
                 continue;
             }
             let args = best.operation(value).map_or(vec![], |(_, args)| args.to_vec());
-            let alike = args.into_iter().filter(|&arg| best.ty(arg) == best.ty(value)).map(Replacement::Value);
-            let constants = [0, if best.ty(value) == Type::F32 { 1.0f32.to_bits() } else { !0 }].map(Replacement::Constant);
+            let alike = args
+                .into_iter()
+                .filter(|&arg| best.ty(arg) == best.ty(value))
+                .map(Replacement::Value);
+            let constants = [0, if best.ty(value) == Type::F32 { 1.0f32.to_bits() } else { !0 }]
+                .map(Replacement::Constant);
             let candidates: Vec<_> = alike.chain(constants).collect();
             for replacement in candidates {
                 let next = replaced(&best, value, replacement);

@@ -1,6 +1,8 @@
-//! Functions of WGSL that take words and floats apart: bit fields, exponents, packed numbers, binary16.
+//! Functions of WGSL that take words and floats apart: bit fields, exponents, packed numbers,
+//! binary16.
 //!
-//! Roundings are written with integers and `round` alone, so that no simplification of sums can take them away.
+//! Roundings are written with integers and `round` alone, so that no simplification of sums can
+//! take them away.
 
 use super::builtins::{max_of, min_of};
 use super::operators::choose;
@@ -13,10 +15,11 @@ const F16_NORMAL: f32 = 1.0 / (1 << 14) as f32;
 /// 2¹⁶ − 2⁴, from where on floats round to an infinite binary16.
 const F16_INFINITE: f32 = 65520.0;
 
-/// `x` as fraction in [½, 1) times a power of two, and the exponent of that; zeros, infinities and NaN are their own fraction, with
-/// exponent 0.
+/// `x` as fraction in [½, 1) times a power of two, and the exponent of that; zeros, infinities and
+/// NaN are their own fraction, with exponent 0.
 pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
-    let (normal, infinite, zero_float) = (b.f32(f32::MIN_POSITIVE), b.f32(f32::INFINITY), b.f32(0.0));
+    let (normal, infinite, zero_float) =
+        (b.f32(f32::MIN_POSITIVE), b.f32(f32::INFINITY), b.f32(0.0));
     let size = b.op(Op::Abs, &[x]);
     // Subnormals are brought into range.
     let subnormal = b.op(Op::Lt, &[size, normal]);
@@ -41,7 +44,8 @@ pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
 
 /// x·2ⁿ, rounded once.
 ///
-/// Three powers of two multiply it, of which the first two are exact unless the result is zero or infinite.
+/// Three powers of two multiply it, of which the first two are exact unless the result is zero or
+/// infinite.
 pub(crate) fn ldexp(b: &mut Builder, x: Value, n: Value) -> Value {
     let (low, high) = (b.i32(-126), b.i32(127));
     let (mut rest, mut powers) = (n, vec![]);
@@ -64,7 +68,8 @@ pub(crate) fn first_trailing_bit(b: &mut Builder, x: Value) -> Value {
     choose(b, empty, none, zeros)
 }
 
-/// Number of the highest bit that is set, of signed integers that differs from the sign; −1 where none is.
+/// Number of the highest bit that is set, of signed integers that differs from the sign; −1 where
+/// none is.
 pub(crate) fn first_leading_bit(b: &mut Builder, kind: Kind, x: Value) -> Value {
     let last = b.i32(31);
     let x = if kind == Kind::Sint {
@@ -145,7 +150,8 @@ fn unit(parts: usize, kind: Kind) -> f32 {
 
 /// Floats in [−1, 1] or, unsigned, [0, 1] as fixed-point numbers, joined in one word.
 pub(crate) fn pack_norm(b: &mut Builder, x: &[Value], kind: Kind) -> Value {
-    let (low, one, half) = (b.f32(if kind == Kind::Sint { -1.0 } else { 0.0 }), b.f32(1.0), b.f32(0.5));
+    let (low, one, half) =
+        (b.f32(if kind == Kind::Sint { -1.0 } else { 0.0 }), b.f32(1.0), b.f32(0.5));
     let unit = b.f32(unit(x.len(), kind));
     let parts: Vec<_> = x
         .iter()
@@ -162,7 +168,13 @@ pub(crate) fn pack_norm(b: &mut Builder, x: &[Value], kind: Kind) -> Value {
 }
 
 /// The reverse of [`pack_norm`].
-pub(crate) fn unpack_norm(b: &mut Builder, word: Value, parts: usize, kind: Kind, out: &mut Vec<Value>) {
+pub(crate) fn unpack_norm(
+    b: &mut Builder,
+    word: Value,
+    parts: usize,
+    kind: Kind,
+    out: &mut Vec<Value>,
+) {
     let (unit, low) = (b.f32(unit(parts, kind)), b.f32(-1.0));
     for part in split(b, word, parts, kind) {
         let float = b.op(Op::FromS32, &[part]);
@@ -204,7 +216,8 @@ pub(crate) fn to_f16(b: &mut Builder, x: Value) -> Value {
     let normal = b.op(Op::ISub, &[rounded, rebias]);
     let normal = b.op(Op::LShr, &[normal, shift]);
     let (infinite, nan) = (b.i32(0x7c00), b.i32(0x7e00));
-    let (least_normal, least_infinite, infinity) = (b.f32(F16_NORMAL), b.f32(F16_INFINITE), b.f32(f32::INFINITY));
+    let (least_normal, least_infinite, infinity) =
+        (b.f32(F16_NORMAL), b.f32(F16_INFINITE), b.f32(f32::INFINITY));
     let number = b.op(Op::Le, &[size, infinity]);
     let large = choose(b, number, infinite, nan);
     let finite = b.op(Op::Lt, &[size, least_infinite]);
@@ -224,7 +237,8 @@ pub(crate) fn from_f16(b: &mut Builder, half: Value) -> Value {
     let size = b.op(Op::And, &[half, size]);
     let moved = b.op(Op::Shl, &[size, shift]);
     // The exponent moves by a product, which makes normal floats of subnormals.
-    let (float, rebias) = (b.op(Op::Float, &[moved]), b.f32(f32::from_bits((127 + 127 - 15) << 23)));
+    let (float, rebias) =
+        (b.op(Op::Float, &[moved]), b.f32(f32::from_bits((127 + 127 - 15) << 23)));
     let finite = b.op(Op::Mul, &[float, rebias]);
     let finite = b.op(Op::Bits, &[finite]);
     let all = b.i32(0x7f80_0000);
@@ -250,26 +264,40 @@ mod tests {
 
     #[test]
     fn frexp_and_ldexp() {
-        let f = translate("fn f(x: f32) -> vec2f { let r = frexp(x); return vec2f(r.fract, f32(r.exp)); }");
+        let f = translate(
+            "fn f(x: f32) -> vec2f { let r = frexp(x); return vec2f(r.fract, f32(r.exp)); }",
+        );
         let g = translate("fn f(x: f32, n: i32) -> f32 { return ldexp(x, n); }");
         let mut numbers = Numbers::new(1);
         for _ in 0..20_000 {
             let x = numbers.float();
             let [fraction, exponent] = [0, 1].map(|k| f32::from_bits(run(&f, &[x.to_bits()])[k]));
             if x.is_finite() && x != 0.0 {
-                assert!((0.5..1.0).contains(&fraction.abs()), "frexp({x}) = {fraction}, {exponent}");
+                assert!(
+                    (0.5..1.0).contains(&fraction.abs()),
+                    "frexp({x}) = {fraction}, {exponent}"
+                );
                 assert_eq!(exact_ldexp(fraction, exponent as i32), x);
             } else {
-                assert!((fraction == x || x.is_nan() && fraction.is_nan()) && exponent == 0.0, "frexp({x})");
+                assert!(
+                    (fraction == x || x.is_nan() && fraction.is_nan()) && exponent == 0.0,
+                    "frexp({x})"
+                );
             }
-            let n = if numbers.below(4) == 0 { numbers.int() as i32 } else { numbers.below(600) as i32 - 300 };
+            let n = if numbers.below(4) == 0 {
+                numbers.int() as i32
+            } else {
+                numbers.below(600) as i32 - 300
+            };
             check(&g, &[x.to_bits(), n as u32], &[exact_ldexp(x, n).to_bits()]);
         }
     }
 
     #[test]
     fn vectors_of_frexp_have_all_fractions_first() {
-        let f = translate("fn f(v: vec2f) -> vec4f { let r = frexp(v); return vec4f(r.fract, vec2f(r.exp)); }");
+        let f = translate(
+            "fn f(v: vec2f) -> vec4f { let r = frexp(v); return vec4f(r.fract, vec2f(r.exp)); }",
+        );
         let expected = [0.75, 0.625, 3.0, 1.0f32];
         check(&f, &[6.0f32.to_bits(), 1.25f32.to_bits()], &expected.map(f32::to_bits));
     }
@@ -286,8 +314,10 @@ mod tests {
         let mut numbers = Numbers::new(2);
         for _ in 0..2000 {
             let x = numbers.int();
-            let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits].map(|op| op.eval(&[x]));
-            // Of what leading and trailing zeros mean; the translation has them from these operations.
+            let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits]
+                .map(|op| op.eval(&[x]));
+            // Of what leading and trailing zeros mean; the translation has them from these
+            // operations.
             let last = if x == 0 { u32::MAX } else { Op::TrailingZeros.eval(&[x]) };
             let mut expected = ops.to_vec();
             expected.extend([31u32.wrapping_sub(Op::LeadingZeros.eval(&[x])), last]);
@@ -310,14 +340,18 @@ mod tests {
         let mut numbers = Numbers::new(3);
         for _ in 0..5000 {
             let (x, y) = (numbers.int(), numbers.int());
-            let (offset, count) =
-                if numbers.below(4) == 0 { (numbers.int(), numbers.int()) } else { (numbers.below(36), numbers.below(36)) };
+            let (offset, count) = if numbers.below(4) == 0 {
+                (numbers.int(), numbers.int())
+            } else {
+                (numbers.below(36), numbers.below(36))
+            };
             // As the specification has it, on wide integers.
             let (o, w) = (offset.min(32), 32);
             let c = count.min(w - o);
             let mask = ((1u64 << c) - 1) as u32;
             let field = (u64::from(x) >> o) as u32 & mask;
-            let inserted = (u64::from(x) & !(u64::from(mask) << o) | (u64::from(y & mask) << o)) as u32;
+            let inserted =
+                (u64::from(x) & !(u64::from(mask) << o) | (u64::from(y & mask) << o)) as u32;
             let negative = c > 0 && field >> (c - 1) & 1 == 1;
             let extended = if negative { field | !mask } else { field };
             check(&unsigned, &[x, y, offset, count], &[field, inserted]);
@@ -334,8 +368,9 @@ mod tests {
         );
         let mut numbers = Numbers::new(4);
         for _ in 0..2000 {
-            let v: [f32; 4] =
-                std::array::from_fn(|_| if numbers.below(4) == 0 { numbers.float() } else { numbers.tame() / 3.0 });
+            let v: [f32; 4] = std::array::from_fn(|_| {
+                if numbers.below(4) == 0 { numbers.float() } else { numbers.tame() / 3.0 }
+            });
             let part = |x: f32, low: f32, unit: f32| {
                 let x = if x.is_nan() { low } else { x };
                 (unit * x.clamp(low, 1.0) + 0.5).floor() as i32 as u32
@@ -343,9 +378,15 @@ mod tests {
             let packed = |n: usize, low: f32, unit: f32| {
                 let width = 32 / n as u32;
                 let mask = (1u64 << width) as u32 - 1;
-                (0..n).fold(0, |word, k| word | (part(v[k], low, unit) & mask) << (k as u32 * width))
+                (0..n)
+                    .fold(0, |word, k| word | (part(v[k], low, unit) & mask) << (k as u32 * width))
             };
-            let expected = [packed(4, -1.0, 127.0), packed(4, 0.0, 255.0), packed(2, -1.0, 32767.0), packed(2, 0.0, 65535.0)];
+            let expected = [
+                packed(4, -1.0, 127.0),
+                packed(4, 0.0, 255.0),
+                packed(2, -1.0, 32767.0),
+                packed(2, 0.0, 65535.0),
+            ];
             check(&f, &v.map(f32::to_bits), &expected);
         }
     }
@@ -357,7 +398,14 @@ mod tests {
             fn f(x: u32) -> R { return R(unpack4x8snorm(x), unpack4x8unorm(x), unpack2x16snorm(x), unpack2x16unorm(x)); }",
         );
         let mut numbers = Numbers::new(5);
-        for x in (0..2000).map(|_| numbers.int()).chain([0, !0, 0x7f7f_7f7f, 0x8181_8181, 0x7fff_7fff, 0x8001_8001]) {
+        for x in (0..2000).map(|_| numbers.int()).chain([
+            0,
+            !0,
+            0x7f7f_7f7f,
+            0x8181_8181,
+            0x7fff_7fff,
+            0x8001_8001,
+        ]) {
             let bytes = x.to_le_bytes();
             let halves = [x as u16, (x >> 16) as u16];
             let mut expected = bytes.map(|b| (f32::from(b as i8) / 127.0).max(-1.0)).to_vec();
@@ -365,7 +413,8 @@ mod tests {
             expected.extend(halves.map(|h| (f32::from(h as i16) / 32767.0).max(-1.0)));
             expected.extend(halves.map(|h| f32::from(h) / 65535.0));
             for (&out, expected) in std::iter::zip(&run(&f, &[x]), expected) {
-                // WGSL allows 3 ulp; a relaxed division by a constant is a product, off by one. The ends of the range are exact.
+                // WGSL allows 3 ulp; a relaxed division by a constant is a product, off by one. The
+                // ends of the range are exact.
                 let off = out.abs_diff(expected.to_bits());
                 let most = u32::from(expected.fract() != 0.0);
                 assert!(off <= most, "{x:#x}: {} instead of {expected}", f32::from_bits(out));
@@ -386,10 +435,13 @@ mod tests {
         );
         let mut numbers = Numbers::new(6);
         for _ in 0..2000 {
-            let v: [u32; 4] =
-                std::array::from_fn(
-                    |_| if numbers.below(2) == 0 { numbers.int() } else { numbers.below(600).wrapping_sub(300) },
-                );
+            let v: [u32; 4] = std::array::from_fn(|_| {
+                if numbers.below(2) == 0 {
+                    numbers.int()
+                } else {
+                    numbers.below(600).wrapping_sub(300)
+                }
+            });
             let y = numbers.int();
             let pack = |part: &dyn Fn(u32) -> u32| u32::from_le_bytes(v.map(|x| part(x) as u8));
             let x = pack(&|x| x);
@@ -410,7 +462,8 @@ mod tests {
 
     /// A binary16's value by its definition.
     fn half_value(half: u16) -> f32 {
-        let (sign, exponent, fraction) = (half >> 15, i32::from(half >> 10 & 31), f64::from(half & 0x3ff));
+        let (sign, exponent, fraction) =
+            (half >> 15, i32::from(half >> 10 & 31), f64::from(half & 0x3ff));
         let size = match exponent {
             0 => fraction * 2f64.powi(-24),
             31 if fraction == 0.0 => f64::INFINITY,
@@ -438,10 +491,16 @@ mod tests {
         let g = translate("fn f(x: f32) -> u32 { return pack2x16float(vec2f(x, -x)); }");
         // Every finite half, the points between neighbours, and what is next to these.
         for half in 0..0x7c00u16 {
-            let (low, high) = (half_value(half), if half == 0x7bff { 65536.0 } else { half_value(half + 1) });
+            let (low, high) =
+                (half_value(half), if half == 0x7bff { 65536.0 } else { half_value(half + 1) });
             let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
             let even = if half % 2 == 0 { half } else { half + 1 };
-            for (x, to) in [(low, half), (middle.next_down(), half), (middle, even), (middle.next_up(), half + 1)] {
+            for (x, to) in [
+                (low, half),
+                (middle.next_down(), half),
+                (middle, even),
+                (middle.next_up(), half + 1),
+            ] {
                 let quantized = half_value(to).to_bits();
                 check(&f, &[x.to_bits()], &[quantized, quantized]);
                 check(&f, &[(-x).to_bits()], &[quantized | 1 << 31, quantized | 1 << 31]);

@@ -1,11 +1,11 @@
 //! The mathematical functions of WGSL on leaves.
 //!
-//! Those that machines or [`crate::math`] have are one operation for each component; the others are written here as WGSL's
-//! specification has them, with these choices where it leaves some:
+//! Those that machines or [`crate::math`] have are one operation for each component; the others are
+//! written here as WGSL's specification has them, with these choices where it leaves some:
 //!
 //! - `fma(a, b, c)` rounds twice, since results are the same on all targets and not all can fuse.
-//! - `normalize(v)` is `v / length(v)` and not `v * inverseSqrt(dot(v, v))`: one rounding less, and unit vectors are to be as near to
-//!   unit as they can.
+//! - `normalize(v)` is `v / length(v)` and not `v * inverseSqrt(dot(v, v))`: one rounding less, and
+//!   unit vectors are to be as near to unit as they can.
 //! - `mix(a, b, t)` is `a * (1 - t) + b * t`, which is exact at both ends.
 //! - `clamp(x, low, high)` is `min(max(x, low), high)`, so a NaN in `x` comes through.
 
@@ -14,9 +14,15 @@ use super::operators::{at, choose, dot, negate, select};
 use crate::ir::{Builder, Emit, Op, Value};
 use naga::{MathFunction as Fun, ScalarKind as Kind, TypeInner};
 
-/// Applies a function to arguments given by their leaves, of which the missing ones are empty; `ty` is the first one's type. The
-/// error is what is wrong.
-pub(crate) fn math(b: &mut Builder, fun: Fun, ty: &TypeInner, args: [&[Value]; 4], out: &mut Vec<Value>) -> Result<(), String> {
+/// Applies a function to arguments given by their leaves, of which the missing ones are empty; `ty`
+/// is the first one's type. The error is what is wrong.
+pub(crate) fn math(
+    b: &mut Builder,
+    fun: Fun,
+    ty: &TypeInner,
+    args: [&[Value]; 4],
+    out: &mut Vec<Value>,
+) -> Result<(), String> {
     let kind = ty.scalar_kind().expect("arguments are made of scalars");
     let [x, y, z, _] = args;
     if let Some(op) = float_op(fun) {
@@ -51,7 +57,8 @@ pub(crate) fn math(b: &mut Builder, fun: Fun, ty: &TypeInner, args: [&[Value]; 4
             out.extend(whole);
         }
         Fun::Frexp => {
-            let (fractions, exponents): (Vec<_>, Vec<_>) = x.iter().map(|&x| bits::frexp(b, x)).unzip();
+            let (fractions, exponents): (Vec<_>, Vec<_>) =
+                x.iter().map(|&x| bits::frexp(b, x)).unzip();
             out.extend(fractions);
             out.extend(exponents);
         }
@@ -89,10 +96,15 @@ pub(crate) fn math(b: &mut Builder, fun: Fun, ty: &TypeInner, args: [&[Value]; 4
         }
         Fun::Refract => refract(b, x, y, z[0], out),
         Fun::Transpose | Fun::Determinant => {
-            let TypeInner::Matrix { columns, rows, .. } = *ty else { unreachable!("the argument is a matrix") };
+            let TypeInner::Matrix { columns, rows, .. } = *ty else {
+                unreachable!("the argument is a matrix")
+            };
             let (columns, rows) = (columns as usize, rows as usize);
             if fun == Fun::Transpose {
-                out.extend((0..rows).flat_map(|row| (0..columns).map(move |column| x[column * rows + row])));
+                out.extend(
+                    (0..rows)
+                        .flat_map(|row| (0..columns).map(move |column| x[column * rows + row])),
+                );
             } else {
                 let columns: Vec<_> = (0..columns).collect();
                 out.push(determinant(b, x, rows, 0, &columns));
@@ -104,8 +116,12 @@ pub(crate) fn math(b: &mut Builder, fun: Fun, ty: &TypeInner, args: [&[Value]; 4
         Fun::ReverseBits => each(args, out, |args| b.op(Op::ReverseBits, args)),
         Fun::FirstTrailingBit => each(args, out, |args| bits::first_trailing_bit(b, args[0])),
         Fun::FirstLeadingBit => each(args, out, |args| bits::first_leading_bit(b, kind, args[0])),
-        Fun::ExtractBits => each(args, out, |args| bits::extract(b, kind, args[0], args[1], args[2])),
-        Fun::InsertBits => each(args, out, |args| bits::insert(b, args[0], args[1], args[2], args[3])),
+        Fun::ExtractBits => {
+            each(args, out, |args| bits::extract(b, kind, args[0], args[1], args[2]))
+        }
+        Fun::InsertBits => {
+            each(args, out, |args| bits::insert(b, args[0], args[1], args[2], args[3]))
+        }
         Fun::Dot4I8Packed | Fun::Dot4U8Packed => {
             let kind = if fun == Fun::Dot4I8Packed { Kind::Sint } else { Kind::Uint };
             let [x, y] = [x[0], y[0]].map(|word| bits::split(b, word, 4, kind));
@@ -182,7 +198,8 @@ fn float_op(fun: Fun) -> Option<Op> {
     })
 }
 
-/// Applies `f` to the arguments' components one by one; scalars among the arguments serve all components.
+/// Applies `f` to the arguments' components one by one; scalars among the arguments serve all
+/// components.
 fn each(args: [&[Value]; 4], out: &mut Vec<Value>, mut f: impl FnMut(&[Value]) -> Value) {
     let count = args.iter().take_while(|arg| !arg.is_empty()).count();
     let size = args.iter().map(|arg| arg.len()).max().unwrap_or(0);
@@ -251,7 +268,8 @@ fn length(b: &mut Builder, v: &[Value]) -> Value {
     }
 }
 
-/// Direction of refraction of `i` at a surface with normal `n`; `eta` is the ratio of indices. Zero at total reflection.
+/// Direction of refraction of `i` at a surface with normal `n`; `eta` is the ratio of indices. Zero
+/// at total reflection.
 fn refract(b: &mut Builder, i: &[Value], n: &[Value], eta: Value, out: &mut Vec<Value>) {
     let (zero, one) = (b.f32(0.0), b.f32(1.0));
     let cos = dot(b, Kind::Float, n.iter().copied(), i);
@@ -270,7 +288,8 @@ fn refract(b: &mut Builder, i: &[Value], n: &[Value], eta: Value, out: &mut Vec<
     }
 }
 
-/// Determinant of the rows from `row` on in some columns of a square matrix, by Laplace expansion along the row.
+/// Determinant of the rows from `row` on in some columns of a square matrix, by Laplace expansion
+/// along the row.
 fn determinant(b: &mut Builder, m: &[Value], rows: usize, row: usize, columns: &[usize]) -> Value {
     let element = |column: usize| m[column * rows + row];
     if let [column] = columns {
@@ -348,8 +367,12 @@ mod tests {
             let op = float_op(fun).expect("it is one operation");
             let count = op.arity();
             let args = ["x", "y", "z"][..count].join(", ");
-            let scalar = translate(&format!("fn f(x: f32, y: f32, z: f32) -> f32 {{ return {name}({args}); }}"));
-            let vector = translate(&format!("fn f(x: vec2f, y: vec2f, z: vec2f) -> vec2f {{ return {name}({args}); }}"));
+            let scalar = translate(&format!(
+                "fn f(x: f32, y: f32, z: f32) -> f32 {{ return {name}({args}); }}"
+            ));
+            let vector = translate(&format!(
+                "fn f(x: vec2f, y: vec2f, z: vec2f) -> vec2f {{ return {name}({args}); }}"
+            ));
             for _ in 0..100 {
                 let args: [f32; 6] = std::array::from_fn(|_| numbers.float());
                 let args = args.map(f32::to_bits);
@@ -410,14 +433,17 @@ mod tests {
                 }}"
             )
         };
-        let (signed, unsigned) = (translate(&source("i32", "sign(x)")), translate(&source("u32", "x")));
+        let (signed, unsigned) =
+            (translate(&source("i32", "sign(x)")), translate(&source("u32", "x")));
         let mut numbers = Numbers::new(3);
         for _ in 0..2000 {
             let [x, y, z] = [numbers.int(), numbers.int(), numbers.int()];
-            let dot = x.wrapping_mul(z).wrapping_add(y.wrapping_mul(x)).wrapping_add(z.wrapping_mul(y));
+            let dot =
+                x.wrapping_mul(z).wrapping_add(y.wrapping_mul(x)).wrapping_add(z.wrapping_mul(y));
             check(&unsigned, &[x, y, z], &[x, x.min(y), x.max(y), x.max(y).min(z), x, dot]);
             let [a, b, c] = [x, y, z].map(|x| x as i32);
-            let expected = [a.wrapping_abs(), a.min(b), a.max(b), a.max(b).min(c), a.signum(), dot as i32];
+            let expected =
+                [a.wrapping_abs(), a.min(b), a.max(b), a.max(b).min(c), a.signum(), dot as i32];
             check(&signed, &[x, y, z], &expected.map(|x| x as u32));
         }
     }
@@ -433,11 +459,16 @@ mod tests {
         );
         let mut numbers = Numbers::new(4);
         for _ in 0..2000 {
-            let [x, y, z]: [[f32; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| numbers.tame() / 4.0));
+            let [x, y, z]: [[f32; 3]; 3] =
+                std::array::from_fn(|_| std::array::from_fn(|_| numbers.tame() / 4.0));
             let eta = numbers.tame().abs();
             let length = |v: &[f32; 3]| dot(v, v).sqrt();
             let mut expected = vec![dot(&x, &y)];
-            expected.extend([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]);
+            expected.extend([
+                x[1] * y[2] - x[2] * y[1],
+                x[2] * y[0] - x[0] * y[2],
+                x[0] * y[1] - x[1] * y[0],
+            ]);
             expected.push(length(&x));
             expected.push(length(&std::array::from_fn(|k| x[k] - y[k])));
             expected.extend(x.map(|c| c / length(&x)));
@@ -445,7 +476,11 @@ mod tests {
             expected.extend((0..3).map(|k| x[k] - 2.0 * dot(&y, &x) * y[k]));
             let cos = dot(&y, &x);
             let k = 1.0 - eta * eta * (1.0 - cos * cos);
-            expected.extend((0..3).map(|i| if k < 0.0 { 0.0 } else { eta * x[i] - (eta * cos + k.sqrt()) * y[i] }));
+            expected.extend(
+                (0..3).map(
+                    |i| if k < 0.0 { 0.0 } else { eta * x[i] - (eta * cos + k.sqrt()) * y[i] },
+                ),
+            );
             let inputs: Vec<_> = x.into_iter().chain(y).chain(z).chain([eta]).collect();
             check(&f, &words(&inputs), &words(&expected));
         }
@@ -453,11 +488,15 @@ mod tests {
 
     #[test]
     fn refraction_follows_snell() {
-        let f = translate("fn f(i: vec3f, n: vec3f, eta: f32) -> vec3f { return refract(i, n, eta); }");
+        let f =
+            translate("fn f(i: vec3f, n: vec3f, eta: f32) -> vec3f { return refract(i, n, eta); }");
         // 30° into glass: sin t = sin i / 1.5.
         let inputs = [0.5, 0.0, -(0.75f32.sqrt()), 0.0, 0.0, 1.0, 1.0 / 1.5];
         let t = run(&f, &words(&inputs)).into_iter().map(f32::from_bits).collect::<Vec<_>>();
-        assert!((t[0] - 1.0 / 3.0).abs() < 1e-6 && (t[2] + (1.0f32 - 1.0 / 9.0).sqrt()).abs() < 1e-6, "{t:?}");
+        assert!(
+            (t[0] - 1.0 / 3.0).abs() < 1e-6 && (t[2] + (1.0f32 - 1.0 / 9.0).sqrt()).abs() < 1e-6,
+            "{t:?}"
+        );
     }
 
     #[test]
@@ -483,7 +522,8 @@ mod tests {
     }
 
     fn determinant_by_elimination(m: &[f32; 16], n: usize) -> f64 {
-        let mut a: Vec<Vec<f64>> = (0..n).map(|c| (0..n).map(|r| f64::from(m[4 * c + r])).collect()).collect();
+        let mut a: Vec<Vec<f64>> =
+            (0..n).map(|c| (0..n).map(|r| f64::from(m[4 * c + r])).collect()).collect();
         let mut determinant = 1.0;
         for k in 0..n {
             let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap();

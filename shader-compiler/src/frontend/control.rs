@@ -1,11 +1,12 @@
 //! Control flow: statements become structured blocks without early exits.
 //!
-//! Every list of steps that is translated tells by its [`Flow`] whether, and under which conditions, it was left by `return`, `break`
-//! or `continue`. What comes after a step that may leave runs only where it did not: in the arm that goes on, where the other one
-//! always leaves (`if c { return a; } rest` is `if c { return a; } else { rest }`), else in an if of its own.
+//! Every list of steps that is translated tells by its [`Flow`] whether, and under which
+//! conditions, it was left by `return`, `break` or `continue`. What comes after a step that may
+//! leave runs only where it did not: in the arm that goes on, where the other one always leaves
+//! (`if c { return a; } rest` is `if c { return a; } else { rest }`), else in an if of its own.
 //!
-//! An arm is translated on the slots themselves, which are then set back; slots that the arms of an if leave with different values
-//! are its results. Loops are in [`super::loops`].
+//! An arm is translated on the slots themselves, which are then set back; slots that the arms of an
+//! if leave with different values are its results. Loops are in [`super::loops`].
 
 use super::effects::never_ends;
 use super::operators::not;
@@ -121,15 +122,26 @@ impl<'m> Translator<'m> {
         self.sequence(frame, &steps_of(block), true).map(drop)
     }
 
-    /// Translates steps one after the other. `tail`: the call ends with them, so that its variables are of no use afterwards.
-    pub(super) fn sequence(&mut self, frame: &mut Frame<'m>, steps: &[Step<'m>], tail: bool) -> Result<Flow, Fault> {
+    /// Translates steps one after the other. `tail`: the call ends with them, so that its variables
+    /// are of no use afterwards.
+    pub(super) fn sequence(
+        &mut self,
+        frame: &mut Frame<'m>,
+        steps: &[Step<'m>],
+        tail: bool,
+    ) -> Result<Flow, Fault> {
         self.descend()?;
         let flow = self.sequence_here(frame, steps, tail)?;
         self.depth -= 1;
         Ok(flow)
     }
 
-    fn sequence_here(&mut self, frame: &mut Frame<'m>, steps: &[Step<'m>], tail: bool) -> Result<Flow, Fault> {
+    fn sequence_here(
+        &mut self,
+        frame: &mut Frame<'m>,
+        steps: &[Step<'m>],
+        tail: bool,
+    ) -> Result<Flow, Fault> {
         for (k, step) in steps.iter().enumerate() {
             let rest = &steps[k + 1..];
             let flow = match *step {
@@ -161,7 +173,12 @@ impl<'m> Translator<'m> {
         Ok(FALLS)
     }
 
-    fn statement(&mut self, frame: &mut Frame<'m>, statement: &'m Statement, tail: bool) -> Result<Flow, Fault> {
+    fn statement(
+        &mut self,
+        frame: &mut Frame<'m>,
+        statement: &'m Statement,
+        tail: bool,
+    ) -> Result<Flow, Fault> {
         match statement {
             Statement::Emit(range) => {
                 for expression in range.clone() {
@@ -201,17 +218,29 @@ impl<'m> Translator<'m> {
             }
             Statement::Break => return Ok(leaves_by(BREAK)),
             Statement::Continue => return Ok(leaves_by(CONTINUE)),
-            Statement::Switch { selector, cases } => return self.switch(frame, *selector, cases, tail),
-            Statement::Loop { body, continuing, break_if } => return self.repeat(frame, [body, continuing], *break_if),
+            Statement::Switch { selector, cases } => {
+                return self.switch(frame, *selector, cases, tail);
+            }
+            Statement::Loop { body, continuing, break_if } => {
+                return self.repeat(frame, [body, continuing], *break_if);
+            }
             Statement::Block(_) | Statement::If { .. } => unreachable!("are no single steps"),
-            Statement::Kill => return Err(self.statement_fault("`discard` has no meaning in a material")),
+            Statement::Kill => {
+                return Err(self.statement_fault("`discard` has no meaning in a material"));
+            }
             Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => {
                 return Err(self.statement_fault("barriers have no meaning in a material"));
             }
-            Statement::Atomic { .. } | Statement::ImageAtomic { .. } | Statement::WorkGroupUniformLoad { .. } => {
-                return Err(self.statement_fault("atomics and workgroup variables cannot be used in a material"));
+            Statement::Atomic { .. }
+            | Statement::ImageAtomic { .. }
+            | Statement::WorkGroupUniformLoad { .. } => {
+                return Err(self.statement_fault(
+                    "atomics and workgroup variables cannot be used in a material",
+                ));
             }
-            Statement::ImageStore { .. } => return Err(self.statement_fault("images cannot be written in a material")),
+            Statement::ImageStore { .. } => {
+                return Err(self.statement_fault("images cannot be written in a material"));
+            }
             _ => return Err(self.statement_fault("this statement cannot be used in a material")),
         }
         Ok(FALLS)
@@ -223,7 +252,13 @@ impl<'m> Translator<'m> {
     }
 
     /// Translates `rest` for where `flow` did not leave.
-    pub(super) fn guarded(&mut self, frame: &mut Frame<'m>, flow: Flow, rest: &[Step<'m>], tail: bool) -> Result<Flow, Fault> {
+    pub(super) fn guarded(
+        &mut self,
+        frame: &mut Frame<'m>,
+        flow: Flow,
+        rest: &[Step<'m>],
+        tail: bool,
+    ) -> Result<Flow, Fault> {
         let condition = match left(&mut self.builder, &flow) {
             Exit::Never => return self.sequence(frame, rest, tail),
             Exit::Always => return Ok(flow),
@@ -232,8 +267,12 @@ impl<'m> Translator<'m> {
         };
         // Where the only way of leaving was taken, it was taken always.
         let flow = flow.map(|way| if way == Exit::Where(condition) { Exit::Always } else { way });
-        let gone =
-            Arm { block: ir::Block::default(), changes: vec![], flow, carried: vec![Item::Unknown; frame.carried.len()] };
+        let gone = Arm {
+            block: ir::Block::default(),
+            changes: vec![],
+            flow,
+            carried: vec![Item::Unknown; frame.carried.len()],
+        };
         let going = self.arm(frame, |translator, frame| translator.sequence(frame, rest, tail))?;
         Ok(self.join(frame, condition, [gone, going], tail))
     }
@@ -273,7 +312,8 @@ impl<'m> Translator<'m> {
     ) -> Result<Arm, Fault> {
         self.builder.open_arm();
         let mark = self.trail.len();
-        let before: Vec<_> = frame.carried.iter().map(|expression| frame.items[expression.index()]).collect();
+        let before: Vec<_> =
+            frame.carried.iter().map(|expression| frame.items[expression.index()]).collect();
         let flow = translate(self, frame)?;
         let changes = self.changes(mark);
         self.charge(changes.len())?;
@@ -299,15 +339,24 @@ impl<'m> Translator<'m> {
 
     /// Slots that were changed since the trail was this long, sorted, with what they hold.
     pub(super) fn changes(&self, mark: usize) -> Vec<(u32, Value)> {
-        let mut slots: Vec<_> =
-            self.trail[mark..].iter().map(|&(slot, _)| slot).filter(|&s| (s as usize) < self.slots.len()).collect();
+        let mut slots: Vec<_> = self.trail[mark..]
+            .iter()
+            .map(|&(slot, _)| slot)
+            .filter(|&s| (s as usize) < self.slots.len())
+            .collect();
         slots.sort_unstable();
         slots.dedup();
         slots.into_iter().map(|slot| (slot, self.slots[slot as usize])).collect()
     }
 
     /// Joins the arms of an if.
-    fn join(&mut self, frame: &mut Frame<'m>, condition: Value, arms: [Arm; 2], tail: bool) -> Flow {
+    fn join(
+        &mut self,
+        frame: &mut Frame<'m>,
+        condition: Value,
+        arms: [Arm; 2],
+        tail: bool,
+    ) -> Flow {
         let [mut then, mut otherwise] = arms;
         let mut slots = vec![];
         for (slot, t, e) in merged(&self.slots, &then.changes, &otherwise.changes) {
@@ -341,7 +390,9 @@ impl<'m> Translator<'m> {
         for (k, &expression) in frame.carried.iter().enumerate() {
             let (item, from, to) = match (then.carried[k], otherwise.carried[k]) {
                 (Item::Unknown, Item::Unknown) => continue,
-                (item, Item::Unknown) => (item, &mut then.block.yields, &mut otherwise.block.yields),
+                (item, Item::Unknown) => {
+                    (item, &mut then.block.yields, &mut otherwise.block.yields)
+                }
                 (_, item) => (item, &mut otherwise.block.yields, &mut then.block.yields),
             };
             for value in self.values_of(item) {
@@ -423,8 +474,12 @@ impl<'m> Translator<'m> {
             if case.fall_through && case.body.is_empty() {
                 continue;
             }
-            let last = cases[k..].iter().position(|case| !case.fall_through).map_or(cases.len() - 1, |more| k + more);
-            let steps: Vec<_> = cases[k..=last].iter().flat_map(|case| steps_of(&case.body)).collect();
+            let last = cases[k..]
+                .iter()
+                .position(|case| !case.fall_through)
+                .map_or(cases.len() - 1, |more| k + more);
+            let steps: Vec<_> =
+                cases[k..=last].iter().flat_map(|case| steps_of(&case.body)).collect();
             self.charge(steps.len())?;
             let group = Cases { steps, test: test.take() };
             if std::mem::take(&mut is_default) {
@@ -440,7 +495,12 @@ impl<'m> Translator<'m> {
     }
 
     /// Translates cases of which one is known to apply, the last if no other does.
-    fn cases(&mut self, frame: &mut Frame<'m>, groups: &[Cases<'m>], tail: bool) -> Result<Flow, Fault> {
+    fn cases(
+        &mut self,
+        frame: &mut Frame<'m>,
+        groups: &[Cases<'m>],
+        tail: bool,
+    ) -> Result<Flow, Fault> {
         let split = match groups {
             [] => return Ok(FALLS),
             [group] => return self.sequence(frame, &group.steps, tail),
@@ -466,7 +526,11 @@ impl<'m> Translator<'m> {
 }
 
 /// Slots that either arm changed, with what they hold after the one and the other.
-fn merged(slots: &[Value], then: &[(u32, Value)], otherwise: &[(u32, Value)]) -> Vec<(u32, Value, Value)> {
+fn merged(
+    slots: &[Value],
+    then: &[(u32, Value)],
+    otherwise: &[(u32, Value)],
+) -> Vec<(u32, Value, Value)> {
     let (mut t, mut e) = (then.iter().copied().peekable(), otherwise.iter().copied().peekable());
     let mut merged = Vec::with_capacity(then.len() + otherwise.len());
     while let Some(slot) = [t.peek(), e.peek()].into_iter().flatten().map(|change| change.0).min() {
@@ -575,8 +639,11 @@ mod tests {
 
     #[test]
     fn large_switches_are_trees() {
-        let cases: String = (0..100).map(|k| format!("case {}u: {{ a = {}u; }} ", 3 * k, k * k + 1)).collect();
-        let f = translate(&format!("fn f(x: u32) -> u32 {{ var a = 7u; switch x {{ default: {{}} {cases} }} return a; }}"));
+        let cases: String =
+            (0..100).map(|k| format!("case {}u: {{ a = {}u; }} ", 3 * k, k * k + 1)).collect();
+        let f = translate(&format!(
+            "fn f(x: u32) -> u32 {{ var a = 7u; switch x {{ default: {{}} {cases} }} return a; }}"
+        ));
         for x in 0..310 {
             let expected = if x % 3 == 0 && x < 300 { (x / 3) * (x / 3) + 1 } else { 7 };
             check(&f, &[x], &[expected]);
@@ -617,24 +684,37 @@ mod tests {
     #[test]
     fn what_has_no_meaning_here_is_refused() {
         let (found, text) = fault("fn f(x: f32) -> f32 { if x > 0.0 { discard; } return x; }");
-        assert_eq!((&found.message[..], &text[..]), ("`discard` has no meaning in a material", "discard;"));
+        assert_eq!(
+            (&found.message[..], &text[..]),
+            ("`discard` has no meaning in a material", "discard;")
+        );
         let (found, _) = fault("fn f(x: f32) -> f32 { workgroupBarrier(); return x; }");
         assert_eq!(found.message, "barriers have no meaning in a material");
         let (found, text) = fault(
             "@group(0) @binding(0) var<storage, read_write> n: atomic<u32>; fn f(x: u32) -> u32 { atomicAdd(&n, x); return x; }",
         );
-        assert_eq!((found.message.contains("atomics"), &text[..]), (true, "atomicAdd"), "{found:?}");
+        assert_eq!(
+            (found.message.contains("atomics"), &text[..]),
+            (true, "atomicAdd"),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn deep_nesting_is_refused() {
-        let returns: String = (0..400).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
+        let returns: String =
+            (0..400).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
         let (found, _) = fault(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"));
         assert!(found.message.contains("nest"), "{found:?}");
-        let returns: String = (0..150).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
-        check_all(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"), 0..160, |x| if x < 150 { 3 * x } else { 0 });
-        let chain: String = (0..400).map(|k| format!("if x == {k} {{ a = {k} * 3; }} else ")).collect();
-        let (found, _) = fault(&format!("fn f(x: i32) -> i32 {{ var a = 0; {chain} {{ a = 1; }} return a; }}"));
+        let returns: String =
+            (0..150).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
+        check_all(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"), 0..160, |x| {
+            if x < 150 { 3 * x } else { 0 }
+        });
+        let chain: String =
+            (0..400).map(|k| format!("if x == {k} {{ a = {k} * 3; }} else ")).collect();
+        let (found, _) =
+            fault(&format!("fn f(x: i32) -> i32 {{ var a = 0; {chain} {{ a = 1; }} return a; }}"));
         assert!(found.message.contains("nest"), "{found:?}");
     }
 }

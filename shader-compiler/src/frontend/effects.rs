@@ -1,7 +1,8 @@
-//! What statements do, found without translating them: which slots a loop may assign, which statements leave a block.
+//! What statements do, found without translating them: which slots a loop may assign, which
+//! statements leave a block.
 //!
-//! Answers err on the side of more: a loop parameter that never changes is removed when the function is rewritten. Walks stop at
-//! [`MAX_DEPTH`], below which translation does not get either.
+//! Answers err on the side of more: a loop parameter that never changes is removed when the
+//! function is rewritten. Walks stop at [`MAX_DEPTH`], below which translation does not get either.
 
 use super::control::Step;
 use super::translate::{Frame, Item, MAX_DEPTH, Slots, Translator};
@@ -36,7 +37,9 @@ fn walk_statement<'m>(statement: &'m Statement, depth: u32, f: &mut dyn FnMut(&'
             walk(accept, depth + 1, f);
             walk(reject, depth + 1, f);
         }
-        Statement::Switch { cases, .. } => cases.iter().for_each(|case| walk(&case.body, depth + 1, f)),
+        Statement::Switch { cases, .. } => {
+            cases.iter().for_each(|case| walk(&case.body, depth + 1, f))
+        }
         Statement::Loop { body, continuing, .. } => {
             walk(body, depth + 1, f);
             walk(continuing, depth + 1, f);
@@ -49,7 +52,9 @@ fn walk_statement<'m>(statement: &'m Statement, depth: u32, f: &mut dyn FnMut(&'
 fn root(expressions: &naga::Arena<Expression>, mut pointer: Handle<Expression>) -> &Expression {
     loop {
         match &expressions[pointer] {
-            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => pointer = *base,
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+                pointer = *base
+            }
             other => return other,
         }
     }
@@ -105,9 +110,12 @@ impl<'m> Translator<'m> {
                 Statement::Call { function, arguments, .. } => {
                     let effects = self.effects(*function);
                     loops |= effects.loops;
-                    let params: Vec<_> = effects.params.iter().map(|&param| arguments[param as usize]).collect();
+                    let params: Vec<_> =
+                        effects.params.iter().map(|&param| arguments[param as usize]).collect();
                     let globals = effects.globals.clone();
-                    slots.extend(params.into_iter().filter_map(|pointer| self.reach(frame, pointer)));
+                    slots.extend(
+                        params.into_iter().filter_map(|pointer| self.reach(frame, pointer)),
+                    );
                     slots.extend(globals.into_iter().filter_map(|global| self.private(global)));
                 }
                 Statement::Loop { .. } => loops = true,
@@ -116,7 +124,8 @@ impl<'m> Translator<'m> {
         }
         slots.sort_unstable_by_key(|slots| (slots.start, slots.len));
         slots.dedup();
-        let mut all: Vec<_> = slots.into_iter().flat_map(|slots| slots.start..slots.start + slots.len).collect();
+        let mut all: Vec<_> =
+            slots.into_iter().flat_map(|slots| slots.start..slots.start + slots.len).collect();
         all.sort_unstable();
         all.dedup();
         Assigned { slots: all, loops }
@@ -125,7 +134,9 @@ impl<'m> Translator<'m> {
     /// What a call of a function may do. Callees come before callers, so there is no recursion.
     fn effects(&mut self, function: Handle<naga::Function>) -> &Effects {
         let module = self.module;
-        for (_, function) in module.functions.iter().take(function.index() + 1).skip(self.effects.len()) {
+        for (_, function) in
+            module.functions.iter().take(function.index() + 1).skip(self.effects.len())
+        {
             let effects = effects_of(module, function, &self.effects);
             self.effects.push(effects);
         }
@@ -144,7 +155,9 @@ impl<'m> Translator<'m> {
     fn reach(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
         let mut chain = vec![];
         let mut root = pointer;
-        while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } = frame.expressions[root] {
+        while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } =
+            frame.expressions[root]
+        {
             chain.push(root);
             root = base;
         }
@@ -180,7 +193,9 @@ fn block_exits(block: &Block, within: Within, depth: u32, continues: bool) -> bo
 }
 
 fn statement_exits(statement: &Statement, within: Within, depth: u32, continues: bool) -> bool {
-    let inner = |block: &Block, within| depth < MAX_DEPTH && block_exits(block, within, depth + 1, continues);
+    let inner = |block: &Block, within| {
+        depth < MAX_DEPTH && block_exits(block, within, depth + 1, continues)
+    };
     match statement {
         Statement::Return { .. } | Statement::Kill => true,
         Statement::Break => within == Within::Loop,
@@ -211,7 +226,9 @@ impl Step<'_> {
 /// Whether a block never runs to its end, seen without looking into loops and switches.
 pub(crate) fn never_ends(block: &Block, depth: u32) -> bool {
     match block.last() {
-        Some(Statement::Return { .. } | Statement::Break | Statement::Continue | Statement::Kill) => true,
+        Some(
+            Statement::Return { .. } | Statement::Break | Statement::Continue | Statement::Kill,
+        ) => true,
         Some(Statement::Block(block)) => depth > 0 && never_ends(block, depth - 1),
         Some(Statement::If { accept, reject, .. }) => {
             depth > 0 && never_ends(accept, depth - 1) && never_ends(reject, depth - 1)
@@ -229,13 +246,17 @@ pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
                 let mut mark = |expression: Handle<Expression>| used[expression.index()] = true;
                 match statement {
                     Statement::Emit(range) => {
-                        range.clone().for_each(|expression| operands(&frame.expressions[expression], &mut mark));
+                        range.clone().for_each(|expression| {
+                            operands(&frame.expressions[expression], &mut mark)
+                        });
                     }
                     Statement::If { condition, .. } => mark(*condition),
                     Statement::Switch { selector, .. } => mark(*selector),
                     Statement::Loop { break_if: Some(condition), .. } => mark(*condition),
                     Statement::Return { value: Some(value) } => mark(*value),
-                    Statement::Store { pointer, value } => [*pointer, *value].into_iter().for_each(mark),
+                    Statement::Store { pointer, value } => {
+                        [*pointer, *value].into_iter().for_each(mark)
+                    }
                     Statement::Call { arguments, .. } => arguments.iter().copied().for_each(mark),
                     _ => {}
                 }
@@ -255,11 +276,17 @@ fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
         Expression::Load { pointer } => f(pointer),
         Expression::Unary { expr, .. } | Expression::As { expr, .. } => f(expr),
         Expression::Binary { left, right, .. } => [left, right].into_iter().for_each(f),
-        Expression::Select { condition, accept, reject } => [condition, accept, reject].into_iter().for_each(f),
+        Expression::Select { condition, accept, reject } => {
+            [condition, accept, reject].into_iter().for_each(f)
+        }
         Expression::Relational { argument, .. } => f(argument),
         // Textures, samplers and offsets are known everywhere, and levels are of no use.
-        Expression::ImageSample { coordinate, .. } | Expression::ImageLoad { coordinate, .. } => f(coordinate),
-        Expression::Math { arg, arg1, arg2, arg3, .. } => [Some(arg), arg1, arg2, arg3].into_iter().flatten().for_each(f),
+        Expression::ImageSample { coordinate, .. } | Expression::ImageLoad { coordinate, .. } => {
+            f(coordinate)
+        }
+        Expression::Math { arg, arg1, arg2, arg3, .. } => {
+            [Some(arg), arg1, arg2, arg3].into_iter().flatten().for_each(f)
+        }
         _ => {}
     }
 }

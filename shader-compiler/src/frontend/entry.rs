@@ -1,55 +1,74 @@
 //! The functions of a shader as functions of plain words: named inputs in, named outputs out.
 
 use super::translate::{Fault, Translator};
-use super::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures};
+use super::{
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures,
+};
 use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 use naga::Handle;
 
 /// Inputs for the components of a vector.
 fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> {
-    components.iter().map(|component| builder.input(&format!("{name}.{component}"), Type::F32)).collect()
+    components
+        .iter()
+        .map(|component| builder.input(&format!("{name}.{component}"), Type::F32))
+        .collect()
 }
 
 const XYZ: [&str; 3] = ["x", "y", "z"];
 const RGB: [&str; 3] = ["r", "g", "b"];
 
 fn outputs(name: &str, components: [&str; 3], values: &[Value]) -> Vec<(String, Value)> {
-    std::iter::zip(components, values).map(|(component, &value)| (format!("{name}.{component}"), value)).collect()
+    std::iter::zip(components, values)
+        .map(|(component, &value)| (format!("{name}.{component}"), value))
+        .collect()
 }
 
 /// Translates an entry.
-pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
+pub(super) fn function(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+) -> Result<Function, ShaderError> {
     let source = &shader.source;
     let contract = &shader.contract;
     check_overrides(source, shader, settings)?;
     textures::check_settings(shader, settings)?;
-    let missing = |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
+    let missing =
+        |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
     let together = "`sample` and `pdf` come together, and are optional";
     let (name, handle) = match entry {
         Entry::Shaded => ("shaded", Some(contract.brdf)),
         Entry::Brdf => ("brdf", Some(contract.brdf)),
-        Entry::Sample => ("sample", Some(contract.sample.ok_or_else(|| missing("sample", together))?)),
+        Entry::Sample => {
+            ("sample", Some(contract.sample.ok_or_else(|| missing("sample", together))?))
+        }
         Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", together))?)),
         Entry::Setup => ("material", None),
     };
-    let setup = contract.material.filter(|_| settings.setup == Setup::Within || entry == Entry::Setup);
+    let setup =
+        contract.material.filter(|_| settings.setup == Setup::Within || entry == Entry::Setup);
     if entry == Entry::Setup && setup.is_none() {
         return Err(missing("material", "it is optional, and computes the members of `Material`"));
     }
     let mut builder = Builder::new(name, Rules::Exact);
     let directions = match entry {
-        Entry::Sample => vec![vector(&mut builder, "u", &XYZ[..2]), vector(&mut builder, "wo", &XYZ)],
+        Entry::Sample => {
+            vec![vector(&mut builder, "u", &XYZ[..2]), vector(&mut builder, "wo", &XYZ)]
+        }
         Entry::Setup => vec![],
         _ => vec![vector(&mut builder, "wi", &XYZ), vector(&mut builder, "wo", &XYZ)],
     };
     let parameters = if setup.is_some() { &contract.parameters } else { &contract.members };
-    let parameters: Vec<_> = parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
+    let parameters: Vec<_> =
+        parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
     let mut translator = Translator::new(&shader.module, &shader.info, builder, settings);
     // Functions may leave the last of their arguments out.
-    let call = |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
-        let taken = &args[..shader.module.functions[handle].arguments.len()];
-        translator.call(handle, taken).map_err(|fault| refused(source, fault))
-    };
+    let call =
+        |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
+            let taken = &args[..shader.module.functions[handle].arguments.len()];
+            translator.call(handle, taken).map_err(|fault| refused(source, fault))
+        };
     let material = match setup {
         Some(setup) => {
             let surface = contract.surface.iter().map(|parameter| parameter.size).sum();
@@ -69,7 +88,11 @@ pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Re
         Entry::Sample => outputs("wi", XYZ, &result),
         Entry::Pdf => vec![("pdf".to_owned(), result[0])],
         Entry::Setup => contract.members.iter().flat_map(Parameter::words).zip(result).collect(),
-        Entry::Brdf => [outputs("brdf", RGB, &result), shaded(&mut builder, shader.sides, directions[0][2], &result)].concat(),
+        Entry::Brdf => [
+            outputs("brdf", RGB, &result),
+            shaded(&mut builder, shader.sides, directions[0][2], &result),
+        ]
+        .concat(),
         Entry::Shaded => shaded(&mut builder, shader.sides, directions[0][2], &result),
     };
     if builder.known_bool(capped) != Some(false) {
@@ -79,7 +102,12 @@ pub(super) fn function(shader: &Shader, entry: Entry, settings: &Settings) -> Re
 }
 
 /// The integrand: the BRDF with the cosine of `wi`.
-fn shaded(builder: &mut Builder, sides: Sides, wi_z: Value, brdf: &[Value]) -> Vec<(String, Value)> {
+fn shaded(
+    builder: &mut Builder,
+    sides: Sides,
+    wi_z: Value,
+    brdf: &[Value],
+) -> Vec<(String, Value)> {
     let cosine = match sides {
         Sides::One => {
             let zero = builder.f32(0.0);
@@ -91,7 +119,8 @@ fn shaded(builder: &mut Builder, sides: Sides, wi_z: Value, brdf: &[Value]) -> V
     outputs("s", RGB, &shaded)
 }
 
-/// Members as `fn material` computes them, cut to their ranges, on which analyses rely; the lower end in place of NaN.
+/// Members as `fn material` computes them, cut to their ranges, on which analyses rely; the lower
+/// end in place of NaN.
 fn limited(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
     let all = members.iter().flat_map(|member| std::iter::repeat_n(member, member.size));
     std::iter::zip(values, all).map(|(value, member)| clamped(builder, member, value)).collect()
@@ -118,12 +147,15 @@ fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Va
     value
 }
 
-/// The inputs of a parameter. Integers are in their range already; that they are clamped shows it to the proof that loops which they
-/// count end.
+/// The inputs of a parameter. Integers are in their range already; that they are clamped shows it
+/// to the proof that loops which they count end.
 fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
-    let inputs: Vec<_> = parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
+    let inputs: Vec<_> =
+        parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
     match parameter.scalar {
-        Scalar::I32 | Scalar::U32 => inputs.into_iter().map(|input| clamped(builder, parameter, input)).collect(),
+        Scalar::I32 | Scalar::U32 => {
+            inputs.into_iter().map(|input| clamped(builder, parameter, input)).collect()
+        }
         Scalar::F32 | Scalar::Bool => inputs,
     }
 }
@@ -134,9 +166,15 @@ fn refused(source: &Source, fault: Fault) -> ShaderError {
 }
 
 /// Holds the values of overrides against their declarations.
-fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
+fn check_overrides(
+    source: &Source,
+    shader: &Shader,
+    settings: &Settings,
+) -> Result<(), ShaderError> {
     let declared = &shader.contract.overrides;
-    let place = |name: &str| source.outline.override_(source.text(), name).map_or(0..0, |declared| declared.name.clone());
+    let place = |name: &str| {
+        source.outline.override_(source.text(), name).map_or(0..0, |declared| declared.name.clone())
+    };
     for (name, x) in &settings.overrides {
         let Some(parameter) = declared.iter().find(|parameter| parameter.name == *name) else {
             let names: Vec<_> = declared.iter().map(|parameter| parameter.name.as_str()).collect();
@@ -160,15 +198,21 @@ fn check_overrides(source: &Source, shader: &Shader, settings: &Settings) -> Res
         }
         let [lo, hi] = parameter.range;
         if !(lo..=hi).contains(x) {
-            return Err(error(format!("the override `{name}` is given {x}, outside of its range from {lo} to {hi}")));
+            return Err(error(format!(
+                "the override `{name}` is given {x}, outside of its range from {lo} to {hi}"
+            )));
         }
     }
     for (_, declaration) in shader.module.overrides.iter() {
         let name = declaration.name.as_deref().unwrap_or("");
-        if declaration.init.is_none() && !settings.overrides.iter().any(|(given, _)| given == name) {
-            let error =
-                source.error(format!("the override `{name}` has no value")).at(place(name), "declared here without one");
-            return Err(error.help("add one to the declaration, `= …`, or set it where the shader is used"));
+        if declaration.init.is_none() && !settings.overrides.iter().any(|(given, _)| given == name)
+        {
+            let error = source
+                .error(format!("the override `{name}` has no value"))
+                .at(place(name), "declared here without one");
+            return Err(
+                error.help("add one to the declaration, `= …`, or set it where the shader is used")
+            );
         }
     }
     Ok(())
@@ -194,7 +238,8 @@ mod tests {
 
     fn evaluate(text: &str, entry: Entry, inputs: &[(&str, u32)]) -> Vec<(String, u32)> {
         let shader = Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}"));
-        let function = shader.function(entry, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
+        let function =
+            shader.function(entry, &Settings::default()).unwrap_or_else(|error| panic!("{error}"));
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
         assert_eq!(names, inputs.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
@@ -206,10 +251,17 @@ mod tests {
         outputs.iter().map(|(name, bits)| (name.as_str(), f32::from_bits(*bits))).collect()
     }
 
-    const WI: [(&str, u32); 3] = [("wi.x", 0x3f00_0000), ("wi.y", 0x3e80_0000), ("wi.z", 0x4000_0000)];
-    const WO: [(&str, u32); 3] = [("wo.x", 0x3f80_0000), ("wo.y", 0x4000_0000), ("wo.z", 0x4040_0000)];
-    const MATERIAL: [(&str, u32); 5] =
-        [("kd.x", 0x3f80_0000), ("kd.y", 0x4000_0000), ("kd.z", 0x4080_0000), ("n", 7), ("thin", 0)];
+    const WI: [(&str, u32); 3] =
+        [("wi.x", 0x3f00_0000), ("wi.y", 0x3e80_0000), ("wi.z", 0x4000_0000)];
+    const WO: [(&str, u32); 3] =
+        [("wo.x", 0x3f80_0000), ("wo.y", 0x4000_0000), ("wo.z", 0x4040_0000)];
+    const MATERIAL: [(&str, u32); 5] = [
+        ("kd.x", 0x3f80_0000),
+        ("kd.y", 0x4000_0000),
+        ("kd.z", 0x4080_0000),
+        ("n", 7),
+        ("thin", 0),
+    ];
 
     #[test]
     fn ports() {
@@ -221,7 +273,10 @@ mod tests {
         assert_eq!(floats(&evaluate(SHADER, Entry::Pdf, &inputs)), [("pdf", 2.75)]);
         let u = [("u.x", 0x3f00_0000), ("u.y", 0x3e80_0000)];
         let inputs = [&u[..], &WO, &MATERIAL].concat();
-        assert_eq!(floats(&evaluate(SHADER, Entry::Sample, &inputs)), [("wi.x", 0.5), ("wi.y", 0.25), ("wi.z", 2.0)]);
+        assert_eq!(
+            floats(&evaluate(SHADER, Entry::Sample, &inputs)),
+            [("wi.x", 0.5), ("wi.y", 0.25), ("wi.z", 2.0)]
+        );
         let mut thin = [&WI[..], &WO, &MATERIAL].concat();
         thin[10].1 = !0;
         assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &thin))[0], ("s.r", 14.0));
@@ -232,9 +287,15 @@ mod tests {
         let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(1, 2, 3); }";
         let mut inputs = [WI, WO].concat();
         inputs[2].1 = (-0.5_f32).to_bits();
-        assert_eq!(floats(&evaluate(text, Entry::Shaded, &inputs)), [("s.r", 0.0), ("s.g", 0.0), ("s.b", 0.0)]);
+        assert_eq!(
+            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            [("s.r", 0.0), ("s.g", 0.0), ("s.b", 0.0)]
+        );
         let both = format!("//! sides: both\n{text}");
-        assert_eq!(floats(&evaluate(&both, Entry::Shaded, &inputs)), [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]);
+        assert_eq!(
+            floats(&evaluate(&both, Entry::Shaded, &inputs)),
+            [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]
+        );
     }
 
     #[test]
@@ -244,13 +305,27 @@ mod tests {
             fn material(p: SurfacePoint) -> Material { return Material(p.normal + vec3f(p.uv, p.position.x * p.object_position.y)); }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }";
         let one = 1_f32.to_bits();
-        let words = ["position.x", "position.y", "position.z", "object_position.x", "object_position.y", "object_position.z"];
+        let words = [
+            "position.x",
+            "position.y",
+            "position.z",
+            "object_position.x",
+            "object_position.y",
+            "object_position.z",
+        ];
         let words = [&words[..], &["normal.x", "normal.y", "normal.z", "uv.x", "uv.y"]].concat();
-        let inputs: Vec<_> = WI.into_iter().chain(WO).chain(words.into_iter().map(|name| (name, one))).collect();
-        assert_eq!(floats(&evaluate(text, Entry::Shaded, &inputs)), [("s.r", 4.0), ("s.g", 4.0), ("s.b", 4.0)]);
+        let inputs: Vec<_> =
+            WI.into_iter().chain(WO).chain(words.into_iter().map(|name| (name, one))).collect();
+        assert_eq!(
+            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            [("s.r", 4.0), ("s.g", 4.0), ("s.b", 4.0)]
+        );
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
-        let defaults: Vec<_> =
-            shader.parameters().iter().map(|p| (p.name.as_str(), p.default.clone().unwrap_or_default())).collect();
+        let defaults: Vec<_> = shader
+            .parameters()
+            .iter()
+            .map(|p| (p.name.as_str(), p.default.clone().unwrap_or_default()))
+            .collect();
         let expected = [
             ("position", vec![0.0; 3]),
             ("object_position", vec![0.0; 3]),
@@ -262,16 +337,19 @@ mod tests {
 
     #[test]
     fn capped_loops_are_reported() {
-        let text =
-            "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = wi; loop { if x.x > wo.x { break; } x *= 2.0; } return x; }";
+        let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = wi; loop { if x.x > wo.x { break; } x *= 2.0; } return x; }";
         let outputs = evaluate(text, Entry::Shaded, &[WI, WO].concat());
         assert_eq!(outputs.last(), Some(&("capped".to_owned(), 0)));
         let mut inputs = [WI, WO].concat();
         inputs[0].1 = 0;
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
-        let function =
-            shader.function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() }).expect("it is supported");
+        let function = shader
+            .function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() })
+            .expect("it is supported");
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
-        assert_eq!(interpreter::run(&function, &[], &words, 1000).expect("loops end").last(), Some(&!0));
+        assert_eq!(
+            interpreter::run(&function, &[], &words, 1000).expect("loops end").last(),
+            Some(&!0)
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Expressions: each becomes leaves, or a place if it is a pointer, at the point where naga emits it. Constants and the like, which
-//! are not emitted, are evaluated where they are first used; what is made of constants alone folds to constants, which are in scope
-//! everywhere.
+//! Expressions: each becomes leaves, or a place if it is a pointer, at the point where naga emits
+//! it. Constants and the like, which are not emitted, are evaluated where they are first used; what
+//! is made of constants alone folds to constants, which are in scope everywhere.
 
 use super::builtins;
 use super::layout::{MAX_LEAVES, narrow, scalar_type};
@@ -30,7 +30,11 @@ impl<'m> Translator<'m> {
         message: impl Into<String>,
         help: Option<&str>,
     ) -> Fault {
-        Fault { message: message.into(), span: self.span_of(frame, expression), help: help.map(str::to_owned) }
+        Fault {
+            message: message.into(),
+            span: self.span_of(frame, expression),
+            help: help.map(str::to_owned),
+        }
     }
 
     pub(super) fn span_of(&self, frame: &Frame<'m>, expression: Handle<Expression>) -> Span {
@@ -38,14 +42,24 @@ impl<'m> Translator<'m> {
         if span.is_defined() { span } else { self.span }
     }
 
-    /// What an expression is: as it was when it was emitted, or, if it is none of those that are emitted, as it always is.
-    pub(super) fn item(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Item, Fault> {
+    /// What an expression is: as it was when it was emitted, or, if it is none of those that are
+    /// emitted, as it always is.
+    pub(super) fn item(
+        &mut self,
+        frame: &mut Frame<'m>,
+        expression: Handle<Expression>,
+    ) -> Result<Item, Fault> {
         match frame.items[expression.index()] {
             Item::Unknown => {
                 self.constant_depth += 1;
                 if self.constant_depth > MAX_CONSTANT_DEPTH {
                     self.constant_depth -= 1;
-                    return Err(self.fault(frame, expression, "constants refer to each other in too long a chain", None));
+                    return Err(self.fault(
+                        frame,
+                        expression,
+                        "constants refer to each other in too long a chain",
+                        None,
+                    ));
                 }
                 let item = self.evaluate(frame, expression);
                 self.constant_depth -= 1;
@@ -55,35 +69,56 @@ impl<'m> Translator<'m> {
         }
     }
 
-    pub(super) fn value(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+    pub(super) fn value(
+        &mut self,
+        frame: &mut Frame<'m>,
+        expression: Handle<Expression>,
+    ) -> Result<Leaves, Fault> {
         match self.item(frame, expression)? {
             Item::Leaves(leaves) => Ok(leaves),
-            Item::Place(_) | Item::Unknown => Err(self.fault(frame, expression, "a pointer cannot be a value", None)),
-            Item::Texture(_) | Item::Sampler => Err(self.fault(frame, expression, "a texture cannot be a value", None)),
+            Item::Place(_) | Item::Unknown => {
+                Err(self.fault(frame, expression, "a pointer cannot be a value", None))
+            }
+            Item::Texture(_) | Item::Sampler => {
+                Err(self.fault(frame, expression, "a texture cannot be a value", None))
+            }
         }
     }
 
     /// The single leaf of a scalar.
-    pub(super) fn scalar(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Value, Fault> {
+    pub(super) fn scalar(
+        &mut self,
+        frame: &mut Frame<'m>,
+        expression: Handle<Expression>,
+    ) -> Result<Value, Fault> {
         let leaves = self.value(frame, expression)?;
         Ok(self.leaf(leaves, 0))
     }
 
     /// Value of one of the module's own expressions.
     pub(super) fn constant(&mut self, expression: Handle<Expression>) -> Result<Leaves, Fault> {
-        let mut frame = self.constants.take().expect("constants refer to constants within their own frame");
+        let mut frame =
+            self.constants.take().expect("constants refer to constants within their own frame");
         let value = self.value(&mut frame, expression);
         self.constants = Some(frame);
         value
     }
 
     /// Value of one of the module's own expressions, from an expression of any frame.
-    pub(super) fn constant_in(&mut self, frame: &mut Frame<'m>, expression: Handle<Expression>) -> Result<Leaves, Fault> {
+    pub(super) fn constant_in(
+        &mut self,
+        frame: &mut Frame<'m>,
+        expression: Handle<Expression>,
+    ) -> Result<Leaves, Fault> {
         if frame.info.is_none() { self.value(frame, expression) } else { self.constant(expression) }
     }
 
     /// Evaluates an expression now.
-    pub(super) fn evaluate(&mut self, frame: &mut Frame<'m>, handle: Handle<Expression>) -> Result<Item, Fault> {
+    pub(super) fn evaluate(
+        &mut self,
+        frame: &mut Frame<'m>,
+        handle: Handle<Expression>,
+    ) -> Result<Item, Fault> {
         self.charge(1)?;
         let expressions = frame.expressions;
         let item = match expressions[handle] {
@@ -95,18 +130,31 @@ impl<'m> Translator<'m> {
                 match item {
                     Item::Leaves(leaves) => Item::Leaves(self.part(leaves, part)),
                     Item::Place(place) => Item::Place(place.part(part)),
-                    Item::Texture(_) | Item::Sampler | Item::Unknown => unreachable!("operands are evaluated, and have parts"),
+                    Item::Texture(_) | Item::Sampler | Item::Unknown => {
+                        unreachable!("operands are evaluated, and have parts")
+                    }
                 }
             }
             Expression::FunctionArgument(index) => frame.args[index as usize],
-            Expression::LocalVariable(variable) => Item::Place(Place::whole(frame.locals[variable.index()])),
+            Expression::LocalVariable(variable) => {
+                Item::Place(Place::whole(frame.locals[variable.index()]))
+            }
             Expression::GlobalVariable(variable) => match &self.globals[variable.index()] {
                 Ok(item) => *item,
-                Err(fault) => return Err(Fault { span: self.span_of(frame, handle), ..fault.clone() }),
+                Err(fault) => {
+                    return Err(Fault { span: self.span_of(frame, handle), ..fault.clone() });
+                }
             },
             Expression::Load { pointer } => match self.item(frame, pointer)? {
                 Item::Place(place) => Item::Leaves(self.load(place)?),
-                _ => return Err(self.fault(frame, handle, "this cannot be read in a material", None)),
+                _ => {
+                    return Err(self.fault(
+                        frame,
+                        handle,
+                        "this cannot be read in a material",
+                        None,
+                    ));
+                }
             },
             ref expression => {
                 let leaves = self.compound(frame, handle, expression)?;
@@ -127,16 +175,22 @@ impl<'m> Translator<'m> {
     ) -> Result<Leaves, Fault> {
         match *expression {
             Expression::Literal(literal) => self.literal(literal, self.span_of(frame, handle)),
-            Expression::Constant(constant) => self.constant_in(frame, self.module.constants[constant].init),
+            Expression::Constant(constant) => {
+                self.constant_in(frame, self.module.constants[constant].init)
+            }
             Expression::Override(constant) => self.override_value(frame, handle, constant),
-            Expression::ZeroValue(ty) => self.zeros(&self.module.types[ty].inner, self.span_of(frame, handle)),
+            Expression::ZeroValue(ty) => {
+                self.zeros(&self.module.types[ty].inner, self.span_of(frame, handle))
+            }
             Expression::Compose { ref components, .. } => {
                 let mut parts = Vec::with_capacity(components.len());
                 for &component in components {
                     parts.push(self.value(frame, component)?);
                 }
                 if parts.iter().map(|part| part.len()).sum::<usize>() > MAX_LEAVES as usize {
-                    return Err(self.layout.fault(self.ty(frame, handle), self.span_of(frame, handle)));
+                    return Err(self
+                        .layout
+                        .fault(self.ty(frame, handle), self.span_of(frame, handle)));
                 }
                 Ok(self.concatenate(&parts))
             }
@@ -146,36 +200,52 @@ impl<'m> Translator<'m> {
             }
             Expression::Swizzle { size, vector, pattern } => {
                 let vector = self.value(frame, vector)?;
-                let components = pattern.map(|component| self.leaf(vector, (component as usize).min(vector.len() - 1)));
+                let components = pattern
+                    .map(|component| self.leaf(vector, (component as usize).min(vector.len() - 1)));
                 Ok(self.push(&components[..size as usize]))
             }
             Expression::Unary { op, expr } => {
-                let kind = self.ty(frame, expr).scalar_kind().expect("operands are made of scalars");
+                let kind =
+                    self.ty(frame, expr).scalar_kind().expect("operands are made of scalars");
                 let args = [self.value(frame, expr)?];
                 Ok(self.compute(args, |b, [a], out| operators::unary(b, op, kind, a, out)).0)
             }
             Expression::Binary { op, left, right } => {
                 let (left_type, right_type) = (self.ty(frame, left), self.ty(frame, right));
                 let args = [self.value(frame, left)?, self.value(frame, right)?];
-                Ok(self.compute(args, |b, [x, y], out| operators::binary(b, op, (left_type, x), (right_type, y), out)).0)
+                Ok(self
+                    .compute(args, |b, [x, y], out| {
+                        operators::binary(b, op, (left_type, x), (right_type, y), out)
+                    })
+                    .0)
             }
             Expression::Select { condition, accept, reject } => {
-                let args = [self.value(frame, condition)?, self.value(frame, accept)?, self.value(frame, reject)?];
+                let args = [
+                    self.value(frame, condition)?,
+                    self.value(frame, accept)?,
+                    self.value(frame, reject)?,
+                ];
                 Ok(self.compute(args, |b, [c, x, y], out| operators::select(b, c, x, y, out)).0)
             }
             Expression::Relational { fun, argument } => {
                 let args = [self.value(frame, argument)?];
-                let (leaves, checked) = self.compute(args, |b, [a], out| operators::relational(b, fun, a, out));
+                let (leaves, checked) =
+                    self.compute(args, |b, [a], out| operators::relational(b, fun, a, out));
                 checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
             Expression::As { expr, kind, convert } => {
-                let from = self.ty(frame, expr).scalar().expect("what is converted is made of scalars");
+                let from =
+                    self.ty(frame, expr).scalar().expect("what is converted is made of scalars");
                 let to = naga::Scalar { kind, width: convert.unwrap_or(from.width) };
                 if scalar_type(to).is_none() {
                     return Err(narrow(to, self.span_of(frame, handle)));
                 }
                 let args = [self.value(frame, expr)?];
-                Ok(self.compute(args, |b, [a], out| operators::convert(b, from.kind, kind, convert.is_none(), a, out)).0)
+                Ok(self
+                    .compute(args, |b, [a], out| {
+                        operators::convert(b, from.kind, kind, convert.is_none(), a, out)
+                    })
+                    .0)
             }
             Expression::Math { fun, arg, arg1, arg2, arg3 } => {
                 let mut args = [Leaves::default(); 4];
@@ -185,7 +255,8 @@ impl<'m> Translator<'m> {
                     }
                 }
                 let ty = self.ty(frame, arg);
-                let (leaves, checked) = self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
+                let (leaves, checked) =
+                    self.compute(args, |b, args, out| builtins::math(b, fun, ty, args, out));
                 checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
             ref other => match self.image(frame, other)? {
@@ -198,18 +269,33 @@ impl<'m> Translator<'m> {
         }
     }
 
-    fn access(&mut self, frame: &mut Frame<'m>, base: Handle<Expression>, index: Handle<Expression>) -> Result<Item, Fault> {
+    fn access(
+        &mut self,
+        frame: &mut Frame<'m>,
+        base: Handle<Expression>,
+        index: Handle<Expression>,
+    ) -> Result<Item, Fault> {
         let item = self.item(frame, base)?;
         let index = self.scalar(frame, index)?;
         let (count, stride) = self.layout.parts(self.ty(frame, base));
         // Indices out of range, negative ones among them, mean the last element.
-        let known = self.builder.function().constant(index).map(|index| (index.min(count - 1) * stride, stride));
+        let known = self
+            .builder
+            .function()
+            .constant(index)
+            .map(|index| (index.min(count - 1) * stride, stride));
         Ok(match (item, known) {
             (Item::Leaves(leaves), Some(part)) => Item::Leaves(self.part(leaves, part)),
-            (Item::Leaves(leaves), None) => Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?),
+            (Item::Leaves(leaves), None) => {
+                Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?)
+            }
             (Item::Place(place), Some(part)) => Item::Place(place.part(part)),
-            (Item::Place(place), None) => Item::Place(self.index(place, Index { value: index, count, stride })),
-            (Item::Texture(_) | Item::Sampler | Item::Unknown, _) => unreachable!("operands are evaluated, and have parts"),
+            (Item::Place(place), None) => {
+                Item::Place(self.index(place, Index { value: index, count, stride }))
+            }
+            (Item::Texture(_) | Item::Sampler | Item::Unknown, _) => {
+                unreachable!("operands are evaluated, and have parts")
+            }
         })
     }
 
@@ -239,15 +325,18 @@ impl<'m> Translator<'m> {
 /// Why an expression cannot be translated, and the remedy.
 fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
     match expression {
-        Expression::Derivative { .. } => {
-            ("derivatives have no meaning in a material", "it is evaluated at points, not on a grid of pixels")
-        }
-        Expression::ArrayLength(_) => {
-            ("arrays without a fixed size cannot be used in a material", "give the array a constant size")
-        }
-        Expression::AtomicResult { .. } | Expression::WorkGroupUniformLoadResult { .. } => {
-            ("atomics and workgroup variables cannot be used in a material", "evaluations share nothing")
-        }
+        Expression::Derivative { .. } => (
+            "derivatives have no meaning in a material",
+            "it is evaluated at points, not on a grid of pixels",
+        ),
+        Expression::ArrayLength(_) => (
+            "arrays without a fixed size cannot be used in a material",
+            "give the array a constant size",
+        ),
+        Expression::AtomicResult { .. } | Expression::WorkGroupUniformLoadResult { .. } => (
+            "atomics and workgroup variables cannot be used in a material",
+            "evaluations share nothing",
+        ),
         _ => ("this cannot be used in a material", "a material depends on its arguments alone"),
     }
 }

@@ -1,14 +1,16 @@
-//! How values of WGSL types lie in scalars: every type is a list of *leaves*, and translation knows nothing else of aggregates.
+//! How values of WGSL types lie in scalars: every type is a list of *leaves*, and translation knows
+//! nothing else of aggregates.
 //!
-//! The order of leaves is the order of declaration, all the way down: components of a vector from x to w; columns of a matrix, each
-//! from top to bottom; elements of an array; members of a struct.
+//! The order of leaves is the order of declaration, all the way down: components of a vector from x
+//! to w; columns of a matrix, each from top to bottom; elements of an array; members of a struct.
 
 use super::translate::Fault;
 use crate::ir::Type;
 use naga::{ArraySize, Handle, Module, ScalarKind, Span, TypeInner};
 use std::borrow::Cow;
 
-/// Leaves of a variable beyond which it is refused: each is a value in a register, and those that loops assign are parameters.
+/// Leaves of a variable beyond which it is refused: each is a value in a register, and those that
+/// loops assign are parameters.
 pub(crate) const MAX_LEAVES: u32 = 4096;
 
 /// Numbers of leaves of all types of a module.
@@ -32,7 +34,9 @@ pub(crate) fn scalar_type(scalar: naga::Scalar) -> Option<Type> {
 fn pointee<'t>(module: &'t Module, inner: &'t TypeInner) -> Cow<'t, TypeInner> {
     match *inner {
         TypeInner::Pointer { base, .. } => Cow::Borrowed(&module.types[base].inner),
-        TypeInner::ValuePointer { size: Some(size), scalar, .. } => Cow::Owned(TypeInner::Vector { size, scalar }),
+        TypeInner::ValuePointer { size: Some(size), scalar, .. } => {
+            Cow::Owned(TypeInner::Vector { size, scalar })
+        }
         TypeInner::ValuePointer { size: None, scalar, .. } => Cow::Owned(TypeInner::Scalar(scalar)),
         _ => Cow::Borrowed(inner),
     }
@@ -54,13 +58,15 @@ impl<'m> Layout<'m> {
         match *inner {
             TypeInner::Scalar(scalar) => scalar_type(scalar).map(|_| 1),
             TypeInner::Vector { size, scalar } => scalar_type(scalar).map(|_| size as u32),
-            TypeInner::Matrix { columns, rows, scalar } => scalar_type(scalar).map(|_| columns as u32 * rows as u32),
+            TypeInner::Matrix { columns, rows, scalar } => {
+                scalar_type(scalar).map(|_| columns as u32 * rows as u32)
+            }
             TypeInner::Array { base, size: ArraySize::Constant(count), .. } => {
                 self.sizes[base.index()]?.checked_mul(count.get())
             }
-            TypeInner::Struct { ref members, .. } => {
-                members.iter().try_fold(0u32, |sum, member| sum.checked_add(self.sizes[member.ty.index()]?))
-            }
+            TypeInner::Struct { ref members, .. } => members
+                .iter()
+                .try_fold(0u32, |sum, member| sum.checked_add(self.sizes[member.ty.index()]?)),
             _ => None,
         }
     }
@@ -78,14 +84,23 @@ impl<'m> Layout<'m> {
         while let Some(inner) = work.pop() {
             match *inner {
                 TypeInner::Array { base, size: ArraySize::Constant(count), .. } => {
-                    work.extend(std::iter::repeat_n(&self.module.types[base].inner, count.get() as usize));
+                    work.extend(std::iter::repeat_n(
+                        &self.module.types[base].inner,
+                        count.get() as usize,
+                    ));
                 }
                 TypeInner::Struct { ref members, .. } => {
-                    work.extend(members.iter().rev().map(|member| &self.module.types[member.ty].inner));
+                    work.extend(
+                        members.iter().rev().map(|member| &self.module.types[member.ty].inner),
+                    );
                 }
                 _ => {
-                    let ty = inner.scalar().and_then(scalar_type).expect("translatable types are made of scalars");
-                    let count = self.size(inner).expect("scalars, vectors and matrices have a size");
+                    let ty = inner
+                        .scalar()
+                        .and_then(scalar_type)
+                        .expect("translatable types are made of scalars");
+                    let count =
+                        self.size(inner).expect("scalars, vectors and matrices have a size");
                     out.extend(std::iter::repeat_n(ty, count as usize));
                 }
             }
@@ -93,11 +108,13 @@ impl<'m> Layout<'m> {
         out
     }
 
-    /// First leaf and number of leaves of a part, given by its number, of a type or of what a pointer points at.
+    /// First leaf and number of leaves of a part, given by its number, of a type or of what a
+    /// pointer points at.
     pub fn part(&self, inner: &TypeInner, index: u32) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Struct { ref members, .. } => {
-                let before = members[..index as usize].iter().map(|member| self.known_size(member.ty)).sum();
+                let before =
+                    members[..index as usize].iter().map(|member| self.known_size(member.ty)).sum();
                 (before, self.known_size(members[index as usize].ty))
             }
             ref other => {
@@ -107,12 +124,15 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Number of parts, and of leaves of each, of a type that can be indexed or of what a pointer points at.
+    /// Number of parts, and of leaves of each, of a type that can be indexed or of what a pointer
+    /// points at.
     pub fn parts(&self, inner: &TypeInner) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Vector { size, .. } => (size as u32, 1),
             TypeInner::Matrix { columns, rows, .. } => (columns as u32, rows as u32),
-            TypeInner::Array { base, size: ArraySize::Constant(count), .. } => (count.get(), self.known_size(base)),
+            TypeInner::Array { base, size: ArraySize::Constant(count), .. } => {
+                (count.get(), self.known_size(base))
+            }
             ref other => unreachable!("{other:?} is not indexed"),
         }
     }
@@ -123,32 +143,54 @@ impl<'m> Layout<'m> {
         loop {
             let part = match *inner {
                 TypeInner::Array { base, size: ArraySize::Constant(_), .. } => Some(base),
-                TypeInner::Struct { ref members, .. } => {
-                    members.iter().map(|member| member.ty).find(|ty| self.sizes[ty.index()].is_none())
-                }
+                TypeInner::Struct { ref members, .. } => members
+                    .iter()
+                    .map(|member| member.ty)
+                    .find(|ty| self.sizes[ty.index()].is_none()),
                 _ => None,
             };
             match part {
-                Some(part) if self.sizes[part.index()].is_none() => inner = &self.module.types[part].inner,
+                Some(part) if self.sizes[part.index()].is_none() => {
+                    inner = &self.module.types[part].inner
+                }
                 _ => break,
             }
         }
         let (message, help) = match *inner {
-            TypeInner::Array { size: ArraySize::Constant(_), .. } | TypeInner::Struct { .. } => {
-                (format!("a value of more than {MAX_LEAVES} numbers"), "variables are kept in registers: use smaller arrays")
+            TypeInner::Array { size: ArraySize::Constant(_), .. } | TypeInner::Struct { .. } => (
+                format!("a value of more than {MAX_LEAVES} numbers"),
+                "variables are kept in registers: use smaller arrays",
+            ),
+            TypeInner::Array { .. } => {
+                ("an array without a fixed size".to_owned(), "give it a constant size")
             }
-            TypeInner::Array { .. } => ("an array without a fixed size".to_owned(), "give it a constant size"),
-            TypeInner::Atomic(_) => ("atomics".to_owned(), "materials share nothing: use a plain integer"),
-            TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => ("this pointer".to_owned(), "pass the value"),
-            TypeInner::Image { .. } | TypeInner::Sampler { .. } | TypeInner::BindingArray { .. } => {
-                ("textures and samplers in variables".to_owned(), "look the value up, and pass that")
+            TypeInner::Atomic(_) => {
+                ("atomics".to_owned(), "materials share nothing: use a plain integer")
             }
-            TypeInner::Scalar(s) | TypeInner::Vector { scalar: s, .. } | TypeInner::Matrix { scalar: s, .. } => {
+            TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => {
+                ("this pointer".to_owned(), "pass the value")
+            }
+            TypeInner::Image { .. }
+            | TypeInner::Sampler { .. }
+            | TypeInner::BindingArray { .. } => (
+                "textures and samplers in variables".to_owned(),
+                "look the value up, and pass that",
+            ),
+            TypeInner::Scalar(s)
+            | TypeInner::Vector { scalar: s, .. }
+            | TypeInner::Matrix { scalar: s, .. } => {
                 return narrow(s, span);
             }
-            _ => ("values of this type".to_owned(), "use f32, i32, u32, bool and what is made of them"),
+            _ => (
+                "values of this type".to_owned(),
+                "use f32, i32, u32, bool and what is made of them",
+            ),
         };
-        Fault { message: format!("{message} cannot be used in a material"), span, help: Some(help.to_owned()) }
+        Fault {
+            message: format!("{message} cannot be used in a material"),
+            span,
+            help: Some(help.to_owned()),
+        }
     }
 }
 
@@ -173,7 +215,11 @@ mod tests {
 
     fn leaves_of(declarations: &str, name: &str) -> Result<Vec<Type>, String> {
         let (module, _) = module(declarations);
-        let (ty, _) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).expect("it is declared");
+        let (ty, _) = module
+            .types
+            .iter()
+            .find(|(_, ty)| ty.name.as_deref() == Some(name))
+            .expect("it is declared");
         leaves(&module, ty).map_err(|fault| fault.message)
     }
 
@@ -187,14 +233,26 @@ mod tests {
 
     #[test]
     fn what_cannot_be_translated_is_named() {
-        let part =
-            |ty: &str| leaves_of(&format!("enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"), "B");
+        let part = |ty: &str| {
+            leaves_of(
+                &format!(
+                    "enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"
+                ),
+                "B",
+            )
+        };
         assert_eq!(part("f16").unwrap_err(), "`f16` is not supported");
         assert_eq!(part("vec2<u64>").unwrap_err(), "`u64` is not supported");
         assert_eq!(part("mat2x2<f64>").unwrap_err(), "`f64` is not supported");
         assert_eq!(part("atomic<u32>").unwrap_err(), "atomics cannot be used in a material");
-        assert_eq!(part("array<f32, 5000>").unwrap_err(), "a value of more than 4096 numbers cannot be used in a material");
-        assert_eq!(part("array<f32, 4000>").unwrap_err(), "a value of more than 4096 numbers cannot be used in a material");
+        assert_eq!(
+            part("array<f32, 5000>").unwrap_err(),
+            "a value of more than 4096 numbers cannot be used in a material"
+        );
+        assert_eq!(
+            part("array<f32, 4000>").unwrap_err(),
+            "a value of more than 4096 numbers cannot be used in a material"
+        );
         assert_eq!(part("array<array<f32, 3>, 500>").map(|leaves| leaves.len()), Ok(3001));
     }
 

@@ -1,7 +1,7 @@
 //! Finds the statement that naga rejects without a place.
 //!
-//! Some type errors leave naga's parser without a place. The text is then read again and again with statements blanked out: the
-//! statement wanted is the last without which the message is another.
+//! Some type errors leave naga's parser without a place. The text is then read again and again with
+//! statements blanked out: the statement wanted is the last without which the message is another.
 
 use super::Source;
 use super::outline::{Kind, Place};
@@ -14,7 +14,9 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<Place> {
     let text = source.text();
     let same = |text: &str| {
         let error = naga::front::wgsl::parse_str(text).err();
-        error.is_some_and(|error| error.labels().len() == 0 && words(error.message()) == words(message))
+        error.is_some_and(|error| {
+            error.labels().len() == 0 && words(error.message()) == words(message)
+        })
     };
     let functions = &source.outline.functions;
     let inside = |function: &&super::outline::Function| {
@@ -33,7 +35,11 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<Place> {
     let (mut good, mut bad) = (0, ends.len().checked_sub(1)?);
     while good < bad {
         let middle = (good + bad) / 2;
-        if same(&blanked(source, ends[middle], &function.body)) { bad = middle } else { good = middle + 1 }
+        if same(&blanked(source, ends[middle], &function.body)) {
+            bad = middle
+        } else {
+            good = middle + 1
+        }
     }
     let start = if bad == 0 { function.body.start + 1 } else { ends[bad - 1] };
     let statement = &text[start..ends[bad]];
@@ -46,7 +52,8 @@ fn words(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The text with a function's body blank from a place on, but for the brackets that close what is open there.
+/// The text with a function's body blank from a place on, but for the brackets that close what is
+/// open there.
 fn blanked(source: &Source, from: usize, body: &Place) -> String {
     let text = source.text();
     let mut open = 0_usize;

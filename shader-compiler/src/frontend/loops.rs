@@ -1,8 +1,10 @@
-//! Loops. Parameters are the slots that a loop may assign, found beforehand, and the number of the round; those that need not be
-//! parameters go when the function is rewritten. The exit is after the last step that may leave the loop: up to there is the head,
-//! after it the body, and `continuing` ends the body. Where a loop has `break if`, all of it is head.
+//! Loops. Parameters are the slots that a loop may assign, found beforehand, and the number of the
+//! round; those that need not be parameters go when the function is rewritten. The exit is after
+//! the last step that may leave the loop: up to there is the head, after it the body, and
+//! `continuing` ends the body. Where a loop has `break if`, all of it is head.
 //!
-//! A loop is left after a fixed number of rounds, and sets [`CAPPED`] where it would have gone on; so are the loops around it.
+//! A loop is left after a fixed number of rounds, and sets [`CAPPED`] where it would have gone on;
+//! so are the loops around it.
 
 use super::control::{BREAK, CONTINUE, Exit, Flow, RETURN, Step, as_value, left, or, steps_of};
 use super::effects::mark_used;
@@ -37,7 +39,8 @@ impl<'m> Translator<'m> {
         let carried = carried(frame, head, body, &continuing);
         let outer = std::mem::replace(&mut frame.carried, carried);
 
-        // Parameters: assigned slots, the number of the round, and whether a loop within was left for the cap.
+        // Parameters: assigned slots, the number of the round, and whether a loop within was left
+        // for the cap.
         let assigned = self.assigned(frame, blocks);
         let mut slots = assigned.slots;
         if assigned.loops {
@@ -75,7 +78,10 @@ impl<'m> Translator<'m> {
         let results = self.builder.close_loop(&next);
 
         debug_assert!(
-            self.changes(mark).iter().map(|change| change.0).eq(changes.iter().map(|change| change.0)),
+            self.changes(mark)
+                .iter()
+                .map(|change| change.0)
+                .eq(changes.iter().map(|change| change.0)),
             "all that a loop assigns is known"
         );
         for (&(slot, _), &result) in changes.iter().zip(&results) {
@@ -117,11 +123,17 @@ impl<'m> Translator<'m> {
     }
 }
 
-/// Expressions of a loop's steps that later steps use although an early exit may stand between, which puts what comes after it into
-/// an arm.
-fn carried<'m>(frame: &Frame<'m>, head: &[Step<'m>], body: &[Step<'m>], continuing: &[Step<'m>]) -> Vec<Handle<Expression>> {
+/// Expressions of a loop's steps that later steps use although an early exit may stand between,
+/// which puts what comes after it into an arm.
+fn carried<'m>(
+    frame: &Frame<'m>,
+    head: &[Step<'m>],
+    body: &[Step<'m>],
+    continuing: &[Step<'m>],
+) -> Vec<Handle<Expression>> {
     let mut exits = head.iter().chain(body).map(Step::leaves_round);
-    // In a head that may be left by its last step alone, and with nothing skipped in the body, everything is in scope.
+    // In a head that may be left by its last step alone, and with nothing skipped in the body,
+    // everything is in scope.
     let simple = head.split_last().is_none_or(|(_, before)| !before.iter().any(Step::leaves_round))
         && !exits.by_ref().skip(head.len()).any(|exits| exits);
     if simple {
@@ -129,7 +141,8 @@ fn carried<'m>(frame: &Frame<'m>, head: &[Step<'m>], body: &[Step<'m>], continui
     }
     let mut used = vec![false; frame.expressions.len()];
     mark_used(frame, continuing, &mut used);
-    let mut carried = emitted(body).filter(|expression| used[expression.index()]).collect::<Vec<_>>();
+    let mut carried =
+        emitted(body).filter(|expression| used[expression.index()]).collect::<Vec<_>>();
     mark_used(frame, body, &mut used);
     carried.extend(emitted(head).filter(|expression| used[expression.index()]));
     carried
@@ -167,14 +180,17 @@ mod tests {
 
     #[test]
     fn the_condition_of_a_loop_is_all_of_its_head() {
-        let f = translate("fn f(x: i32) -> i32 { var s = 0; for (var i = 0; i < x; i++) { s += i; } return s; }");
+        let f = translate(
+            "fn f(x: i32) -> i32 { var s = 0; for (var i = 0; i < x; i++) { s += i; } return s; }",
+        );
         let mut heads = vec![];
         for_each_stmt(&f.body, &mut |stmt| {
             if let Stmt::Loop(l) = stmt {
                 heads.push((l.head.stmts.len(), l.body.stmts.len()));
             }
         });
-        // i < x, k < cap, both; whether it was for the cap, in two or three operations. s + i, i + 1, k + 1.
+        // i < x, k < cap, both; whether it was for the cap, in two or three operations. s + i, i +
+        // 1, k + 1.
         assert!(heads.len() == 1 && heads[0].0 <= 7 && heads[0].1 == 3, "{heads:?}");
     }
 
@@ -300,19 +316,26 @@ mod tests {
     fn loops_are_left_at_the_cap() {
         let source = "fn f(n: u32) -> u32 { var i = 0u; while i < n { i++; } return i; }";
         let f = translate(source);
-        for (n, rounds, capped) in [(0, 0, 0), (CAP - 1, CAP - 1, 0), (CAP, CAP, 0), (CAP + 1, CAP, !0), (!0, CAP, !0)] {
+        for (n, rounds, capped) in
+            [(0, 0, 0), (CAP - 1, CAP - 1, 0), (CAP, CAP, 0), (CAP + 1, CAP, !0), (!0, CAP, !0)]
+        {
             assert_eq!(run(&f, &[n]), [rounds, capped], "{n}");
         }
-        let at_the_end =
-            translate("fn f(n: u32) -> u32 { var i = 0u; loop { i++; continuing { break if i >= n; } } return i; }");
-        for (n, rounds, capped) in [(0, 1, 0), (CAP, CAP, 0), (CAP + 1, CAP + 1, 0), (CAP + 2, CAP + 1, !0)] {
+        let at_the_end = translate(
+            "fn f(n: u32) -> u32 { var i = 0u; loop { i++; continuing { break if i >= n; } } return i; }",
+        );
+        for (n, rounds, capped) in
+            [(0, 1, 0), (CAP, CAP, 0), (CAP + 1, CAP + 1, 0), (CAP + 2, CAP + 1, !0)]
+        {
             assert_eq!(run(&at_the_end, &[n]), [rounds, capped], "{n}");
         }
     }
 
     #[test]
     fn endless_loops_end() {
-        let f = translate("fn f(x: i32) -> i32 { var a = x; loop { a += 1; if a == -1 { return 7; } } return a - a; }");
+        let f = translate(
+            "fn f(x: i32) -> i32 { var a = x; loop { a += 1; if a == -1 { return 7; } } return a - a; }",
+        );
         assert_eq!(run(&f, &[0]), [0, !0]);
         assert_eq!(run(&f, &[-5i32 as u32]), [7, 0]);
     }
@@ -335,7 +358,9 @@ mod tests {
 
     #[test]
     fn what_is_capped_in_an_arm_not_taken_is_not_capped() {
-        let f = translate("fn f(x: i32) -> i32 { var a = 0; if x > 0 { while a != -1 { a++; } } return a; }");
+        let f = translate(
+            "fn f(x: i32) -> i32 { var a = 0; if x > 0 { while a != -1 { a++; } } return a; }",
+        );
         assert_eq!(run(&f, &[0]), [0, 0]);
         assert_eq!(run(&f, &[1]), [CAP, !0]);
     }

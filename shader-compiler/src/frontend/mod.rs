@@ -1,5 +1,5 @@
-//! WGSL text becomes IR: [`Shader::parse`] reads a file and checks it against the contract of materials, [`Shader::function`]
-//! translates one of its functions.
+//! WGSL text becomes IR: [`Shader::parse`] reads a file and checks it against the contract of
+//! materials, [`Shader::function`] translates one of its functions.
 
 mod bits;
 mod builtins;
@@ -70,7 +70,12 @@ impl Source {
 
     /// An error, as yet without a place.
     fn error(&self, message: impl Into<String>) -> ShaderError {
-        ShaderError { message: message.into(), source_code: self.file.clone(), labels: vec![], help: None }
+        ShaderError {
+            message: message.into(),
+            source_code: self.file.clone(),
+            labels: vec![],
+            help: None,
+        }
     }
 }
 
@@ -85,8 +90,8 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and integrand are 0, and the shader, whose
-    /// author need not think of that side, is not asked.
+    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and
+    /// integrand are 0, and the shader, whose author need not think of that side, is not asked.
     pub fn covers(self, wo_z: f32) -> bool {
         match self {
             Sides::One => wo_z > 0.0,
@@ -95,8 +100,8 @@ impl Sides {
     }
 }
 
-/// Something that is set from outside: a member of a shader's `Material`, one of `SurfacePoint` where the shader has `fn material`, or an
-/// `override`.
+/// Something that is set from outside: a member of a shader's `Material`, one of `SurfacePoint`
+/// where the shader has `fn material`, or an `override`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `kd`
@@ -107,7 +112,8 @@ pub struct Parameter {
     pub scalar: Scalar,
     /// Number of components: 1 for scalars, 2 to 4 for vectors.
     pub size: usize,
-    /// Least and greatest value of each component, as the scalar type has them; infinite where a float has no limit.
+    /// Least and greatest value of each component, as the scalar type has them; infinite where a
+    /// float has no limit.
     pub range: [f64; 2],
     /// Value of each component where none is given, as the scalar type has it.
     pub default: Option<Vec<f64>>,
@@ -164,37 +170,47 @@ impl Scalar {
 }
 
 impl Parameter {
-    /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions are named so.
+    /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports
+    /// of functions are named so.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.size)
-            .map(|k| if self.size == 1 { self.name.clone() } else { format!("{}.{}", self.name, ["x", "y", "z", "w"][k]) })
+        (0..self.size).map(|k| {
+            if self.size == 1 {
+                self.name.clone()
+            } else {
+                format!("{}.{}", self.name, ["x", "y", "z", "w"][k])
+            }
+        })
     }
 }
 
-/// Which function of a shader, in which form. All have the inputs `wi.x` … `wo.z` (as far as the function takes directions) and
-/// then the words of the [parameters](Shader::parameters), or of the [members](Shader::members) of `Material` ([`Setup`]).
+/// Which function of a shader, in which form. All have the inputs `wi.x` … `wo.z` (as far as the
+/// function takes directions) and then the words of the [parameters](Shader::parameters), or of the
+/// [members](Shader::members) of `Material` ([`Setup`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The integrand: outputs `s.r`, `s.g`, `s.b`, 1/sr.
     Shaded,
     /// BRDF and integrand: outputs `brdf.r`, `brdf.g`, `brdf.b`, `s.r`, `s.g`, `s.b`.
     Brdf,
-    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error where the shader has none.
+    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error where
+    /// the shader has none.
     Sample,
     /// `fn pdf`: outputs `pdf`, 1/sr. An error where the shader has none.
     Pdf,
-    /// `fn material`: inputs the words of the [parameters](Shader::parameters) alone; outputs the words of the
-    /// [members](Shader::members). An error where the shader has none.
+    /// `fn material`: inputs the words of the [parameters](Shader::parameters) alone; outputs the
+    /// words of the [members](Shader::members). An error where the shader has none.
     Setup,
 }
 
 /// Where the members of `Material` come from in functions of a shader that computes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// `fn material` is a part of each function, whose inputs are the [parameters](Shader::parameters).
+    /// `fn material` is a part of each function, whose inputs are the
+    /// [parameters](Shader::parameters).
     #[default]
     Within,
-    /// [`Entry::Setup`] has computed them once for all: the inputs are the [members](Shader::members).
+    /// [`Entry::Setup`] has computed them once for all: the inputs are the
+    /// [members](Shader::members).
     Before,
 }
 
@@ -207,8 +223,8 @@ pub struct Settings {
     pub textures: Vec<(String, Lookup)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
-    /// Rounds after which a loop is left. Where it cannot be shown that no loop gets there, the function has one more output,
-    /// `capped`, a bool.
+    /// Rounds after which a loop is left. Where it cannot be shown that no loop gets there, the
+    /// function has one more output, `capped`, a bool.
     pub loop_cap: u32,
 }
 
@@ -235,7 +251,8 @@ pub struct ShaderError {
     pub help: Option<String>,
 }
 
-/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes four.
+/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes
+/// four.
 const MAX_COLUMN: usize = 1 << 13;
 
 impl ShaderError {
@@ -246,14 +263,19 @@ impl ShaderError {
         }
         // What was appended to the text stands at its end.
         let text = self.source_code.inner();
-        let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0);
+        let boundary = |at: usize| {
+            (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
+        };
         let start = boundary(place.start);
         let end = boundary(place.end).max(start);
         let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
         if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
             if self.labels.is_empty() {
-                self.message +=
-                    &format!(" (line {}, column {})", text[..start].matches('\n').count() + 1, start - line(start) + 1);
+                self.message += &format!(
+                    " (line {}, column {})",
+                    text[..start].matches('\n').count() + 1,
+                    start - line(start) + 1
+                );
             }
             return self;
         }
@@ -291,7 +313,9 @@ impl Shader {
         let contract = contract::check(&source, &module)?;
         let outline = &source.outline;
         if let Some(stray) = outline.stray_docs.first() {
-            let error = source.error("a module's doc comment stands at its head").at(stray.clone(), "too late");
+            let error = source
+                .error("a module's doc comment stands at its head")
+                .at(stray.clone(), "too late");
             return Err(error.help("move it to the top of the file, before all else"));
         }
         range::reject_stray(&source)?;
@@ -313,14 +337,21 @@ impl Shader {
     pub fn loop_lines(&self) -> Vec<u32> {
         let written = self.source.written();
         let mut lines = Vec::new();
-        let mut blocks: Vec<_> = self.module.functions.iter().map(|(_, function)| &function.body).collect();
+        let mut blocks: Vec<_> =
+            self.module.functions.iter().map(|(_, function)| &function.body).collect();
         while let Some(block) = blocks.pop() {
             for (statement, span) in block.span_iter() {
                 blocks.extend(contract::inner_blocks(statement));
                 // What was appended is not the author's.
-                let start = span.to_range().map(|range| range.start).filter(|&start| start < written.len());
+                let start =
+                    span.to_range().map(|range| range.start).filter(|&start| start < written.len());
                 if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
-                    lines.push(1 + written.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() as u32);
+                    lines.push(
+                        1 + written.as_bytes()[..start]
+                            .iter()
+                            .filter(|&&byte| byte == b'\n')
+                            .count() as u32,
+                    );
                 }
             }
         }
@@ -339,8 +370,9 @@ impl Shader {
         self.sides
     }
 
-    /// What a material of this shader is given: the members of `SurfacePoint`, where there is `fn material`, then those members of
-    /// `Material` that are not computed from them alone. They are inputs of functions in this order.
+    /// What a material of this shader is given: the members of `SurfacePoint`, where there is
+    /// `fn material`, then those members of `Material` that are not computed from them alone. They
+    /// are inputs of functions in this order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }
@@ -365,7 +397,8 @@ impl Shader {
         &self.contract.textures
     }
 
-    /// The `override` declarations, which [`Settings`] can give values to; a default is known where the declaration has a plain number.
+    /// The `override` declarations, which [`Settings`] can give values to; a default is known where
+    /// the declaration has a plain number.
     pub fn overrides(&self) -> &[Parameter] {
         &self.contract.overrides
     }
@@ -380,7 +413,8 @@ impl Shader {
         self.contract.material.is_some()
     }
 
-    /// Translates a function of the shader; the result is as the author wrote it, not yet optimized.
+    /// Translates a function of the shader; the result is as the author wrote it, not yet
+    /// optimized.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
         entry::function(self, entry, settings)
     }

@@ -63,11 +63,17 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
         return Some(format!("in WGSL, `{name}` is called `{known}`"));
     }
     match name {
-        "PI" | "M_PI" | "pi" => return Some("declare it: `const PI = 3.14159265358979;`".to_owned()),
+        "PI" | "M_PI" | "pi" => {
+            return Some("declare it: `const PI = 3.14159265358979;`".to_owned());
+        }
         "mod" | "fmod" => return Some("the remainder is written `a % b`".to_owned()),
         "mul" => return Some("the product is written `a * b`, of matrices too".to_owned()),
         "rcp" => return Some("the reciprocal is written `1.0 / x`".to_owned()),
-        "Material" => return Some("declare it, `struct Material { … }`, or leave the argument out".to_owned()),
+        "Material" => {
+            return Some(
+                "declare it, `struct Material { … }`, or leave the argument out".to_owned(),
+            );
+        }
         _ => {}
     }
     let foreign = FOREIGN.iter().map(|(foreign, _)| *foreign);
@@ -92,11 +98,15 @@ pub(super) fn wgsl(name: &str) -> &str {
 pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = name.chars().count();
     let limit = letters.div_ceil(3).min(3).min(letters.saturating_sub(1));
-    let near = known.filter(|known| *known != name).map(|known| (distance(name, known, limit), known));
-    near.filter(|&(distance, _)| distance <= limit).min_by_key(|&(distance, _)| distance).map(|(_, known)| known)
+    let near =
+        known.filter(|known| *known != name).map(|known| (distance(name, known, limit), known));
+    near.filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, known)| known)
 }
 
-/// Letters to insert, delete, exchange or swap with their neighbours, whatever their case; more than `limit` where it is above that.
+/// Letters to insert, delete, exchange or swap with their neighbours, whatever their case; more
+/// than `limit` where it is above that.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let letters = |s: &str| s.chars().flat_map(char::to_lowercase).take(64).collect::<Vec<_>>();
     let (a, b) = (letters(a), letters(b));
@@ -126,9 +136,14 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, d) in
-            [("", "ab", 2), ("ab", "", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("normalise", "normalize", 1), ("x", "yz", 2)]
-        {
+        for (a, b, d) in [
+            ("", "ab", 2),
+            ("ab", "", 2),
+            ("abc", "abc", 0),
+            ("abc", "acb", 1),
+            ("normalise", "normalize", 1),
+            ("x", "yz", 2),
+        ] {
             assert_eq!(distance(a, b, 3), d, "{a} {b}");
         }
     }

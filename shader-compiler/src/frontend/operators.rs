@@ -1,9 +1,12 @@
-//! Operators of WGSL on leaves: arithmetic, comparisons, logic, conversions, products with matrices.
+//! Operators of WGSL on leaves: arithmetic, comparisons, logic, conversions, products with
+//! matrices.
 //!
 //! Sums of products (matrix × vector and the like) are added from left to right, without fusing.
 
 use crate::ir::{Builder, Emit, Op, Type, Value};
-use naga::{BinaryOperator as Bin, RelationalFunction, ScalarKind as Kind, TypeInner, UnaryOperator};
+use naga::{
+    BinaryOperator as Bin, RelationalFunction, ScalarKind as Kind, TypeInner, UnaryOperator,
+};
 
 /// The k-th of some components; a scalar stands for as many as are wanted.
 pub(crate) fn at(values: &[Value], k: usize) -> Value {
@@ -19,7 +22,12 @@ pub(crate) fn not(b: &mut Builder, a: Value) -> Value {
 }
 
 /// Σ a·b from left to right.
-pub(crate) fn dot(b: &mut Builder, kind: Kind, x: impl IntoIterator<Item = Value>, y: &[Value]) -> Value {
+pub(crate) fn dot(
+    b: &mut Builder,
+    kind: Kind,
+    x: impl IntoIterator<Item = Value>,
+    y: &[Value],
+) -> Value {
     let (mul, add) = if kind == Kind::Float { (Op::Mul, Op::Add) } else { (Op::IMul, Op::IAdd) };
     let mut sum = None;
     for (x, &y) in x.into_iter().zip(y) {
@@ -29,7 +37,13 @@ pub(crate) fn dot(b: &mut Builder, kind: Kind, x: impl IntoIterator<Item = Value
     sum.expect("vectors have components")
 }
 
-pub(crate) fn unary(b: &mut Builder, op: UnaryOperator, kind: Kind, a: &[Value], out: &mut Vec<Value>) {
+pub(crate) fn unary(
+    b: &mut Builder,
+    op: UnaryOperator,
+    kind: Kind,
+    a: &[Value],
+    out: &mut Vec<Value>,
+) {
     for &a in a {
         out.push(match (op, kind) {
             (UnaryOperator::Negate, Kind::Float) => b.op(Op::Neg, &[a]),
@@ -49,8 +63,9 @@ pub(crate) fn negate(b: &mut Builder, a: Value) -> Value {
     b.op(Op::ISub, &[zero, a])
 }
 
-/// `left op right`, operands given by type and leaves. Matrices times something are products of linear algebra; everything else
-/// goes component by component, where a scalar stands for a vector of it.
+/// `left op right`, operands given by type and leaves. Matrices times something are products of
+/// linear algebra; everything else goes component by component, where a scalar stands for a vector
+/// of it.
 pub(crate) fn binary(
     b: &mut Builder,
     op: Bin,
@@ -61,11 +76,19 @@ pub(crate) fn binary(
     let kind = left.0.scalar_kind().expect("operands are made of scalars");
     if op == Bin::Multiply {
         match (left.0, right.0) {
-            (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
+            (
+                TypeInner::Matrix { rows, .. },
+                TypeInner::Vector { .. } | TypeInner::Matrix { .. },
+            ) => {
                 let (rows, inner) = (*rows as usize, left.1.len() / *rows as usize);
                 for column in right.1.chunks(inner) {
                     for row in 0..rows {
-                        out.push(dot(b, kind, left.1.iter().copied().skip(row).step_by(rows), column));
+                        out.push(dot(
+                            b,
+                            kind,
+                            left.1.iter().copied().skip(row).step_by(rows),
+                            column,
+                        ));
                     }
                 }
                 return;
@@ -118,7 +141,9 @@ fn scalar_binary(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Va
         Bin::Less => by_kind(kind, Op::Lt, Op::SLt, Op::ULt),
         Bin::LessEqual if kind == Kind::Float => Op::Le,
         Bin::Greater => return scalar_binary(b, Bin::Less, kind, y, x),
-        Bin::GreaterEqual if kind == Kind::Float => return scalar_binary(b, Bin::LessEqual, kind, y, x),
+        Bin::GreaterEqual if kind == Kind::Float => {
+            return scalar_binary(b, Bin::LessEqual, kind, y, x);
+        }
         // The rest are opposites.
         Bin::Equal => return opposite(b, Bin::NotEqual, kind, x, y),
         Bin::NotEqual => return opposite(b, Bin::Equal, kind, x, y),
@@ -143,7 +168,13 @@ pub(crate) fn choose(b: &mut Builder, cond: Value, accept: Value, reject: Value)
     }
 }
 
-pub(crate) fn select(b: &mut Builder, cond: &[Value], accept: &[Value], reject: &[Value], out: &mut Vec<Value>) {
+pub(crate) fn select(
+    b: &mut Builder,
+    cond: &[Value],
+    accept: &[Value],
+    reject: &[Value],
+    out: &mut Vec<Value>,
+) {
     for k in 0..accept.len() {
         let value = choose(b, at(cond, k), accept[k], reject[k]);
         out.push(value);
@@ -151,7 +182,12 @@ pub(crate) fn select(b: &mut Builder, cond: &[Value], accept: &[Value], reject: 
 }
 
 /// `all` and `any` of bools. The error is what is wrong.
-pub(crate) fn relational(b: &mut Builder, fun: RelationalFunction, a: &[Value], out: &mut Vec<Value>) -> Result<(), String> {
+pub(crate) fn relational(
+    b: &mut Builder,
+    fun: RelationalFunction,
+    a: &[Value],
+    out: &mut Vec<Value>,
+) -> Result<(), String> {
     let op = match fun {
         RelationalFunction::All => Op::BAnd,
         RelationalFunction::Any => Op::BOr,
@@ -163,7 +199,14 @@ pub(crate) fn relational(b: &mut Builder, fun: RelationalFunction, a: &[Value], 
 }
 
 /// Value conversion, or the same bits in another type.
-pub(crate) fn convert(b: &mut Builder, from: Kind, to: Kind, bits_only: bool, a: &[Value], out: &mut Vec<Value>) {
+pub(crate) fn convert(
+    b: &mut Builder,
+    from: Kind,
+    to: Kind,
+    bits_only: bool,
+    a: &[Value],
+    out: &mut Vec<Value>,
+) {
     for &a in a {
         let value = if bits_only { bitcast(b, to, a) } else { converted(b, from, to, a) };
         out.push(value);
@@ -225,7 +268,8 @@ mod tests {
         );
         let mut numbers = Numbers::new(1);
         for _ in 0..2000 {
-            let (x, y) = (numbers.float(), if numbers.below(8) == 0 { 0.5 } else { numbers.float() });
+            let (x, y) =
+                (numbers.float(), if numbers.below(8) == 0 { 0.5 } else { numbers.float() });
             let inputs = [x.to_bits(), y.to_bits()];
             let mut expected = [x + y, x - y, x * y, x / y, 0.0, -x].map(f32::to_bits).to_vec();
             expected[4] = op(Op::Rem, &inputs);
@@ -248,10 +292,25 @@ mod tests {
         let (signed, unsigned) = (translate(&source("i32")), translate(&source("u32")));
         let mut numbers = Numbers::new(2);
         for _ in 0..2000 {
-            let (x, y, n) = (numbers.int(), if numbers.below(8) == 0 { 7 } else { numbers.int() }, numbers.int());
+            let (x, y, n) = (
+                numbers.int(),
+                if numbers.below(8) == 0 { 7 } else { numbers.int() },
+                numbers.int(),
+            );
             let common = |div, rem| {
-                [x.wrapping_add(y), x.wrapping_sub(y), x.wrapping_mul(y), div, rem, !x, x & y, x | y, x ^ y, x << (n & 31)]
-                    .to_vec()
+                [
+                    x.wrapping_add(y),
+                    x.wrapping_sub(y),
+                    x.wrapping_mul(y),
+                    div,
+                    rem,
+                    !x,
+                    x & y,
+                    x | y,
+                    x ^ y,
+                    x << (n & 31),
+                ]
+                .to_vec()
             };
             let mut expected = common(op(Op::UDiv, &[x, y]), op(Op::URem, &[x, y]));
             expected.push(x >> (n & 31));
@@ -316,12 +375,17 @@ mod tests {
         let mut numbers = Numbers::new(4);
         for _ in 0..200 {
             let inputs: [f32; 18] = std::array::from_fn(|_| numbers.tame());
-            let (m, k, v, w, s) = (&inputs[..6], &inputs[6..12], &inputs[12..15], &inputs[15..17], inputs[17]);
+            let (m, k, v, w, s) =
+                (&inputs[..6], &inputs[6..12], &inputs[12..15], &inputs[15..17], inputs[17]);
             let mut expected = vec![];
             expected.extend((0..2).map(|r| m[r] * v[0] + m[2 + r] * v[1] + m[4 + r] * v[2]));
             expected.extend((0..3).map(|c| w[0] * m[2 * c] + w[1] * m[2 * c + 1]));
             for c in 0..2 {
-                expected.extend((0..2).map(|r| m[r] * k[3 * c] + m[2 + r] * k[3 * c + 1] + m[4 + r] * k[3 * c + 2]));
+                expected.extend(
+                    (0..2).map(|r| {
+                        m[r] * k[3 * c] + m[2 + r] * k[3 * c + 1] + m[4 + r] * k[3 * c + 2]
+                    }),
+                );
             }
             expected.extend(m.iter().map(|m| m + m * s));
             expected.extend(m.iter().map(|m| m - s * m));
@@ -343,7 +407,15 @@ mod tests {
             let [c, d, e] = [k & 1 != 0, k & 2 != 0, k & 4 != 0];
             let inputs = [c.to_bits(), d.to_bits(), e.to_bits(), 10, 20, 30, 40];
             let pick = |c: bool, k: usize| if c { inputs[5 + k] } else { inputs[3 + k] };
-            let expected = [pick(c, 0), pick(c, 0), pick(c, 1), pick(d, 0), pick(e, 1), (d && e).to_bits(), (d || e).to_bits()];
+            let expected = [
+                pick(c, 0),
+                pick(c, 0),
+                pick(c, 1),
+                pick(d, 0),
+                pick(e, 1),
+                (d && e).to_bits(),
+                (d || e).to_bits(),
+            ];
             check(&f, &inputs, &expected);
         }
     }
@@ -360,11 +432,17 @@ mod tests {
         );
         let mut numbers = Numbers::new(5);
         for _ in 0..1000 {
-            let (x, i, u, b) = (numbers.float(), numbers.int(), numbers.int(), numbers.below(2) == 1);
+            let (x, i, u, b) =
+                (numbers.float(), numbers.int(), numbers.int(), numbers.below(2) == 1);
             let word = x.to_bits();
             let flag = u32::from(b);
-            let mut expected = vec![op(Op::ToS32, &[word]), u, flag, op(Op::ToU32, &[word]), i, flag];
-            expected.extend([(i as i32 as f32).to_bits(), op(Op::FromU32, &[u]), (flag as f32).to_bits()]);
+            let mut expected =
+                vec![op(Op::ToS32, &[word]), u, flag, op(Op::ToU32, &[word]), i, flag];
+            expected.extend([
+                (i as i32 as f32).to_bits(),
+                op(Op::FromU32, &[u]),
+                (flag as f32).to_bits(),
+            ]);
             expected.extend([x != 0.0, i != 0, u != 0].map(Word::to_bits));
             expected.extend([word, i, u, i, u, word]);
             check(&f, &[word, i, u, b.to_bits()], &expected);

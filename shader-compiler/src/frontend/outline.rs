@@ -1,8 +1,10 @@
-//! Where things stand in the text of a shader: its tokens, and the names, types and doc comments of its declarations.
+//! Where things stand in the text of a shader: its tokens, and the names, types and doc comments of
+//! its declarations.
 //!
-//! naga's module keeps no places of struct members, parameters and comments, and gives none at all for text that it rejects.
-//! Messages need both, so the text is read a second time here, superficially: tokens, brackets and the shapes of declarations. Any
-//! text has an outline; what makes no sense is passed over, for naga to complain about.
+//! naga's module keeps no places of struct members, parameters and comments, and gives none at all
+//! for text that it rejects. Messages need both, so the text is read a second time here,
+//! superficially: tokens, brackets and the shapes of declarations. Any text has an outline; what
+//! makes no sense is passed over, for naga to complain about.
 
 use std::ops::Range;
 
@@ -90,12 +92,17 @@ pub(super) struct Outline {
     pub declarations: usize,
 }
 
-const STAGES: [&str; 8] = ["compute", "vertex", "fragment", "task", "mesh", "ray_generation", "any_hit", "closest_hit"];
+const STAGES: [&str; 8] =
+    ["compute", "vertex", "fragment", "task", "mesh", "ray_generation", "any_hit", "closest_hit"];
 
 impl Outline {
     pub fn new(text: &str) -> Outline {
         let mut outline = Outline { tokens: tokens(text), ..Outline::default() };
-        let mut docs = outline.tokens.iter().filter(|token| token.kind == Kind::ModuleDoc).map(|token| token.place.clone());
+        let mut docs = outline
+            .tokens
+            .iter()
+            .filter(|token| token.kind == Kind::ModuleDoc)
+            .map(|token| token.place.clone());
         let head = outline.tokens.iter().take_while(|token| token.kind == Kind::ModuleDoc).count();
         outline.docs = docs.by_ref().take(head).collect();
         outline.stray_docs = docs.collect();
@@ -134,10 +141,16 @@ impl Outline {
 
     /// Names that the text declares, in any scope.
     pub fn names<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        const KEYWORDS: [&str; 8] = ["let", "var", "const", "fn", "struct", "alias", "override", ">"];
-        let code: Vec<_> = self.tokens.iter().filter(|token| !matches!(token.kind, Kind::Doc | Kind::ModuleDoc)).collect();
+        const KEYWORDS: [&str; 8] =
+            ["let", "var", "const", "fn", "struct", "alias", "override", ">"];
+        let code: Vec<_> = self
+            .tokens
+            .iter()
+            .filter(|token| !matches!(token.kind, Kind::Doc | Kind::ModuleDoc))
+            .collect();
         (0..code.len()).filter_map(move |k| {
-            let spelling = |token: Option<&&Token>| token.map_or("", |token| &text[token.place.clone()]);
+            let spelling =
+                |token: Option<&&Token>| token.map_or("", |token| &text[token.place.clone()]);
             let before = if k == 0 { "" } else { spelling(code.get(k - 1)) };
             let declared = KEYWORDS.contains(&before) || spelling(code.get(k + 1)) == ":";
             (code[k].kind == Kind::Word && declared).then(|| spelling(code.get(k)))
@@ -240,7 +253,8 @@ struct Reader<'a> {
     text: &'a str,
     /// Without comments.
     tokens: Vec<Token>,
-    /// Doc comments that were not asked for yet, each with the index of the token that it is before.
+    /// Doc comments that were not asked for yet, each with the index of the token that it is
+    /// before.
     docs: Vec<(usize, Place)>,
     next: usize,
 }
@@ -252,7 +266,9 @@ impl<'a> Reader<'a> {
 
     /// The place of the token at hand; at the end of the text, its end.
     fn place(&self) -> Place {
-        self.tokens.get(self.next).map_or(self.text.len()..self.text.len(), |token| token.place.clone())
+        self.tokens
+            .get(self.next)
+            .map_or(self.text.len()..self.text.len(), |token| token.place.clone())
     }
 
     fn at_end(&self) -> bool {
@@ -268,7 +284,12 @@ impl<'a> Reader<'a> {
     /// The doc comments before the token at hand.
     fn docs(&mut self) -> Vec<Place> {
         let next = self.next;
-        let docs = self.docs.iter().filter(|(before, _)| *before == next).map(|(_, doc)| doc.clone()).collect();
+        let docs = self
+            .docs
+            .iter()
+            .filter(|(before, _)| *before == next)
+            .map(|(_, doc)| doc.clone())
+            .collect();
         self.docs.retain(|(before, _)| *before != next);
         docs
     }
@@ -412,7 +433,8 @@ fn is_space(c: char) -> bool {
     is_line_end(c) || matches!(c, ' ' | '\t' | '\u{200e}' | '\u{200f}')
 }
 
-/// Length of the block comment that opens `text`; comments nest, and one that is not closed goes to the end.
+/// Length of the block comment that opens `text`; comments nest, and one that is not closed goes to
+/// the end.
 fn block_comment(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut k) = (1, 2);
@@ -466,7 +488,9 @@ fn tokens(text: &str) -> Vec<Token> {
                 None
             };
             (kind, length)
-        } else if c.is_ascii_digit() || c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        } else if c.is_ascii_digit()
+            || c == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())
+        {
             (Some(Kind::Number), number(rest))
         } else if word(c) {
             (Some(Kind::Word), rest.find(|c| !word(c)).unwrap_or(rest.len()))
@@ -495,16 +519,27 @@ mod tests {
                     enable f16; @compute @workgroup_size(1) fn g() { }";
         let outline = Outline::new(text);
         let spell = |place: &Place| &text[place.clone()];
-        let members: Vec<_> = outline.structs[0].members.iter().map(|m| (spell(&m.name), spell(&m.ty), m.docs.len())).collect();
+        let members: Vec<_> = outline.structs[0]
+            .members
+            .iter()
+            .map(|m| (spell(&m.name), spell(&m.ty), m.docs.len()))
+            .collect();
         assert_eq!(members, [("x", "array<vec2<f32>, (1 + 2)>", 1), ("y", "f32", 0)]);
-        let overrides: Vec<_> = outline.overrides.iter().map(|o| (spell(&o.name), spell(&o.ty))).collect();
+        let overrides: Vec<_> =
+            outline.overrides.iter().map(|o| (spell(&o.name), spell(&o.ty))).collect();
         assert_eq!(overrides, [("o", "f32"), ("p", "")]);
         let f = outline.function(text, "f").expect("it is there");
-        let parameters: Vec<_> = f.parameters.iter().map(|p| (spell(&p.name), spell(&p.ty))).collect();
+        let parameters: Vec<_> =
+            f.parameters.iter().map(|p| (spell(&p.name), spell(&p.ty))).collect();
         assert_eq!(parameters, [("a", "S"), ("b", "ptr<function, i32>")]);
-        assert!(spell(&f.signature).starts_with("fn f(") && spell(&f.signature).ends_with("vec3<f32>"));
+        assert!(
+            spell(&f.signature).starts_with("fn f(") && spell(&f.signature).ends_with("vec3<f32>")
+        );
         assert_eq!(spell(&f.body), "{ if a { } else { ; } }");
-        assert_eq!((outline.enables.len(), outline.stages.len(), outline.docs.len(), outline.declarations), (1, 1, 1, 6));
+        assert_eq!(
+            (outline.enables.len(), outline.stages.len(), outline.docs.len(), outline.declarations),
+            (1, 1, 1, 6)
+        );
     }
 
     #[test]

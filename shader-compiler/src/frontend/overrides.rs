@@ -1,4 +1,5 @@
-//! Values of `override` declarations. naga evaluates other constants while it reads them; expressions of these are translated.
+//! Values of `override` declarations. naga evaluates other constants while it reads them;
+//! expressions of these are translated.
 
 use super::layout::{narrow, scalar_type};
 use super::translate::{Fault, Frame, Leaves, Translator};
@@ -15,10 +16,16 @@ impl<'m> Translator<'m> {
     ) -> Result<Leaves, Fault> {
         let declared = &self.module.overrides[constant];
         let name = declared.name.as_deref().unwrap_or("");
-        let Some(&(_, x)) = self.settings.overrides.iter().rev().find(|(key, _)| key == name) else {
+        let Some(&(_, x)) = self.settings.overrides.iter().rev().find(|(key, _)| key == name)
+        else {
             let Some(init) = declared.init else {
                 let message = format!("`{name}` has no value");
-                return Err(self.fault(frame, handle, message, Some("give the `override` a default, or pass a value for it")));
+                return Err(self.fault(
+                    frame,
+                    handle,
+                    message,
+                    Some("give the `override` a default, or pass a value for it"),
+                ));
             };
             return self.constant_in(frame, init);
         };
@@ -47,20 +54,30 @@ mod tests {
                 return vec4f(x * scale, twice, f32(n), select(0.0, 1.0, on)) + vec4f(0.0, 0.0, 10.0 * f32(i32(k)), 0.0);
             }";
         let with = |overrides: &[(&str, f64)]| {
-            let overrides: Vec<_> = overrides.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
+            let overrides: Vec<_> =
+                overrides.iter().map(|&(name, x)| (name.to_owned(), x)).collect();
             let f = translate_with(source, &overrides).expect("it can be translated");
-            run(&f, &[1.0f32.to_bits()])[..4].iter().map(|&word| f32::from_bits(word)).collect::<Vec<_>>()
+            run(&f, &[1.0f32.to_bits()])[..4]
+                .iter()
+                .map(|&word| f32::from_bits(word))
+                .collect::<Vec<_>>()
         };
         assert_eq!(with(&[]), [2.0, 4.0, 53.0, 1.0]);
-        assert_eq!(with(&[("scale", 3.5), ("n", -2.0), ("on", 0.0), ("k", 1.0)]), [3.5, 7.0, 8.0, 0.0]);
+        assert_eq!(
+            with(&[("scale", 3.5), ("n", -2.0), ("on", 0.0), ("k", 1.0)]),
+            [3.5, 7.0, 8.0, 0.0]
+        );
         let (found, text) = fault("override a: f32; fn f(x: f32) -> f32 { return x * a; }");
         assert_eq!((&found.message[..], &text[..]), ("`a` has no value", "a"));
     }
 
     #[test]
     fn long_chains_of_overrides_are_no_trouble() {
-        let chain: String = (1..2000).map(|k| format!("override o{k} = o{} + 1.0; ", k - 1)).collect();
-        let (found, _) = fault(&format!("override o0 = 1.0; {chain} fn f(x: f32) -> f32 {{ return x * o1999; }}"));
+        let chain: String =
+            (1..2000).map(|k| format!("override o{k} = o{} + 1.0; ", k - 1)).collect();
+        let (found, _) = fault(&format!(
+            "override o0 = 1.0; {chain} fn f(x: f32) -> f32 {{ return x * o1999; }}"
+        ));
         assert!(found.message.contains("chain"), "{found:?}");
     }
 }

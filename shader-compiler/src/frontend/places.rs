@@ -1,5 +1,6 @@
-//! Places: what pointers point at. A pointer is known at translation, but for indices that are not constant; those choose among the
-//! elements of an array when it is read, and guard every element when it is written.
+//! Places: what pointers point at. A pointer is known at translation, but for indices that are not
+//! constant; those choose among the elements of an array when it is read, and guard every element
+//! when it is written.
 
 use super::operators::choose;
 use super::translate::{Fault, Leaves, Slots, Translator};
@@ -22,19 +23,32 @@ pub(crate) struct Place {
 }
 
 impl Index {
-    /// The element of this number, or the last one if there are not so many: a balanced tree of choices. `leaf` gives elements.
+    /// The element of this number, or the last one if there are not so many: a balanced tree of
+    /// choices. `leaf` gives elements.
     ///
-    /// Comparing with `<` rather than `=` makes an interval of indices choose the hull of these elements and no others.
-    pub fn choose(&self, b: &mut Builder, mut leaf: impl FnMut(&mut Builder, u32) -> Value) -> Value {
+    /// Comparing with `<` rather than `=` makes an interval of indices choose the hull of these
+    /// elements and no others.
+    pub fn choose(
+        &self,
+        b: &mut Builder,
+        mut leaf: impl FnMut(&mut Builder, u32) -> Value,
+    ) -> Value {
         self.choose_in(b, 0, self.count, &mut leaf)
     }
 
-    fn choose_in(&self, b: &mut Builder, low: u32, high: u32, leaf: &mut impl FnMut(&mut Builder, u32) -> Value) -> Value {
+    fn choose_in(
+        &self,
+        b: &mut Builder,
+        low: u32,
+        high: u32,
+        leaf: &mut impl FnMut(&mut Builder, u32) -> Value,
+    ) -> Value {
         if high - low == 1 {
             return leaf(b, low);
         }
         let middle = low + (high - low) / 2;
-        let (first, second) = (self.choose_in(b, low, middle, leaf), self.choose_in(b, middle, high, leaf));
+        let (first, second) =
+            (self.choose_in(b, low, middle, leaf), self.choose_in(b, middle, high, leaf));
         if first == second {
             return first;
         }
@@ -60,7 +74,9 @@ impl Place {
 fn fetch(b: &mut Builder, slots: &[Value], start: u32, indices: &[Index]) -> Value {
     match indices {
         [] => slots[start as usize],
-        [index, rest @ ..] => index.choose(b, |b, i| fetch(b, slots, start + i * index.stride, rest)),
+        [index, rest @ ..] => {
+            index.choose(b, |b, i| fetch(b, slots, start + i * index.stride, rest))
+        }
     }
 }
 
@@ -71,12 +87,16 @@ impl Translator<'_> {
         let moved = self.indices.len() as u32;
         self.indices.extend_from_within(start as usize..(start + len) as usize);
         self.indices.push(index);
-        Place { slots: Slots { start: place.slots.start, len: index.stride }, indices: (moved, len + 1) }
+        Place {
+            slots: Slots { start: place.slots.start, len: index.stride },
+            indices: (moved, len + 1),
+        }
     }
 
     /// All slots that the place may be.
     pub fn hull(&self, place: Place) -> Slots {
-        let beyond: u32 = self.indices_of(place).iter().map(|index| (index.count - 1) * index.stride).sum();
+        let beyond: u32 =
+            self.indices_of(place).iter().map(|index| (index.count - 1) * index.stride).sum();
         Slots { start: place.slots.start, len: place.slots.len + beyond }
     }
 
@@ -87,7 +107,9 @@ impl Translator<'_> {
 
     /// Counts the work of touching every leaf that the place may be.
     fn charge_place(&mut self, place: Place, indices: &[Index]) -> Result<(), Fault> {
-        let work = indices.iter().fold(place.slots.len as usize, |work, index| work.saturating_mul(index.count as usize));
+        let work = indices.iter().fold(place.slots.len as usize, |work, index| {
+            work.saturating_mul(index.count as usize)
+        });
         self.charge(work)
     }
 
@@ -171,9 +193,11 @@ mod tests {
         let mut numbers = Numbers::new(1);
         for _ in 0..500 {
             let mut inputs: Vec<_> = (0..8).map(|_| numbers.bits()).collect();
-            let [i, j] = [0, 1].map(|_| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(9) });
+            let [i, j] = [0, 1]
+                .map(|_| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(9) });
             let (a, v) = (&inputs[..5], &inputs[5..]);
-            let expected = [a[clamped(i, 5)], v[clamped(j, 3)], table[clamped(i, 7)], v[clamped(i, 3)]];
+            let expected =
+                [a[clamped(i, 5)], v[clamped(j, 3)], table[clamped(i, 7)], v[clamped(i, 3)]];
             inputs.extend([i, j]);
             check(&f, &inputs, &expected);
         }
@@ -197,7 +221,8 @@ mod tests {
         );
         let mut numbers = Numbers::new(2);
         for _ in 0..500 {
-            let [i, j, k] = [3, 5, 4].map(|n| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(n) });
+            let [i, j, k] = [3, 5, 4]
+                .map(|n| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(n) });
             let x = numbers.tame();
             let mut s = [[0.0f32; 7]; 2];
             s[1][0] = 1.0;
@@ -206,7 +231,11 @@ mod tests {
             s[i0][1 + 2 * j0] += 1.0;
             s[i0][2 + 2 * j0] += 1.0;
             s[i0][0] += s[1][1 + 2 * j0 + k0];
-            check(&f, &[i, j, k, x.to_bits()], &s.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>());
+            check(
+                &f,
+                &[i, j, k, x.to_bits()],
+                &s.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>(),
+            );
         }
     }
 
@@ -287,7 +316,9 @@ mod tests {
 
     #[test]
     fn loads_are_made_when_they_are_written() {
-        let f = translate("fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }");
+        let f = translate(
+            "fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }",
+        );
         check(&f, &[21], &[21, 42]);
     }
 
@@ -296,6 +327,10 @@ mod tests {
         let f = translate(
             "fn f(v: vec4f) -> vec4f { var w = v; w.x = v.y; w[1] = v.x; w.z += w.x; w = w.wzyx; w.a *= 2.0; return w; }",
         );
-        check(&f, &[1.0, 2.0, 3.0, 4.0].map(f32::to_bits), &[4.0, 5.0, 1.0, 4.0f32].map(f32::to_bits));
+        check(
+            &f,
+            &[1.0, 2.0, 3.0, 4.0].map(f32::to_bits),
+            &[4.0, 5.0, 1.0, 4.0f32].map(f32::to_bits),
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Random programs: what translation makes of control flow, against running the statements as they stand.
+//! Random programs: what translation makes of control flow, against running the statements as they
+//! stand.
 
 use super::testing::{CAP, Numbers, run, translate};
 use crate::{differential, passes};
@@ -119,7 +120,9 @@ impl Maker {
         let kind = self.numbers.below(23);
         match kind {
             0..=2 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), vec![]),
-            3..=4 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), self.block(inner)),
+            3..=4 if place.depth > 0 => {
+                Stmt::If(self.cond(1), self.block(inner), self.block(inner))
+            }
             5 if place.depth > 0 => {
                 let mut value = -3;
                 let mut cases = vec![];
@@ -140,11 +143,22 @@ impl Maker {
                 let held = Place { breaks: false, continues: false, returns: false, ..inner };
                 let break_if = if self.numbers.below(2) == 0 { Some(self.cond(1)) } else { None };
                 let limit = self.numbers.below(8) as i32;
-                Stmt::Loop { counter, limit, body: self.block(looped), continuing: self.block(held), break_if }
+                Stmt::Loop {
+                    counter,
+                    limit,
+                    body: self.block(looped),
+                    continuing: self.block(held),
+                    break_if,
+                }
             }
             8 if place.depth > 0 => {
                 self.names += 1;
-                Stmt::While(self.names, self.numbers.below(8) as i32, self.cond(1), self.block(looped))
+                Stmt::While(
+                    self.names,
+                    self.numbers.below(8) as i32,
+                    self.cond(1),
+                    self.block(looped),
+                )
             }
             9..=10 if place.depth > 0 => {
                 self.names += 1;
@@ -159,11 +173,16 @@ impl Maker {
                     (place.continues, Stmt::Continue),
                     (place.returns, Stmt::Return(self.expr(1))),
                 ];
-                let mut exits: Vec<_> = exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
+                let mut exits: Vec<_> =
+                    exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
                 let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
                 Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
             }
-            15..=16 if place.calls => Stmt::Call(self.numbers.below(3) as usize, self.expr(1), self.numbers.below(3) as usize),
+            15..=16 if place.calls => Stmt::Call(
+                self.numbers.below(3) as usize,
+                self.expr(1),
+                self.numbers.below(3) as usize,
+            ),
             _ => Stmt::Set(self.numbers.below(4) as usize, self.expr(2)),
         }
     }
@@ -246,7 +265,12 @@ fn write_stmt(out: &mut String, stmt: &Stmt) {
             write_expr(out, e);
             out.push_str(" { ");
             for (values, body) in cases {
-                write!(out, "case {}: ", values.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")).unwrap();
+                write!(
+                    out,
+                    "case {}: ",
+                    values.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
+                )
+                .unwrap();
                 write_block(out, body);
             }
             out.push_str("default: ");
@@ -254,7 +278,11 @@ fn write_stmt(out: &mut String, stmt: &Stmt) {
             out.push_str("} ");
         }
         Stmt::Loop { counter, limit, body, continuing, break_if } => {
-            write!(out, "var k{counter} = 0; loop {{ k{counter}++; if k{counter} > {limit} {{ break; }} ").unwrap();
+            write!(
+                out,
+                "var k{counter} = 0; loop {{ k{counter}++; if k{counter} > {limit} {{ break; }} "
+            )
+            .unwrap();
             body.iter().for_each(|stmt| write_stmt(out, stmt));
             out.push_str("continuing { ");
             continuing.iter().for_each(|stmt| write_stmt(out, stmt));
@@ -340,11 +368,18 @@ impl Machine<'_> {
         match stmt {
             Stmt::Set(v, e) => self.values[*v] = self.eval(e),
             Stmt::Let(name, e) => self.names[*name as usize] = self.eval(e),
-            Stmt::Use(v, name) => self.values[*v] = self.values[*v].wrapping_add(self.names[*name as usize]),
-            Stmt::If(c, then, otherwise) => return self.block(if self.holds(c) { then } else { otherwise }),
+            Stmt::Use(v, name) => {
+                self.values[*v] = self.values[*v].wrapping_add(self.names[*name as usize])
+            }
+            Stmt::If(c, then, otherwise) => {
+                return self.block(if self.holds(c) { then } else { otherwise });
+            }
             Stmt::Switch(e, cases, default) => {
                 let value = self.eval(e);
-                let body = cases.iter().find(|(values, _)| values.contains(&value)).map_or(default, |(_, body)| body);
+                let body = cases
+                    .iter()
+                    .find(|(values, _)| values.contains(&value))
+                    .map_or(default, |(_, body)| body);
                 let left = self.block(body);
                 return if left == Left::Breaks { Left::Falls } else { left };
             }
@@ -388,7 +423,8 @@ impl Machine<'_> {
             Stmt::Call(v, e, w) => {
                 let argument = self.eval(e);
                 let values = [self.values[*w], 0, 0, self.values[PRIVATE], argument];
-                let mut inner = Machine { callee: &[], values, names: std::mem::take(&mut self.names) };
+                let mut inner =
+                    Machine { callee: &[], values, names: std::mem::take(&mut self.names) };
                 let left = inner.block(self.callee);
                 self.names = inner.names;
                 self.values[PRIVATE] = inner.values[PRIVATE];
@@ -417,7 +453,8 @@ fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
     // In the callee, `a` is what the pointer points at.
     let mut text =
         "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
-    // Writing through the pointer at every return would hide nothing: the caller's variable is `*q` all along.
+    // Writing through the pointer at every return would hide nothing: the caller's variable is `*q`
+    // all along.
     let mut body = String::new();
     callee.iter().for_each(|stmt| write_stmt(&mut body, stmt));
     text = text.replace("var a = *q; ", "") + &in_terms_of_pointer(&body);
@@ -432,7 +469,8 @@ fn in_terms_of_pointer(body: &str) -> String {
     let mut out = String::new();
     let bytes = body.as_bytes();
     for (k, c) in body.char_indices() {
-        let beside = |k: Option<usize>| k.and_then(|k| bytes.get(k)).is_some_and(u8::is_ascii_alphanumeric);
+        let beside =
+            |k: Option<usize>| k.and_then(|k| bytes.get(k)).is_some_and(u8::is_ascii_alphanumeric);
         if c == 'a' && !beside(k.checked_sub(1)) && !beside(Some(k + 1)) {
             out.push_str("(*q)");
         } else {
@@ -442,7 +480,8 @@ fn in_terms_of_pointer(body: &str) -> String {
     out
 }
 
-/// What a program's plain evaluation gives: two calls, of which the second sees what the first left in the private variable.
+/// What a program's plain evaluation gives: two calls, of which the second sees what the first left
+/// in the private variable.
 fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Vec<u32> {
     let mut private = y;
     let mut call = |x: i32| {
@@ -458,8 +497,8 @@ fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Ve
     [r, q, s, 0].map(|x| x as u32).to_vec()
 }
 
-/// Programs of integers alone, which no pass may change, in the interpreter and as machine code. Rows differ, so that the lanes of a
-/// group part.
+/// Programs of integers alone, which no pass may change, in the interpreter and as machine code.
+/// Rows differ, so that the lanes of a group part.
 fn check_programs(seeds: std::ops::Range<u64>) {
     let targets = differential::targets();
     for seed in seeds {
@@ -473,7 +512,10 @@ fn check_programs(seeds: std::ops::Range<u64>) {
         for (row, expected) in std::iter::zip(&rows, &expected) {
             for function in [&function, &optimized, &lowered] {
                 let out = run(function, &row.map(|x| x as u32));
-                assert_eq!(&out, expected, "seed {seed}, {row:?}, at most {CAP} rounds\n{text}\n{function}");
+                assert_eq!(
+                    &out, expected,
+                    "seed {seed}, {row:?}, at most {CAP} rounds\n{text}\n{function}"
+                );
             }
         }
         let rows: Vec<_> = rows.iter().map(|row| row.map(|x| x as u32).to_vec()).collect();

@@ -13,9 +13,10 @@
 //! }
 //! ```
 //!
-//! A round bracket leaves an end out; the range that is kept is closed, and its end the next number of the type. Numbers are
-//! decimal; `inf` (or `∞`) and multiples and fractions of `pi` (or `π`) are known. What cannot be read is an error, lest a range
-//! that its author relies on be no more than a remark.
+//! A round bracket leaves an end out; the range that is kept is closed, and its end the next number
+//! of the type. Numbers are decimal; `inf` (or `∞`) and multiples and fractions of `pi` (or `π`)
+//! are known. What cannot be read is an error, lest a range that its author relies on be no more
+//! than a remark.
 
 use super::outline::Place;
 use super::{Parameter, Scalar, ShaderError, Sides, Source};
@@ -32,7 +33,11 @@ fn lines<'a>(text: &'a str, docs: &[Place]) -> Vec<(usize, &'a str)> {
         let inner = comment.strip_suffix("*/").unwrap_or(comment);
         let mut start = doc.start;
         for (k, line) in inner.split('\n').enumerate() {
-            let content = if k == 0 { &line[3..] } else { line.trim_start().strip_prefix('*').unwrap_or(line) };
+            let content = if k == 0 {
+                &line[3..]
+            } else {
+                line.trim_start().strip_prefix('*').unwrap_or(line)
+            };
             lines.push((start + line.len() - content.len(), content));
             start += line.len() + 1;
         }
@@ -59,8 +64,12 @@ impl Clause {
 
     fn help(self) -> &'static str {
         match self {
-            Clause::Range => "a range is written `range: [0, 1]`; `(` and `)` leave an end out, `inf` is no limit",
-            Clause::Default => "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector",
+            Clause::Range => {
+                "a range is written `range: [0, 1]`; `(` and `)` leave an end out, `inf` is no limit"
+            }
+            Clause::Default => {
+                "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
+            }
         }
     }
 }
@@ -95,7 +104,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip(&mut self, what: &str) -> bool {
-        let found = self.rest().get(..what.len()).is_some_and(|start| start.eq_ignore_ascii_case(what));
+        let found =
+            self.rest().get(..what.len()).is_some_and(|start| start.eq_ignore_ascii_case(what));
         self.at += if found { what.len() } else { 0 };
         found
     }
@@ -103,12 +113,19 @@ impl<'a> Cursor<'a> {
     /// The place of the next word or character.
     fn here(&self) -> Place {
         let rest = self.rest();
-        let word = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+'))).unwrap_or(rest.len());
+        let word = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')))
+            .unwrap_or(rest.len());
         let length = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
         self.at..self.at + length
     }
 
-    fn error(&self, place: Place, message: impl Into<String>, label: impl Into<String>) -> ShaderError {
+    fn error(
+        &self,
+        place: Place,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> ShaderError {
         self.source.error(message).at(place, label).help(self.clause.help())
     }
 
@@ -116,18 +133,26 @@ impl<'a> Cursor<'a> {
     fn expected(&self, what: &str) -> ShaderError {
         let place = self.here();
         let found = &self.source.text()[place.clone()];
-        let found = if found.is_empty() { "the end of the line".to_owned() } else { format!("`{found}`") };
-        self.error(place, format!("expected {what}, found {found}"), format!("in this {}", self.clause.name()))
+        let found =
+            if found.is_empty() { "the end of the line".to_owned() } else { format!("`{found}`") };
+        self.error(
+            place,
+            format!("expected {what}, found {found}"),
+            format!("in this {}", self.clause.name()),
+        )
     }
 
     fn digits(&mut self) -> Option<f64> {
         let rest = self.rest();
         let mut before = ' ';
-        let exponent = |before: char, c: char| matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
+        let exponent =
+            |before: char, c: char| matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
         let length = rest
             .find(|c: char| {
-                let part =
-                    c.is_ascii_digit() || c == '.' || matches!(c, 'e' | 'E') && before.is_ascii_digit() || exponent(before, c);
+                let part = c.is_ascii_digit()
+                    || c == '.'
+                    || matches!(c, 'e' | 'E') && before.is_ascii_digit()
+                    || exponent(before, c);
                 before = c;
                 !part
             })
@@ -231,7 +256,8 @@ struct Range {
 
 /// The first clause in a line: what, where its name starts, and where its value.
 ///
-/// `range [0, 1]` and `default = 2` are taken for clauses too, with no place of a value: to tell the author that a colon is missing.
+/// `range [0, 1]` and `default = 2` are taken for clauses too, with no place of a value: to tell
+/// the author that a colon is missing.
 fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     let mut words = line.char_indices().filter(|&(k, c)| {
         let before = line[..k].chars().next_back();
@@ -240,8 +266,11 @@ fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     words.find_map(|(start, _)| {
         let clause = Clause::ALL.into_iter().find(|clause| {
             let rest = &line[start..];
-            let name = rest.get(..clause.name().len()).is_some_and(|word| word.eq_ignore_ascii_case(clause.name()));
-            name && !rest[clause.name().len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            let name = rest
+                .get(..clause.name().len())
+                .is_some_and(|word| word.eq_ignore_ascii_case(clause.name()));
+            name && !rest[clause.name().len()..]
+                .starts_with(|c: char| c.is_alphanumeric() || c == '_')
         })?;
         let rest = &line[start + clause.name().len()..];
         let value = rest.trim_start();
@@ -250,7 +279,9 @@ fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
         }
         let looks_meant = match clause {
             Clause::Range => value.starts_with(['[', '(', '=']),
-            Clause::Default => value.starts_with('=') || value.starts_with(|c: char| c.is_ascii_digit()),
+            Clause::Default => {
+                value.starts_with('=') || value.starts_with(|c: char| c.is_ascii_digit())
+            }
         };
         looks_meant.then_some((clause, start, None))
     })
@@ -278,13 +309,20 @@ fn clauses(source: &Source, docs: &[Place]) -> Result<Clauses, ShaderError> {
                     found.range.replace((range, name.start..cursor.at)).map(|(_, place)| place)
                 }
                 Clause::Default => {
-                    let default = if cursor.skip("[") || cursor.skip("(") { cursor.list()?.0 } else { vec![cursor.literal()?] };
+                    let default = if cursor.skip("[") || cursor.skip("(") {
+                        cursor.list()?.0
+                    } else {
+                        vec![cursor.literal()?]
+                    };
                     found.default.replace((default, name.start..cursor.at)).map(|(_, place)| place)
                 }
             };
             if let Some(first) = twice {
                 let message = format!("there are two {}s", clause.name());
-                return Err(source.error(message).at(name.start..cursor.at, "the second").at(first, "the first"));
+                return Err(source
+                    .error(message)
+                    .at(name.start..cursor.at, "the second")
+                    .at(first, "the first"));
             }
             cursor.finish()?;
             at = cursor.at;
@@ -315,7 +353,11 @@ fn parse_range(cursor: &mut Cursor<'_>) -> Result<Range, ShaderError> {
 
 /// Spelling of a number in messages.
 fn spell(x: f64) -> String {
-    if x.is_infinite() { if x < 0.0 { "-inf".to_owned() } else { "inf".to_owned() } } else { format!("{x}") }
+    if x.is_infinite() {
+        if x < 0.0 { "-inf".to_owned() } else { "inf".to_owned() }
+    } else {
+        format!("{x}")
+    }
 }
 
 /// The numbers of a type that a literal may be.
@@ -329,15 +371,25 @@ fn limits(scalar: Scalar) -> [f64; 2] {
 }
 
 /// A literal as a number of the parameter's type.
-fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -> Result<f64, ShaderError> {
+fn convert(
+    source: &Source,
+    clause: Clause,
+    scalar: Scalar,
+    literal: &Literal,
+) -> Result<f64, ShaderError> {
     let error = |message: String| {
-        source.error(message).at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()))
+        source
+            .error(message)
+            .at(literal.place.clone(), format!("the parameter is of type `{}`", scalar.name()))
     };
     let x = match (literal.value, scalar) {
         (Number::Bool(b), Scalar::Bool) => return Ok(f64::from(u8::from(b))),
         (Number::Bool(b), _) => return Err(error(format!("expected a number, found `{b}`"))),
         (Number::Float(_), Scalar::Bool) => {
-            return Err(error(format!("expected `true` or `false`, found `{}`", &source.text()[literal.place.clone()])));
+            return Err(error(format!(
+                "expected `true` or `false`, found `{}`",
+                &source.text()[literal.place.clone()]
+            )));
         }
         (Number::Float(x), _) => x,
     };
@@ -345,7 +397,10 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
         return Ok(x);
     }
     if scalar != Scalar::F32 && x.fract() != 0.0 {
-        return Err(error(format!("`{}` is not a whole number", &source.text()[literal.place.clone()])));
+        return Err(error(format!(
+            "`{}` is not a whole number",
+            &source.text()[literal.place.clone()]
+        )));
     }
     let [lo, hi] = limits(scalar);
     if !(lo..=hi).contains(&x) {
@@ -354,7 +409,11 @@ fn convert(source: &Source, clause: Clause, scalar: Scalar, literal: &Literal) -
             Clause::Default if scalar == Scalar::F32 => format!("`f32` goes from {lo:e} to {hi:e}"),
             Clause::Default => format!("`{}` goes from {lo} to {hi}", scalar.name()),
         };
-        return Err(error(format!("`{}` is beyond the type", &source.text()[literal.place.clone()])).help(help));
+        return Err(error(format!(
+            "`{}` is beyond the type",
+            &source.text()[literal.place.clone()]
+        ))
+        .help(help));
     }
     Ok(if scalar == Scalar::F32 { f64::from(x as f32) } else { x })
 }
@@ -369,9 +428,16 @@ fn close(scalar: Scalar, end: f64, inwards_is_up: bool) -> f64 {
     }
 }
 
-fn check_range(source: &Source, scalar: Scalar, range: &Range, place: &Place) -> Result<[f64; 2], ShaderError> {
+fn check_range(
+    source: &Source,
+    scalar: Scalar,
+    range: &Range,
+    place: &Place,
+) -> Result<[f64; 2], ShaderError> {
     if scalar == Scalar::Bool {
-        let error = source.error("a bool has no range").at(place.clone(), "the parameter is of type `bool`");
+        let error = source
+            .error("a bool has no range")
+            .at(place.clone(), "the parameter is of type `bool`");
         return Err(error.help("leave the range out"));
     }
     let lo = convert(source, Clause::Range, scalar, &range.ends[0])?;
@@ -385,10 +451,12 @@ fn check_range(source: &Source, scalar: Scalar, range: &Range, place: &Place) ->
         if range.closed[1] { hi } else { close(scalar, hi, false) },
     ];
     // Integers have no infinities.
-    let [least, greatest] = if scalar == Scalar::F32 { [f64::NEG_INFINITY, f64::INFINITY] } else { limits(scalar) };
+    let [least, greatest] =
+        if scalar == Scalar::F32 { [f64::NEG_INFINITY, f64::INFINITY] } else { limits(scalar) };
     let closed = closed.map(|end| end.clamp(least, greatest));
     if closed[0] > closed[1] {
-        let error = source.error("the range is empty").at(place.clone(), "nothing lies between the ends");
+        let error =
+            source.error("the range is empty").at(place.clone(), "nothing lies between the ends");
         return Err(error.help("`[` and `]` include the ends"));
     }
     Ok(closed)
@@ -424,16 +492,23 @@ fn default(
     place: &Place,
 ) -> Result<Vec<f64>, ShaderError> {
     if literals.len() != 1 && literals.len() != size {
-        let message = format!("the default has {} components, but the parameter has {size}", literals.len());
-        let error = source.error(message).at(place.clone(), format!("expected {size} numbers, or one for all"));
+        let message =
+            format!("the default has {} components, but the parameter has {size}", literals.len());
+        let error = source
+            .error(message)
+            .at(place.clone(), format!("expected {size} numbers, or one for all"));
         return Err(error.help(Clause::Default.help()));
     }
     let mut values = vec![];
     for literal in literals {
         let x = convert(source, Clause::Default, scalar, literal)?;
         if !(range[0]..=range[1]).contains(&x) {
-            let message =
-                format!("the default {} is outside of the range from {} to {}", spell(x), spell(range[0]), spell(range[1]));
+            let message = format!(
+                "the default {} is outside of the range from {} to {}",
+                spell(x),
+                spell(range[0]),
+                spell(range[1])
+            );
             return Err(source.error(message).at(literal.place.clone(), "outside of the range"));
         }
         values.push(x);
@@ -448,7 +523,9 @@ fn default(
 pub(super) fn reject_default(source: &Source, docs: &[Place]) -> Result<(), ShaderError> {
     match clauses(source, docs)?.default {
         Some((_, place)) => {
-            let error = source.error("an override has its default in its declaration").at(place, "this would be a second one");
+            let error = source
+                .error("an override has its default in its declaration")
+                .at(place, "this would be a second one");
             Err(error.help("write the value behind the `=` of the declaration"))
         }
         None => Ok(()),
@@ -461,8 +538,11 @@ pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
         for (start, line) in lines(source.text(), std::slice::from_ref(doc)) {
             if let Some((clause, at, _)) = find_clause(line) {
                 let place = start + at..start + at + clause.name().len();
-                let error = source.error(format!("this {} belongs to nothing", clause.name())).at(place, "here");
-                return Err(error.help("a doc comment stands on lines of its own, before what it describes"));
+                let error = source
+                    .error(format!("this {} belongs to nothing", clause.name()))
+                    .at(place, "here");
+                return Err(error
+                    .help("a doc comment stands on lines of its own, before what it describes"));
             }
         }
     }
@@ -471,7 +551,8 @@ pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
 
 /// Sides and description of a material, from the module's docs.
 pub(super) fn module(source: &Source, docs: &[Place]) -> Result<(Sides, String), ShaderError> {
-    const HELP: &str = "write `sides: one` for reflection, `sides: both` for reflection and transmission";
+    const HELP: &str =
+        "write `sides: one` for reflection, `sides: both` for reflection and transmission";
     let mut sides: Option<(Sides, Place)> = None;
     let mut description = vec![];
     for (start, line) in lines(source.text(), docs) {
@@ -491,14 +572,22 @@ pub(super) fn module(source: &Source, docs: &[Place]) -> Result<(Sides, String),
         let value = match value {
             "one" => Sides::One,
             "both" => Sides::Both,
-            "" => return Err(source.error("expected `sides: one` or `sides: both`").at(place, "here").help(HELP)),
+            "" => {
+                return Err(source
+                    .error("expected `sides: one` or `sides: both`")
+                    .at(place, "here")
+                    .help(HELP));
+            }
             other => {
                 let message = format!("a material has one side or both, not `{other}`");
                 return Err(source.error(message).at(place, "expected `one` or `both`").help(HELP));
             }
         };
         if let Some((_, first)) = sides.replace((value, place.clone())) {
-            return Err(source.error("the sides are given twice").at(place, "the second time").at(first, "the first time"));
+            return Err(source
+                .error("the sides are given twice")
+                .at(place, "the second time")
+                .at(first, "the first time"));
         }
     }
     let description = description.join("\n").trim().to_owned();
@@ -538,17 +627,24 @@ mod tests {
             ("[0, pi/2];", 0.0, f64::from(std::f32::consts::FRAC_PI_2)),
             ("[3, 3]", 3.0, 3.0),
         ] {
-            let parameter =
-                read(&format!("/// Some words. range: {text}"), "vec2f").unwrap_or_else(|error| panic!("{text}: {error}"));
+            let parameter = read(&format!("/// Some words. range: {text}"), "vec2f")
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(parameter.range, [lo, hi], "{text}");
-            assert_eq!((parameter.doc.as_str(), parameter.size, parameter.default), ("Some words.", 2, None));
+            assert_eq!(
+                (parameter.doc.as_str(), parameter.size, parameter.default),
+                ("Some words.", 2, None)
+            );
         }
         for (text, ty, lo, hi) in [
             ("(0, 10)", "i32", 1.0, 9.0),
             ("[-inf, 3]", "i32", f64::from(i32::MIN), 3.0),
             ("[2, inf)", "u32", 2.0, f64::from(u32::MAX)),
         ] {
-            assert_eq!(read(&format!("/// range: {text}"), ty).expect(text).range, [lo, hi], "{text}");
+            assert_eq!(
+                read(&format!("/// range: {text}"), ty).expect(text).range,
+                [lo, hi],
+                "{text}"
+            );
         }
         assert_eq!(read("", "u32").expect("no comment").range, [0.0, f64::from(u32::MAX)]);
         assert_eq!(read("", "f32").expect("no comment").range, [-inf, inf]);
@@ -582,10 +678,18 @@ mod tests {
             ("true", "bool", &[1.0]),
             ("(true, false)", "vec2<bool>", &[1.0, 0.0]),
         ] {
-            let parameter = read(&format!("/// default: {text}"), ty).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let parameter = read(&format!("/// default: {text}"), ty)
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(parameter.default.as_deref(), Some(values), "{text}");
         }
-        for (text, ty) in [("inf", "f32"), ("(1, 2)", "f32"), ("true", "f32"), ("-1", "u32"), ("1e10", "i32"), ("", "f32")] {
+        for (text, ty) in [
+            ("inf", "f32"),
+            ("(1, 2)", "f32"),
+            ("true", "f32"),
+            ("-1", "u32"),
+            ("1e10", "i32"),
+            ("", "f32"),
+        ] {
             assert!(read(&format!("/// default: {text}"), ty).is_err(), "{text}");
         }
     }
@@ -594,8 +698,11 @@ mod tests {
     fn comments_of_several_lines() {
         let block = "/** First line.\n     * Second line, range: [0, 2], which default: 1\n     */";
         let lines = "/// First line.\n///\n/// Second line.\n/// range: [0, 2], default: 1";
-        for (comment, doc) in [(lines, "First line.\n\nSecond line."), ("/// Range: [0, 2]; Default: 1", "")] {
-            let parameter = read(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
+        for (comment, doc) in
+            [(lines, "First line.\n\nSecond line."), ("/// Range: [0, 2]; Default: 1", "")]
+        {
+            let parameter =
+                read(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
             assert_eq!(
                 (parameter.range, parameter.default, parameter.doc.as_str()),
                 ([0.0, 2.0], Some(vec![1.0]), doc),
@@ -604,16 +711,32 @@ mod tests {
         }
         let parameter = read(&block.replace(", which", ","), "f32");
         let parameter = parameter.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!((parameter.range, parameter.doc.as_str()), ([0.0, 2.0], "First line.\nSecond line"));
-        assert_eq!(read("/// Arranged in a ranger's default order, within range.", "f32").expect("prose").default, None);
+        assert_eq!(
+            (parameter.range, parameter.doc.as_str()),
+            ([0.0, 2.0], "First line.\nSecond line")
+        );
+        assert_eq!(
+            read("/// Arranged in a ranger's default order, within range.", "f32")
+                .expect("prose")
+                .default,
+            None
+        );
     }
 
     #[test]
     fn module_comments() {
-        let read =
-            |text: &str| Shader::parse("test.wgsl", &format!("{text}\nfn brdf(i: vec3f, o: vec3f) -> vec3f {{ return i; }}"));
-        let shader = read("//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\n").expect("it is valid");
-        assert_eq!((shader.sides(), shader.description()), (Sides::Both, "Glass.\n\nSides are many."));
+        let read = |text: &str| {
+            Shader::parse(
+                "test.wgsl",
+                &format!("{text}\nfn brdf(i: vec3f, o: vec3f) -> vec3f {{ return i; }}"),
+            )
+        };
+        let shader =
+            read("//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\n").expect("it is valid");
+        assert_eq!(
+            (shader.sides(), shader.description()),
+            (Sides::Both, "Glass.\n\nSides are many.")
+        );
         let shader = read("/*!\n * Metal.\n * sides: one\n */").expect("it is valid");
         assert_eq!((shader.sides(), shader.description()), (Sides::One, "Metal."));
         for text in ["//! sides: two", "//! sides:", "//! sides = both", "//! sides both"] {

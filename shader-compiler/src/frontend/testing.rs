@@ -18,10 +18,13 @@ pub(crate) const CAP: u32 = 1000;
 
 /// Parses and validates.
 pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
-    let mut module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
+    let mut module = naga::front::wgsl::parse_str(source)
+        .unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
     textures::bind(&mut module);
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
-    let info = validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{source}", e.emit_to_string(source)));
+    let info = validator
+        .validate(&module)
+        .unwrap_or_else(|e| panic!("{}\n{source}", e.emit_to_string(source)));
     (module, info)
 }
 
@@ -38,12 +41,19 @@ pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type
 /// Translates `f`; the outputs are its leaves, and `capped`.
 pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
     let (module, info) = module(source);
-    let (handle, function) = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some("f")).expect("there is an `f`");
+    let (handle, function) = module
+        .functions
+        .iter()
+        .find(|(_, f)| f.name.as_deref() == Some("f"))
+        .expect("there is an `f`");
     let mut builder = Builder::new("f", Rules::Exact);
     let mut args = vec![];
     for (k, argument) in function.arguments.iter().enumerate() {
         let leaves = leaves(&module, argument.ty)?;
-        let inputs = leaves.into_iter().enumerate().map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
+        let inputs = leaves
+            .into_iter()
+            .enumerate()
+            .map(|(leaf, ty)| builder.input(&format!("{k}.{leaf}"), ty));
         args.push(inputs.collect::<Vec<_>>());
     }
     let settings = Settings { overrides: overrides.to_vec(), loop_cap: CAP, ..Settings::default() };
@@ -53,8 +63,12 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     let result = function.result.as_ref().expect("`f` has a result");
     let types: Vec<_> = results.iter().map(|&value| translator.builder.ty(value)).collect();
     assert_eq!(types, leaves(&module, result.ty)?, "leaves have the types of the layout");
-    let outputs =
-        results.into_iter().chain([capped]).enumerate().map(|(k, value)| (format!("o{k}"), value)).collect::<Vec<_>>();
+    let outputs = results
+        .into_iter()
+        .chain([capped])
+        .enumerate()
+        .map(|(k, value)| (format!("o{k}"), value))
+        .collect::<Vec<_>>();
     let function = translator.into_builder().finish(outputs);
     assert_eq!(verify(&function), Ok(()));
     Ok(function)
@@ -82,7 +96,11 @@ pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
 pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     let out = run(function, inputs);
     let fits = expected.len() + 1 == out.len()
-        && out.iter().zip(expected).zip(&function.outputs).all(|((&a, &b), port)| same(port.ty, a, b));
+        && out
+            .iter()
+            .zip(expected)
+            .zip(&function.outputs)
+            .all(|((&a, &b), port)| same(port.ty, a, b));
     let floats = |words: &[u32]| words.iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>();
     assert!(
         fits,
@@ -108,7 +126,11 @@ pub(crate) fn shape(f: &Function) -> [usize; 3] {
 }
 
 #[track_caller]
-pub(crate) fn check_all(source: &str, inputs: impl IntoIterator<Item = i32>, expected: impl Fn(i32) -> i32) {
+pub(crate) fn check_all(
+    source: &str,
+    inputs: impl IntoIterator<Item = i32>,
+    expected: impl Fn(i32) -> i32,
+) {
     let f = translate(source);
     for x in inputs {
         check(&f, &[x as u32], &[expected(x) as u32]);

@@ -1,15 +1,21 @@
-//! Textures: which there are, how each is looked up, and what the functions of WGSL that do so become.
+//! Textures: which there are, how each is looked up, and what the functions of WGSL that do so
+//! become.
 //!
-//! Images have one level and no samplers of their own: gradients, biases and levels choose nothing, as WGSL has it of such images,
-//! and a sampler is what the renderer says of each texture. Coordinates are the renderer's, with v up; so are offsets and the
-//! corners that `textureGather` tells apart. `textureLoad` counts texels from the top left, the last ones standing for those beyond.
+//! Images have one level and no samplers of their own: gradients, biases and levels choose nothing,
+//! as WGSL has it of such images, and a sampler is what the renderer says of each texture.
+//! Coordinates are the renderer's, with v up; so are offsets and the corners that `textureGather`
+//! tells apart. `textureLoad` counts texels from the top left, the last ones standing for those
+//! beyond.
 
 use super::translate::{Fault, Frame, Item, Leaves, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
 use crate::ir::{Emit, Op};
 use crate::math::texture::{Access, Taps};
 use crate::texture::{Lookup, Wrap};
-use naga::{Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind, TypeInner};
+use naga::{
+    Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind,
+    TypeInner,
+};
 
 /// Texels by which an offset may move a look-up, in either dimension.
 const OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
@@ -18,7 +24,9 @@ const OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
 pub(super) fn is_supported(inner: &TypeInner) -> bool {
     let class = ImageClass::Sampled { kind: ScalarKind::Float, multi: false };
     match *inner {
-        TypeInner::Image { dim, arrayed, class: found } => dim == ImageDimension::D2 && !arrayed && found == class,
+        TypeInner::Image { dim, arrayed, class: found } => {
+            dim == ImageDimension::D2 && !arrayed && found == class
+        }
         TypeInner::Sampler { comparison } => !comparison,
         _ => false,
     }
@@ -33,19 +41,26 @@ pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
     let variables = module.global_variables.iter().filter(|(_, variable)| is_texture(variable));
     let mut textures: Vec<_> = variables.map(|(handle, _)| handle).collect();
     // naga's order is one in which uses follow declarations.
-    textures.sort_by_key(|&handle| module.global_variables.get_span(handle).to_range().map_or(0, |place| place.start));
+    textures.sort_by_key(|&handle| {
+        module.global_variables.get_span(handle).to_range().map_or(0, |place| place.start)
+    });
     textures
 }
 
 /// Names of textures.
 pub(super) fn names(module: &Module) -> Vec<String> {
-    let name = |handle: Handle<GlobalVariable>| module.global_variables[handle].name.clone().unwrap_or_default();
+    let name = |handle: Handle<GlobalVariable>| {
+        module.global_variables[handle].name.clone().unwrap_or_default()
+    };
     declared(module).into_iter().map(name).collect()
 }
 
 /// Binds textures and samplers, which WGSL wants; nothing here asks where to.
 pub(super) fn bind(module: &mut Module) {
-    let variables = module.global_variables.iter_mut().filter(|(_, variable)| variable.space == naga::AddressSpace::Handle);
+    let variables = module
+        .global_variables
+        .iter_mut()
+        .filter(|(_, variable)| variable.space == naga::AddressSpace::Handle);
     for (binding, (_, variable)) in (0..).zip(variables) {
         variable.binding = Some(naga::ResourceBinding { group: 0, binding });
     }
@@ -71,12 +86,20 @@ impl<'m> Translator<'m> {
     pub(super) fn resource(&self, handle: Handle<GlobalVariable>) -> Option<Item> {
         match self.module.types[self.module.global_variables[handle].ty].inner {
             TypeInner::Sampler { .. } => Some(Item::Sampler),
-            _ => self.textures.iter().position(|&texture| texture == handle).map(|number| Item::Texture(number as u32)),
+            _ => self
+                .textures
+                .iter()
+                .position(|&texture| texture == handle)
+                .map(|number| Item::Texture(number as u32)),
         }
     }
 
     /// Number of the texture that an expression names, and how it is looked up.
-    fn texture(&mut self, frame: &mut Frame<'m>, image: Handle<Expression>) -> Result<(u32, Lookup), Fault> {
+    fn texture(
+        &mut self,
+        frame: &mut Frame<'m>,
+        image: Handle<Expression>,
+    ) -> Result<(u32, Lookup), Fault> {
         let Item::Texture(number) = self.item(frame, image)? else {
             return Err(self.fault(frame, image, "this is no texture", None));
         };
@@ -85,10 +108,17 @@ impl<'m> Translator<'m> {
         Ok((number, set.map_or(Lookup::default(), |&(_, lookup)| lookup)))
     }
 
-    /// Translates a look-up, or a question about an image; `None` where the expression is something else.
-    pub(super) fn image(&mut self, frame: &mut Frame<'m>, expression: &Expression) -> Result<Option<Leaves>, Fault> {
+    /// Translates a look-up, or a question about an image; `None` where the expression is something
+    /// else.
+    pub(super) fn image(
+        &mut self,
+        frame: &mut Frame<'m>,
+        expression: &Expression,
+    ) -> Result<Option<Leaves>, Fault> {
         let leaves = match *expression {
-            Expression::ImageSample { image, gather, coordinate, offset, clamp_to_edge, .. } => {
+            Expression::ImageSample {
+                image, gather, coordinate, offset, clamp_to_edge, ..
+            } => {
                 let (number, mut lookup) = self.texture(frame, image)?;
                 if clamp_to_edge {
                     lookup.wrap = Wrap::Clamp;
@@ -101,7 +131,8 @@ impl<'m> Translator<'m> {
                 let plain = Access { offset: [right, -up], ..Access::new(number, 0, lookup) };
                 let accesses = match gather {
                     None => [0, 1, 2, 3].map(|channel| Access { channel, ..plain }),
-                    // First the corner of the least u and the greatest v, which is up, then those across in u, in v and in u.
+                    // First the corner of the least u and the greatest v, which is up, then those
+                    // across in u, in v and in u.
                     Some(component) => [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(x, y)| Access {
                         channel: component as u32,
                         taps: Taps::Corner,
@@ -133,7 +164,9 @@ impl<'m> Translator<'m> {
                         let (table, word) = (b.i32(number as i32), b.i32(dimension));
                         b.op(Op::Load, &[table, word])
                     })),
-                    ImageQuery::NumLevels | ImageQuery::NumLayers | ImageQuery::NumSamples => out.push(b.i32(1)),
+                    ImageQuery::NumLevels | ImageQuery::NumLayers | ImageQuery::NumSamples => {
+                        out.push(b.i32(1))
+                    }
                 })
             }
             _ => return Ok(None),
@@ -142,15 +175,27 @@ impl<'m> Translator<'m> {
     }
 
     /// The offset of a look-up, a constant.
-    fn offset(&mut self, frame: &mut Frame<'m>, offset: Handle<Expression>) -> Result<[i32; 2], Fault> {
+    fn offset(
+        &mut self,
+        frame: &mut Frame<'m>,
+        offset: Handle<Expression>,
+    ) -> Result<[i32; 2], Fault> {
         let leaves = self.value(frame, offset)?;
-        let components = [0, 1].map(|k| self.builder.known(self.leaf(leaves, k)).map(|bits| bits as i32));
+        let components =
+            [0, 1].map(|k| self.builder.known(self.leaf(leaves, k)).map(|bits| bits as i32));
         match components {
             [Some(x), Some(y)] if OFFSETS.contains(&x) && OFFSETS.contains(&y) => Ok([x, y]),
             _ => {
                 let (least, most) = (OFFSETS.start(), OFFSETS.end());
-                let message = format!("an offset is a constant, and from {least} to {most} texels in each dimension");
-                Err(self.fault(frame, offset, message, Some("add to the coordinates what is more than that")))
+                let message = format!(
+                    "an offset is a constant, and from {least} to {most} texels in each dimension"
+                );
+                Err(self.fault(
+                    frame,
+                    offset,
+                    message,
+                    Some("add to the coordinates what is more than that"),
+                ))
             }
         }
     }
@@ -166,12 +211,17 @@ mod tests {
 
     /// Red of each texel, row by row from the top; other channels are 10, 20 and 30 more.
     fn image(width: u32, red: &[f32]) -> Texture {
-        Texture::new(width, &red.iter().map(|&r| [r, r + 10.0, r + 20.0, r + 30.0]).collect::<Vec<_>>())
+        Texture::new(
+            width,
+            &red.iter().map(|&r| [r, r + 10.0, r + 20.0, r + 30.0]).collect::<Vec<_>>(),
+        )
     }
 
-    const DECLARATIONS: &str = "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
+    const DECLARATIONS: &str =
+        "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
 
-    /// What the body of a `brdf` with these declarations returns for each pair of coordinates, `wi.xy`.
+    /// What the body of a `brdf` with these declarations returns for each pair of coordinates,
+    /// `wi.xy`.
     fn evaluate(
         declarations: &str,
         body: &str,
@@ -180,7 +230,8 @@ mod tests {
         uv: &[[f32; 2]],
     ) -> Vec<[f32; 3]> {
         let text = format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
-        let shader = Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let shader =
+            Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{error}: {text}"));
         let textures = textures.iter().map(|&(name, lookup)| (name.to_owned(), lookup)).collect();
         let function = shader.function(Entry::Brdf, &Settings { textures, ..Settings::default() });
         let function = function.unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -214,7 +265,8 @@ mod tests {
     #[test]
     fn each_texture_is_looked_up_as_is_set() {
         let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
-        let body = "return vec3f(textureSample(t, s, wi.xy).r, textureSample(other, s, wi.xy).r, 0.0);";
+        let body =
+            "return vec3f(textureSample(t, s, wi.xy).r, textureSample(other, s, wi.xy).r, 0.0);";
         // On the left edge half way down row 0, and two units to the right of it.
         let edges = [[0.0, 0.75], [2.0, 0.75]];
         let cases = [
@@ -247,10 +299,14 @@ mod tests {
             @group(0) @binding(9) var c: texture_2d<f32>;
             var<private> p: f32;";
         let images = [1.0, 2.0, 3.0].map(|r| image(1, &[r]));
-        let body = "p = textureSample(a, s, wi.xy).r; return vec3f(last(wi.xy), middle(b, s, wi.xy), p);";
+        let body =
+            "p = textureSample(a, s, wi.xy).r; return vec3f(last(wi.xy), middle(b, s, wi.xy), p);";
         let found = evaluate(declarations, body, &[], &images.each_ref(), &[[0.5, 0.5]]);
         assert_eq!(found, [[3.0, 2.0, 1.0]]);
-        let shader = Shader::parse("test.wgsl", &format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}"));
+        let shader = Shader::parse(
+            "test.wgsl",
+            &format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}"),
+        );
         assert_eq!(shader.expect("it is valid").textures(), ["a", "b", "c"]);
     }
 
@@ -276,8 +332,17 @@ mod tests {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(2);
         let clamp = [("t", Lookup { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
-        let expected = evaluate(DECLARATIONS, "return textureSample(t, s, wi.xy).rgb;", &clamp, &[&image], &uv);
-        assert_eq!(values("return textureSampleBaseClampToEdge(t, s, wi.xy).rgb;", &image, &uv), expected);
+        let expected = evaluate(
+            DECLARATIONS,
+            "return textureSample(t, s, wi.xy).rgb;",
+            &clamp,
+            &[&image],
+            &uv,
+        );
+        assert_eq!(
+            values("return textureSampleBaseClampToEdge(t, s, wi.xy).rgb;", &image, &uv),
+            expected
+        );
     }
 
     #[test]
@@ -294,7 +359,13 @@ mod tests {
             "textureSampleGrad(t, s, wi.xy, wi.xy, wi.xy, OFFSET)",
         ] {
             let declarations = format!("{DECLARATIONS} const OFFSET = vec2i(3, -2);");
-            let found = evaluate(&declarations, &format!("return {call}.rgb;"), &[], &[&image, &image], &uv);
+            let found = evaluate(
+                &declarations,
+                &format!("return {call}.rgb;"),
+                &[],
+                &[&image, &image],
+                &uv,
+            );
             assert_eq!(found, expected, "{call}");
         }
     }
@@ -313,10 +384,17 @@ mod tests {
         for wrap in [Wrap::Repeat, Wrap::Clamp, Wrap::Black, Wrap::Octahedral] {
             for (component, offset) in [(0, ""), (2, ""), (3, ", vec2(-3, 7)")] {
                 let lookup = [("t", Lookup { wrap, filter: Filter::Bilinear })];
-                for [found, expected, _] in
-                    evaluate(DECLARATIONS, &interpolated(component, offset), &lookup, &[&image], &coordinates(3))
-                {
-                    assert!((found - expected).abs() < 1e-2, "{wrap:?} {offset}: {found}, not {expected}");
+                for [found, expected, _] in evaluate(
+                    DECLARATIONS,
+                    &interpolated(component, offset),
+                    &lookup,
+                    &[&image],
+                    &coordinates(3),
+                ) {
+                    assert!(
+                        (found - expected).abs() < 1e-2,
+                        "{wrap:?} {offset}: {found}, not {expected}"
+                    );
                 }
             }
         }
@@ -327,13 +405,23 @@ mod tests {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let load = |x: f32, y: f32| {
             let signed = values("return textureLoad(t, vec2i(wi.xy), 0).rgb;", &image, &[[x, y]]);
-            let unsigned = values("return textureLoad(t, bitcast<vec2u>(vec2i(wi.xy)), 9u).rgb;", &image, &[[x, y]]);
+            let unsigned = values(
+                "return textureLoad(t, bitcast<vec2u>(vec2i(wi.xy)), 9u).rgb;",
+                &image,
+                &[[x, y]],
+            );
             assert_eq!(signed, unsigned);
             signed[0][0]
         };
-        assert_eq!([load(0.0, 0.0), load(2.0, 0.0), load(0.0, 1.0), load(1.0, 1.0)], [1.0, 2.0, 7.0, 3.0]);
+        assert_eq!(
+            [load(0.0, 0.0), load(2.0, 0.0), load(0.0, 1.0), load(1.0, 1.0)],
+            [1.0, 2.0, 7.0, 3.0]
+        );
         // The last one stands for those beyond, negative ones among them.
-        assert_eq!([load(3.0, 0.0), load(1e9, 1e9), load(-1.0, 0.0), load(1.0, -1.0)], [2.0, 4.0, 2.0, 3.0]);
+        assert_eq!(
+            [load(3.0, 0.0), load(1e9, 1e9), load(-1.0, 0.0), load(1.0, -1.0)],
+            [2.0, 4.0, 2.0, 3.0]
+        );
     }
 
     #[test]

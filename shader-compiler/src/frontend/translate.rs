@@ -1,11 +1,14 @@
-//! naga's IR becomes ours: a [`Translator`] runs functions of a module symbolically and writes what they compute into a builder.
+//! naga's IR becomes ours: a [`Translator`] runs functions of a module symbolically and writes what
+//! they compute into a builder.
 //!
-//! Calls are inlined. Values are lists of [leaves](super::layout); variables are lists of *slots*, which hold the value that each
-//! leaf has at this point of the program, so that stores become definitions; pointers are [places](super::places) and never values;
-//! early exits become conditions ([`super::control`]). Expressions are evaluated where naga emits them, constants and the like
-//! where they are first used.
+//! Calls are inlined. Values are lists of [leaves](super::layout); variables are lists of *slots*,
+//! which hold the value that each leaf has at this point of the program, so that stores become
+//! definitions; pointers are [places](super::places) and never values; early exits become
+//! conditions ([`super::control`]). Expressions are evaluated where naga emits them, constants and
+//! the like where they are first used.
 //!
-//! Bounded: nesting, number of values and work are limited, and what exceeds a limit is a [`Fault`].
+//! Bounded: nesting, number of values and work are limited, and what exceeds a limit is a
+//! [`Fault`].
 
 use super::Settings;
 use super::effects::Effects;
@@ -90,7 +93,8 @@ pub(crate) struct Frame<'m> {
     pub carried: Vec<Handle<Expression>>,
 }
 
-/// Translates functions of a module, one after the other, into one builder. Private variables keep their values from call to call.
+/// Translates functions of a module, one after the other, into one builder. Private variables keep
+/// their values from call to call.
 pub(crate) struct Translator<'m> {
     pub(super) module: &'m Module,
     pub(super) info: &'m ModuleInfo,
@@ -125,7 +129,12 @@ pub(crate) const CAPPED: u32 = 0;
 
 impl<'m> Translator<'m> {
     /// For a valid module.
-    pub fn new(module: &'m Module, info: &'m ModuleInfo, mut builder: Builder, settings: &'m Settings) -> Translator<'m> {
+    pub fn new(
+        module: &'m Module,
+        info: &'m ModuleInfo,
+        mut builder: Builder,
+        settings: &'m Settings,
+    ) -> Translator<'m> {
         let capped = builder.bool(false);
         let constants = Frame {
             expressions: &module.global_expressions,
@@ -160,15 +169,22 @@ impl<'m> Translator<'m> {
         for (handle, variable) in module.global_variables.iter() {
             let global = match translator.resource(handle) {
                 Some(resource) => Ok(resource),
-                None => translator.place_global(variable).map(|slots| Item::Place(Place::whole(slots))),
+                None => {
+                    translator.place_global(variable).map(|slots| Item::Place(Place::whole(slots)))
+                }
             };
             translator.globals.push(global);
         }
         translator
     }
 
-    /// Translates a call, with the leaves of each argument; returns the leaves of the result. After a fault the builder is of no use.
-    pub fn call(&mut self, function: Handle<naga::Function>, args: &[Vec<Value>]) -> Result<Vec<Value>, Fault> {
+    /// Translates a call, with the leaves of each argument; returns the leaves of the result. After
+    /// a fault the builder is of no use.
+    pub fn call(
+        &mut self,
+        function: Handle<naga::Function>,
+        args: &[Vec<Value>],
+    ) -> Result<Vec<Value>, Fault> {
         let args = args.iter().map(|arg| Item::Leaves(self.push(arg))).collect();
         let result = self.inline(function, args)?;
         Ok(self.leaves(result).to_vec())
@@ -189,7 +205,10 @@ impl<'m> Translator<'m> {
     /// Counts work.
     pub(super) fn charge(&mut self, work: usize) -> Result<(), Fault> {
         self.work += work;
-        if self.work <= MAX_WORK && self.builder.function().len() <= MAX_VALUES && self.slots.len() <= MAX_SLOTS {
+        if self.work <= MAX_WORK
+            && self.builder.function().len() <= MAX_VALUES
+            && self.slots.len() <= MAX_SLOTS
+        {
             return Ok(());
         }
         Err(Fault {
@@ -208,7 +227,10 @@ impl<'m> Translator<'m> {
         Err(Fault {
             message: format!("blocks, calls and early exits nest deeper than {MAX_DEPTH}"),
             span: self.span,
-            help: Some("every `return`, `break` and `continue` in an `if` nests what comes after it".to_owned()),
+            help: Some(
+                "every `return`, `break` and `continue` in an `if` nests what comes after it"
+                    .to_owned(),
+            ),
         })
     }
 
@@ -288,7 +310,9 @@ impl<'m> Translator<'m> {
                 };
                 return self.allocate(values);
             }
-            AddressSpace::Handle => "a resource of another kind than `texture_2d<f32>` and `sampler`",
+            AddressSpace::Handle => {
+                "a resource of another kind than `texture_2d<f32>` and `sampler`"
+            }
             AddressSpace::Uniform => "a uniform buffer",
             AddressSpace::Storage { .. } => "a storage buffer",
             AddressSpace::WorkGroup => "a workgroup variable",
@@ -306,7 +330,11 @@ impl<'m> Translator<'m> {
     // Calls.
 
     /// Translates a call in place.
-    pub(super) fn inline(&mut self, handle: Handle<naga::Function>, args: Vec<Item>) -> Result<Leaves, Fault> {
+    pub(super) fn inline(
+        &mut self,
+        handle: Handle<naga::Function>,
+        args: Vec<Item>,
+    ) -> Result<Leaves, Fault> {
         let module = self.module;
         let function = &module.functions[handle];
         self.charge(8 + function.expressions.len())?;
@@ -330,7 +358,10 @@ impl<'m> Translator<'m> {
         for (local, variable) in function.local_variables.iter() {
             let values = match variable.init {
                 Some(init) => self.value(&mut frame, init)?,
-                None => self.zeros(&module.types[variable.ty].inner, function.local_variables.get_span(local))?,
+                None => self.zeros(
+                    &module.types[variable.ty].inner,
+                    function.local_variables.get_span(local),
+                )?,
             };
             let slots = self.allocate(values)?;
             frame.locals.push(slots);
@@ -407,10 +438,22 @@ mod tests {
     #[test]
     fn other_types_are_refused() {
         let cases = [
-            ("enable f16; fn f(x: f32) -> f32 { let h = 1.5h; return x + f32(h); }", "`f16` is not supported", "1.5h"),
-            ("enable f16; fn f(x: f32) -> f32 { return f32(f16(x)); }", "`f16` is not supported", "f16(x)"),
+            (
+                "enable f16; fn f(x: f32) -> f32 { let h = 1.5h; return x + f32(h); }",
+                "`f16` is not supported",
+                "1.5h",
+            ),
+            (
+                "enable f16; fn f(x: f32) -> f32 { return f32(f16(x)); }",
+                "`f16` is not supported",
+                "f16(x)",
+            ),
             ("fn f(x: f32) -> f32 { return f32(f64(x)); }", "`f64` is not supported", "f64(x)"),
-            ("fn f(x: i32) -> i32 { let a = i64(x) + 3li; return x + i32(a); }", "`i64` is not supported", "i64(x)"),
+            (
+                "fn f(x: i32) -> i32 { let a = i64(x) + 3li; return x + i32(a); }",
+                "`i64` is not supported",
+                "i64(x)",
+            ),
             ("fn f(x: u32) -> u32 { return u32(u64(x)); }", "`u64` is not supported", "u64(x)"),
         ];
         for (source, message, at) in cases {
@@ -423,17 +466,26 @@ mod tests {
     #[test]
     fn resources_are_refused() {
         let cases = [
-            ("@group(0) @binding(0) var<uniform> u: f32; fn f(x: f32) -> f32 { return x * u; }", "`u` is a uniform buffer"),
+            (
+                "@group(0) @binding(0) var<uniform> u: f32; fn f(x: f32) -> f32 { return x * u; }",
+                "`u` is a uniform buffer",
+            ),
             (
                 "@group(0) @binding(0) var<storage> u: array<f32>; fn f(x: u32) -> f32 { return u[x]; }",
                 "`u` is a storage buffer",
             ),
-            ("var<workgroup> u: f32; fn f(x: f32) -> f32 { return x * u; }", "`u` is a workgroup variable"),
+            (
+                "var<workgroup> u: f32; fn f(x: f32) -> f32 { return x * u; }",
+                "`u` is a workgroup variable",
+            ),
             (
                 "@group(0) @binding(0) var u: texture_3d<f32>; fn f(x: vec3i) -> vec4f { return textureLoad(u, x, 0); }",
                 "`u` is a resource of another kind",
             ),
-            ("fn f(x: f32) -> f32 { return dpdx(x); }", "derivatives have no meaning in a material"),
+            (
+                "fn f(x: f32) -> f32 { return dpdx(x); }",
+                "derivatives have no meaning in a material",
+            ),
         ];
         for (source, message) in cases {
             let (found, text) = fault(source);
@@ -444,37 +496,52 @@ mod tests {
         translate(
             "@group(0) @binding(0) var<uniform> u: f32; var<private> large: array<f32, 100000>; fn f(x: f32) -> f32 { return x; }",
         );
-        let (found, _) = fault("var<private> large: array<f32, 100000>; fn f(x: u32) -> f32 { return large[x]; }");
+        let (found, _) = fault(
+            "var<private> large: array<f32, 100000>; fn f(x: u32) -> f32 { return large[x]; }",
+        );
         assert!(found.message.contains("4096"), "{found:?}");
     }
 
     #[test]
     fn large_programs_are_refused_in_time() {
-        let doubling: String =
-            (1..40).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{0}(x) + g{0}(x); }} ", k - 1)).collect();
-        let (found, _) =
-            fault(&format!("fn g0(x: f32) -> f32 {{ return x; }} {doubling} fn f(x: f32) -> f32 {{ return g39(x); }}"));
+        let doubling: String = (1..40)
+            .map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{0}(x) + g{0}(x); }} ", k - 1))
+            .collect();
+        let (found, _) = fault(&format!(
+            "fn g0(x: f32) -> f32 {{ return x; }} {doubling} fn f(x: f32) -> f32 {{ return g39(x); }}"
+        ));
         assert_eq!(found.message, "the shader is too large");
-        let chain: String = (1..2000).map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) * 2.0; }} ", k - 1)).collect();
-        let (found, _) =
-            fault(&format!("fn g0(x: f32) -> f32 {{ return x; }} {chain} fn f(x: f32) -> f32 {{ return g1999(x); }}"));
+        let chain: String = (1..2000)
+            .map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) * 2.0; }} ", k - 1))
+            .collect();
+        let (found, _) = fault(&format!(
+            "fn g0(x: f32) -> f32 {{ return x; }} {chain} fn f(x: f32) -> f32 {{ return g1999(x); }}"
+        ));
         assert!(found.message.contains("nest"), "{found:?}");
-        let (found, _) = fault("fn f(i: u32) -> f32 { var a: array<array<f32, 5000>, 5000>; return a[i][i]; }");
+        let (found, _) =
+            fault("fn f(i: u32) -> f32 { var a: array<array<f32, 5000>, 5000>; return a[i][i]; }");
         assert!(found.message.contains("4096"), "{found:?}");
-        let stores: String = (0..3000).map(|k| format!("a[(i + {k}u) & 4095u] = f32(i); ")).collect();
-        let (found, _) = fault(&format!("fn f(i: u32) -> f32 {{ var a: array<f32, 4000>; {stores} return a[i]; }}"));
+        let stores: String =
+            (0..3000).map(|k| format!("a[(i + {k}u) & 4095u] = f32(i); ")).collect();
+        let (found, _) = fault(&format!(
+            "fn f(i: u32) -> f32 {{ var a: array<f32, 4000>; {stores} return a[i]; }}"
+        ));
         assert_eq!(found.message, "the shader is too large");
     }
 
     #[test]
     fn a_shader_for_each_feature() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders");
-        let mut paths: Vec<_> =
-            std::fs::read_dir(folder).expect("there is a folder").map(|entry| entry.unwrap().path()).collect();
+        let mut paths: Vec<_> = std::fs::read_dir(folder)
+            .expect("there is a folder")
+            .map(|entry| entry.unwrap().path())
+            .collect();
         paths.sort();
         assert!(paths.len() > 40);
         for path in paths {
-            let source = std::fs::read_to_string(&path).expect("it can be read").replace("fn brdf(", "fn f(");
+            let source = std::fs::read_to_string(&path)
+                .expect("it can be read")
+                .replace("fn brdf(", "fn f(");
             let f = translate(&source);
             let mut numbers = Numbers::new(7);
             let mut results = vec![];

@@ -1,10 +1,12 @@
 //! Sums, products and what is like them.
 //!
-//! Rounding keeps order, so the ends of results are results of ends: which ones is a matter of signs. With NaN suppressed, 0 · ∞,
-//! 0 ÷ 0 and ∞ ÷ ∞ at the ends are 0, which leaves product and quotient monotone in each operand, so that all cases agree.
+//! Rounding keeps order, so the ends of results are results of ends: which ones is a matter of
+//! signs. With NaN suppressed, 0 · ∞, 0 ÷ 0 and ∞ ÷ ∞ at the ends are 0, which leaves product and
+//! quotient monotone in each operand, so that all cases agree.
 //!
-//! Product of a and b, whose lower ends are a̲ and b̲ and upper ones ā and b̄ (Clarberg et al. 2010 §4.1), and quotient, where b is known not
-//! to hold 0 or the run-time test says so. Of a number, which has one end, equal terms are one.
+//! Product of a and b, whose lower ends are a̲ and b̲ and upper ones ā and b̄ (Clarberg et al. 2010
+//! §4.1), and quotient, where b is known not to hold 0 or the run-time test says so. Of a number,
+//! which has one end, equal terms are one.
 //!
 //! | known | a · b | a ÷ b |
 //! |---|---|---|
@@ -28,7 +30,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub(super) fn add(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
-        let may_fail = a.may_be_least() && b.may_be_greatest() || a.may_be_greatest() && b.may_be_least();
+        let may_fail =
+            a.may_be_least() && b.may_be_greatest() || a.may_be_greatest() && b.may_be_least();
         self.without_nan(ends, may_fail)
     }
 
@@ -36,7 +39,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub(super) fn sub(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
-        let may_fail = a.may_be_least() && b.may_be_least() || a.may_be_greatest() && b.may_be_greatest();
+        let may_fail =
+            a.may_be_least() && b.may_be_least() || a.may_be_greatest() && b.may_be_greatest();
         self.without_nan(ends, may_fail)
     }
 
@@ -55,19 +59,23 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.neg(a.hi), self.emit.neg(a.lo)]
     }
 
-    /// a · b. Tests the products of ends, unless they cannot be NaN; those of NaN ends only where they get lost in a minimum.
+    /// a · b. Tests the products of ends, unless they cannot be NaN; those of NaN ends only where
+    /// they get lost in a minimum.
     pub(super) fn mul(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         if self.same {
             return self.square(a);
         }
         let (case, [low, high]) = product(a.sign(), b.sign());
         self.case = case;
-        let may_fail = a.may_be_zero() && b.may_be_infinite() || a.may_be_infinite() && b.may_be_zero();
+        let may_fail =
+            a.may_be_zero() && b.may_be_infinite() || a.may_be_infinite() && b.may_be_zero();
         let instead = may_fail.then_some(0.0);
         if self.nan == Nan::Propagate {
             let gets_lost = !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
-            let asked = |[i, j]: [usize; 2]| gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero;
+            let asked = |[i, j]: [usize; 2]| {
+                gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero
+            };
             let conditions = self.are_numbers(Op::Mul, [a, b], asked);
             self.clean.extend(conditions);
         }
@@ -134,7 +142,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// a ÷ b, which is anything where the divisor holds a zero from both sides, or one of unknown sign.
+    /// a ÷ b, which is anything where the divisor holds a zero from both sides, or one of unknown
+    /// sign.
     ///
     /// Tests the quotients of ends where that is not so, unless they cannot be NaN.
     pub(super) fn div(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
@@ -150,13 +159,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Sign::Any, Sign::Any) => ("general", ALL, ALL),
         };
         self.case = case;
-        let may_fail = a.may_be_zero() && b.may_be_zero() || a.may_be_infinite() && b.may_be_infinite();
+        let may_fail =
+            a.may_be_zero() && b.may_be_zero() || a.may_be_infinite() && b.may_be_infinite();
         let instead = may_fail.then_some(0.0);
         let holds_zero = self.holds_zero(b);
         if self.nan == Nan::Propagate {
             let nan = a.may_be_nan() || b.may_be_nan();
             let (x, y) = (a.extremes(), b.extremes());
-            let asked = |[i, j]: [usize; 2]| nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite;
+            let asked = |[i, j]: [usize; 2]| {
+                nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite
+            };
             let conditions = self.are_numbers(Op::Div, [a, b], asked);
             let Some(holds_zero) = holds_zero else {
                 self.clean.extend(conditions);
@@ -173,8 +185,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(holds_zero, least, lo), self.emit.select(holds_zero, most, hi)]
     }
 
-    /// Whether quotients go to −∞ and ∞ within the divisor; `None` where it is known that they do not. A zero that is an end, and known not to
-    /// be −0, belongs to what is above it (Clarberg et al. 2010 §4.3).
+    /// Whether quotients go to −∞ and ∞ within the divisor; `None` where it is known that they do
+    /// not. A zero that is an end, and known not to be −0, belongs to what is above it (Clarberg et
+    /// al. 2010 §4.3).
     fn holds_zero(&mut self, b: &Interval<E::Value>) -> Option<E::Value> {
         let floats = *b.known.floats();
         let (may_start_below, may_end_above) = if b.facts.negative_zero {
@@ -186,8 +199,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             return None;
         }
         let zero = self.emit.f32(0.0);
-        let starts_below = (floats.high() > 0.0 || !b.facts.negative_zero)
-            .then(|| if b.facts.negative_zero { self.emit.le(b.lo, zero) } else { self.emit.lt(b.lo, zero) });
+        let starts_below = (floats.high() > 0.0 || !b.facts.negative_zero).then(|| {
+            if b.facts.negative_zero { self.emit.le(b.lo, zero) } else { self.emit.lt(b.lo, zero) }
+        });
         let ends_above = (floats.low() < 0.0).then(|| self.emit.le(zero, b.hi));
         match (starts_below, ends_above) {
             (Some(below), Some(above)) => Some(self.emit.both(below, above)),
@@ -197,23 +211,32 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// b where b < a, else a. Tests that both are numbers, if they can be NaN.
     pub(super) fn min(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        let [lo, hi] = self.choice(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
-            b.known.floats().high() <= a.known.floats().low()
-        });
+        let [lo, hi] =
+            self.choice(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
+                b.known.floats().high() <= a.known.floats().low()
+            });
         // NaN is passed over.
         [lo, if self.nan == Nan::Suppress && b.facts.nan { a.hi } else { hi }]
     }
 
     /// b where a < b, else a. Tests that both are numbers, if they can be NaN.
     pub(super) fn max(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        let [lo, hi] = self.choice(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
-            b.known.floats().low() >= a.known.floats().high()
-        });
+        let [lo, hi] =
+            self.choice(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
+                b.known.floats().low() >= a.known.floats().high()
+            });
         [if self.nan == Nan::Suppress && b.facts.nan { a.lo } else { lo }, hi]
     }
 
     /// Ends of a minimum or maximum, of which it may be known that it is always a, or always b.
-    fn choice(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>, is_a: bool, is_b: bool) -> [E::Value; 2] {
+    fn choice(
+        &mut self,
+        op: Op,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+        is_a: bool,
+        is_b: bool,
+    ) -> [E::Value; 2] {
         self.require_number(a);
         self.require_number(b);
         if is_a {
@@ -231,7 +254,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 /// Whether all of some corners are one, as those that differ in the end of a number are.
 fn is_one_term<V: Copy + PartialEq>(corners: Corners, a: &Interval<V>, b: &Interval<V>) -> bool {
-    corners.iter().all(|&[i, j]| (a.is_number() || i == corners[0][0]) && (b.is_number() || j == corners[0][1]))
+    corners.iter().all(|&[i, j]| {
+        (a.is_number() || i == corners[0][0]) && (b.is_number() || j == corners[0][1])
+    })
 }
 
 /// Case of a product, and which products of ends its ends come from.
@@ -249,7 +274,8 @@ pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     }
 }
 
-/// The sign of a divisor whose interval does not [hold zero](Forms::holds_zero). A zero counts as what its reciprocal is.
+/// The sign of a divisor whose interval does not [hold zero](Forms::holds_zero). A zero counts as
+/// what its reciprocal is.
 fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
     let floats = b.known.floats();
     let is_tested = b.facts.negative_zero && !b.facts.number;
@@ -288,12 +314,20 @@ mod tests {
     #[test]
     fn squares_keep_the_contract_in_all_cases() {
         let met = Form::of(Op::Mul).of_one_value().check_floats(&[ALL_FLOATS; 2], 10_000);
-        assert_eq!(met, ["square", "square of a number", "square, a ≤ 0", "square, a ≥ 0"].into_iter().collect());
+        assert_eq!(
+            met,
+            ["square", "square of a number", "square, a ≤ 0", "square, a ≥ 0"]
+                .into_iter()
+                .collect()
+        );
     }
 
     #[test]
     fn signs_keep_the_contract_in_all_cases() {
-        assert_eq!(Form::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000), ["ends"].into_iter().collect());
+        assert_eq!(
+            Form::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000),
+            ["ends"].into_iter().collect()
+        );
         let met = Form::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
         assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "number"].into_iter().collect());
     }

@@ -1,4 +1,5 @@
-//! Operations on bits: exact where there is one member only, or where they keep an order, and the range of what there is else.
+//! Operations on bits: exact where there is one member only, or where they keep an order, and the
+//! range of what there is else.
 
 use super::integer::known;
 use super::{Forms, Interval, Nan};
@@ -13,7 +14,12 @@ const MINUS_INFINITY: i32 = 0xff80_0000_u32 as i32;
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// What an operation gives where the operand is a single integer, else what it may give at all.
-    pub(super) fn of_single(&mut self, op: Op, a: &Interval<E::Value>, whole: [i32; 2]) -> [E::Value; 2] {
+    pub(super) fn of_single(
+        &mut self,
+        op: Op,
+        a: &Interval<E::Value>,
+        whole: [i32; 2],
+    ) -> [E::Value; 2] {
         self.case = "single";
         let single = self.is_single(a);
         let value = self.emit.op(op, &[a.lo]);
@@ -23,7 +29,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         })
     }
 
-    /// Bits of both: none below zero where one operand is not negative, and none above what either has.
+    /// Bits of both: none below zero where one operand is not negative, and none above what either
+    /// has.
     pub(super) fn and(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "ends";
         let [zero, least] = [0, i32::MIN].map(|x| self.emit.i32(x));
@@ -36,7 +43,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         });
         let either = self.emit.either(x, y);
         let lo = self.emit.select(either, zero, least);
-        // The greater upper end, but where an operand is not negative its own, and where both are not the smaller one.
+        // The greater upper end, but where an operand is not negative its own, and where both are
+        // not the smaller one.
         let (most, fewest) = (self.emit.smax(a.hi, b.hi), self.emit.smin(a.hi, b.hi));
         let one = self.emit.select(x, a.hi, most);
         let one_or_other = self.emit.select(y, b.hi, one);
@@ -47,8 +55,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(single, value, lo), self.emit.select(single, value, hi)]
     }
 
-    /// Bits of either, or of one but not both: of numbers that are not negative no more than their sum.
-    pub(super) fn mixed(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    /// Bits of either, or of one but not both: of numbers that are not negative no more than their
+    /// sum.
+    pub(super) fn mixed(
+        &mut self,
+        op: Op,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let [zero, least, greatest] = [0, i32::MIN, i32::MAX].map(|x| self.emit.i32(x));
         let lower = self.emit.smin(a.lo, b.lo);
@@ -65,7 +79,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a shifted up, anything where bits that matter are lost.
-    pub(super) fn shift_up(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn shift_up(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [a.lo, a.hi].map(|end| self.emit.shl(end, b.lo));
         let [lo, hi] = [(ends[0], a.lo), (ends[1], a.hi)].map(|(shifted, end)| {
@@ -82,7 +100,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a shifted down, zeros coming in.
-    pub(super) fn shift_down(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn shift_down(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let ends = self.unsigned(a);
         let shifted = ends.map(|end| self.emit.lshr(end, b.lo));
@@ -93,7 +115,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a shifted down, the sign coming in: from a towards 0 or −1.
-    pub(super) fn shift_signed(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn shift_signed(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let single = self.is_single(b);
         let [zero, minus_one] = [0, -1].map(|x| self.emit.i32(x));
@@ -109,7 +135,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [hi, lo].map(|end| self.emit.op(Op::LeadingZeros, &[end]))
     }
 
-    /// The bits of a float: in the order of floats where there is no sign bit, in reversed order where there is.
+    /// The bits of a float: in the order of floats where there is no sign bit, in reversed order
+    /// where there is.
     ///
     /// Ends do not tell which zero it is, so the signs of zeros come from what is known.
     pub(super) fn bits(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
@@ -128,7 +155,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             return [lo, hi];
         }
         self.case = "any";
-        let positive = if a.facts.negative_zero { self.emit.lt(zero, a.lo) } else { self.emit.le(zero, a.lo) };
+        let positive =
+            if a.facts.negative_zero { self.emit.lt(zero, a.lo) } else { self.emit.le(zero, a.lo) };
         let negative = self.emit.lt(a.hi, zero);
         let least = self.emit.i32(i32::MIN);
         let low = self.emit.select(negative, hi, least);
@@ -144,13 +172,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             return [lo, hi];
         }
         self.case = "any";
-        let [zero, infinity, minus_infinity] = [0, INFINITY, MINUS_INFINITY].map(|x| self.emit.i32(x));
+        let [zero, infinity, minus_infinity] =
+            [0, INFINITY, MINUS_INFINITY].map(|x| self.emit.i32(x));
         let (some_negative, some_nan) = (self.emit.slt(a.lo, zero), self.emit.slt(infinity, a.hi));
         let not_positive = self.emit.either(some_negative, some_nan);
         let some_nan = self.emit.slt(minus_infinity, a.hi);
         let negative = self.emit.not(some_nan);
         let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|x| self.emit.f32(x));
-        let (low, high) = (self.emit.select(negative, hi, least), self.emit.select(negative, lo, most));
+        let (low, high) =
+            (self.emit.select(negative, hi, least), self.emit.select(negative, lo, most));
         [self.emit.select(not_positive, low, lo), self.emit.select(not_positive, high, hi)]
     }
 }

@@ -1,10 +1,12 @@
 //! Comparisons, bools and choices.
 //!
-//! A comparison of intervals is an interval of bools: surely true where the ends next to each other compare so, and possibly true
-//! where the ends far from each other do. NaN makes a comparison false, so that nothing is sure of a value that may be NaN. Where NaN
-//! propagates, an end that is NaN tells nothing, and everything is possible: the converse comparison is denied.
+//! A comparison of intervals is an interval of bools: surely true where the ends next to each other
+//! compare so, and possibly true where the ends far from each other do. NaN makes a comparison
+//! false, so that nothing is sure of a value that may be NaN. Where NaN propagates, an end that is
+//! NaN tells nothing, and everything is possible: the converse comparison is denied.
 //!
-//! A choice by an undecided condition is the union of the arms that some member may take (Clarberg et al. 2010 §3.4).
+//! A choice by an undecided condition is the union of the arms that some member may take (Clarberg
+//! et al. 2010 §3.4).
 
 use super::{Forms, Interval, Nan};
 use crate::analysis::{Bounds, Floats};
@@ -13,7 +15,12 @@ use crate::math::Steps;
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// a < b or a ≤ b, whichever `op` says.
-    pub(super) fn less(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn less(
+        &mut self,
+        op: Op,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         // Next to infinity, a value that may be NaN could seem equal.
         let untold = self.nan == Nan::Propagate && (a.facts.nan || b.facts.nan);
         let lo = self.surely(if untold { Op::Lt } else { op }, a, b);
@@ -27,7 +34,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a = b
-    pub(super) fn equal(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn equal(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let (below, above) = (self.surely(Op::Le, a, b), self.surely(Op::Le, b, a));
         let lo = self.emit.both(below, above);
         let (below, above) = (self.possibly(Op::Le, a, b), self.possibly(Op::Le, b, a));
@@ -62,8 +73,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a < b, signed
-    pub(super) fn less_signed(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull())
+    pub(super) fn less_signed(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
+        if let (Some([least, most]), Some([low, high])) =
+            (a.known.ints().hull(), b.known.ints().hull())
             && (most < low || least >= high)
         {
             self.case = if most < low { "always" } else { "never" };
@@ -74,15 +90,24 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a < b, unsigned
-    pub(super) fn less_unsigned(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn less_unsigned(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let ([a_lo, a_hi], [b_lo, b_hi]) = (self.unsigned(a), self.unsigned(b));
         self.case = "ends";
         [self.emit.ult(a_hi, b_lo), self.emit.ult(a_lo, b_hi)]
     }
 
     /// a = b, of integers
-    pub(super) fn equal_integers(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) = (a.known.ints().hull(), b.known.ints().hull())
+    pub(super) fn equal_integers(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
+        if let (Some([least, most]), Some([low, high])) =
+            (a.known.ints().hull(), b.known.ints().hull())
             && (most < low || high < least)
         {
             self.case = "never";
@@ -111,7 +136,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// One but not both
-    pub(super) fn differ(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn differ(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let (a, b) = if a.is_number() { (b, a) } else { (a, b) };
         if b.is_number() {
             self.case = "pick";
@@ -128,7 +157,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// t where c, else e
-    pub(super) fn select(&mut self, c: &Interval<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn select(
+        &mut self,
+        c: &Interval<E::Value>,
+        t: &Interval<E::Value>,
+        e: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let (ts, es) = (t.ends(), e.ends());
         let [must, may] = [c.lo, c.hi];
         if c.is_number() {
@@ -141,7 +175,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Bounds::Float(_), Bounds::Float(_)) => self.select_floats(&arms, t, e),
             (a, b) => {
                 let (a, b) = (a.ints().hull(), b.ints().hull());
-                let above = |x: Option<[i32; 2]>, y: Option<[i32; 2]>| x.zip(y).is_some_and(|(x, y)| x[0] >= y[1]);
+                let above = |x: Option<[i32; 2]>, y: Option<[i32; 2]>| {
+                    x.zip(y).is_some_and(|(x, y)| x[0] >= y[1])
+                };
                 if above(b, a) || above(a, b) {
                     return self.select_ordered(&arms, above(a, b));
                 }
@@ -152,7 +188,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// A choice between bools: out of what is a constant, a simpler operation comes.
-    fn select_bools(&mut self, arms: &Arms<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+    fn select_bools(
+        &mut self,
+        arms: &Arms<E::Value>,
+        t: &Interval<E::Value>,
+        e: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let [must, may] = arms.c;
         let (t, e) = (t.known.bools(), e.known.bools());
         let negated = |emit: &mut E| [emit.not(may), emit.not(must)];
@@ -170,9 +211,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [0, 1].map(|side| self.emit.op(op, &[c[side], arm[side]]))
     }
 
-    /// A choice between floats. Of two operands, `min` and `max` pass over the second one that is NaN, which is put where that does no
-    /// harm, or tested.
-    fn select_floats(&mut self, arms: &Arms<E::Value>, t: &Interval<E::Value>, e: &Interval<E::Value>) -> [E::Value; 2] {
+    /// A choice between floats. Of two operands, `min` and `max` pass over the second one that is
+    /// NaN, which is put where that does no harm, or tested.
+    fn select_floats(
+        &mut self,
+        arms: &Arms<E::Value>,
+        t: &Interval<E::Value>,
+        e: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let (x, y) = (t.known.floats(), e.known.floats());
         let (is_above, is_below) = (y.high() <= x.low(), x.high() <= y.low());
         let numbers = !x.nan && !y.nan;
@@ -197,8 +243,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [0, 1].map(|side| self.union(arms, side, [Op::Min, Op::Max][side], swapped[side]))
     }
 
-    /// A choice where one arm is never less than the other: each end is that of one arm, if some member takes it or unless all take the
-    /// other.
+    /// A choice where one arm is never less than the other: each end is that of one arm, if some
+    /// member takes it or unless all take the other.
     fn select_ordered(&mut self, arms: &Arms<E::Value>, is_above: bool) -> [E::Value; 2] {
         self.case = "ordered";
         let [must, may] = arms.c;

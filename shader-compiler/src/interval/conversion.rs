@@ -29,7 +29,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let end = self.emit.f32(SIGNED_END);
         let fits = self.emit.lt(a.hi, end);
         let [least, most] = [i32::MIN, i32::MAX].map(|x| self.emit.i32(x));
-        let lo = if self.nan == Nan::Suppress && a.facts.nan { least } else { self.emit.select(fits, lo, least) };
+        let lo = if self.nan == Nan::Suppress && a.facts.nan {
+            least
+        } else {
+            self.emit.select(fits, lo, least)
+        };
         [lo, self.emit.select(fits, hi, most)]
     }
 
@@ -38,7 +42,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let floats = a.known.floats();
         let fits = !floats.nan && floats.high() < SIGNED_END;
         self.case = if fits { "ends" } else { "any" };
-        let [lo, hi] = if fits { [a.lo, a.hi].map(|end| self.emit.chop(end)) } else { self.saturated([a.lo, a.hi]) };
+        let [lo, hi] = if fits {
+            [a.lo, a.hi].map(|end| self.emit.chop(end))
+        } else {
+            self.saturated([a.lo, a.hi])
+        };
         if self.nan == Nan::Suppress && a.facts.nan {
             let zero = self.emit.i32(0);
             return [self.emit.smin(lo, zero), self.emit.smax(hi, zero)];
@@ -46,7 +54,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [lo, hi]
     }
 
-    /// The signed integers next to ends towards zero, the nearest ones where none is; the least and the greatest for ends that are NaN.
+    /// The signed integers next to ends towards zero, the nearest ones where none is; the least and
+    /// the greatest for ends that are NaN.
     pub(super) fn saturated(&mut self, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
         let (end, most) = (self.emit.f32(SIGNED_END), self.emit.i32(i32::MAX));
         let (is_large, fits) = (self.emit.le(end, lo), self.emit.lt(hi, end));

@@ -1,6 +1,7 @@
 //! Elementary functions of one operand that are monotone, or so on either side of 0.
 //!
-//! Their endpoints are results at endpoints. Direction, domain and widening come from the operation's [facts](crate::ir::facts).
+//! Their endpoints are results at endpoints. Direction, domain and widening come from the
+//! operation's [facts](crate::ir::facts).
 
 use super::guards::Sign;
 use super::{Forms, Interval, Nan};
@@ -10,9 +11,11 @@ use crate::math::Steps;
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// A monotone elementary function.
     ///
-    /// Tests that both ends are where it is defined, unless that is known; where it is everywhere, that a is a number, if it can be NaN.
+    /// Tests that both ends are where it is defined, unless that is known; where it is everywhere,
+    /// that a is a number, if it can be NaN.
     pub(super) fn elementary(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let OpFacts { monotone, domain: [least, most], widening, range: [_, largest], .. } = op.facts();
+        let OpFacts { monotone, domain: [least, most], widening, range: [_, largest], .. } =
+            op.facts();
         self.case = if a.is_within(least, most) { "defined" } else { "general" };
         self.require_at_least(a, least);
         self.require_at_most(a, most);
@@ -31,9 +34,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.widened(ends, a.sign(), widening, largest)
     }
 
-    /// Endpoints of what is of some sign, times 1 ± k · 2⁻²³, which is k floats outwards at least, but not beyond ± the largest
-    /// result.
-    pub(super) fn widened(&mut self, [lo, hi]: [E::Value; 2], sign: Sign, widening: u8, largest: f32) -> [E::Value; 2] {
+    /// Endpoints of what is of some sign, times 1 ± k · 2⁻²³, which is k floats outwards at least,
+    /// but not beyond ± the largest result.
+    pub(super) fn widened(
+        &mut self,
+        [lo, hi]: [E::Value; 2],
+        sign: Sign,
+        widening: u8,
+        largest: f32,
+    ) -> [E::Value; 2] {
         let slack = f32::from(widening) * f32::EPSILON;
         let [less, more] = [1.0 - slack, 1.0 + slack].map(|factor| self.emit.f32(factor));
         let lo = match sign {
@@ -81,7 +90,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         ends.map(|end| self.emit.op(Op::Cosh, &[end]))
     }
 
-    /// Where NaN propagates, tests that the operand is no more than the greatest number for which an operation is defined.
+    /// Where NaN propagates, tests that the operand is no more than the greatest number for which
+    /// an operation is defined.
     fn require_at_most(&mut self, a: &Interval<E::Value>, most: f32) {
         if most == f32::INFINITY {
             return if a.is_within(f32::NEG_INFINITY, most) {
@@ -95,8 +105,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// The ends of an operand where those greater than some number are void: with NaN suppressed, they become that number.
-    fn cut_above(&mut self, a: &Interval<E::Value>, ends: [E::Value; 2], most: f32) -> [E::Value; 2] {
+    /// The ends of an operand where those greater than some number are void: with NaN suppressed,
+    /// they become that number.
+    fn cut_above(
+        &mut self,
+        a: &Interval<E::Value>,
+        ends: [E::Value; 2],
+        most: f32,
+    ) -> [E::Value; 2] {
         if self.nan != Nan::Suppress || a.is_within(f32::NEG_INFINITY, most) {
             return ends;
         }
@@ -136,7 +152,9 @@ mod tests {
         for op in [Op::Atan, Op::Asinh] {
             Form::of(op).not_quite_monotone().check_floats(&[[-200.0, 200.0]], 4_000);
             // Each with its successor, whose result may be on the wrong side.
-            let nearby = (0..60_000).map(|k| 1.2f32 + k as f32 * f32::EPSILON * 2.0).chain([127.64114f32, 1.2058365]);
+            let nearby = (0..60_000)
+                .map(|k| 1.2f32 + k as f32 * f32::EPSILON * 2.0)
+                .chain([127.64114f32, 1.2058365]);
             for x in nearby {
                 let ends = Form::of(op).ends(&[[x, x.next_up().next_up()]]);
                 let middle = f32::from_bits(op.eval(&[x.next_up().to_bits()]));

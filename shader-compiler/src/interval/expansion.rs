@@ -1,6 +1,8 @@
-//! Forms of composite operations that have none of their own: their expansion, each of its operations on intervals.
+//! Forms of composite operations that have none of their own: their expansion, each of its
+//! operations on intervals.
 //!
-//! That keeps containment, and loosely: what occurs twice in an expansion is taken for two, but by squares.
+//! That keeps containment, and loosely: what occurs twice in an expansion is taken for two, but by
+//! squares.
 
 use super::{Facts, Forms, Interval, Nan};
 use crate::analysis::Bounds;
@@ -23,9 +25,17 @@ struct Step<V> {
 }
 
 impl<E: Emit<Value: PartialEq>> Expansion<'_, '_, E> {
-    fn step(&mut self, [lo, hi]: [E::Value; 2], ty: Type, known: Bounds, number: bool) -> Step<E::Value> {
+    fn step(
+        &mut self,
+        [lo, hi]: [E::Value; 2],
+        ty: Type,
+        known: Bounds,
+        number: bool,
+    ) -> Step<E::Value> {
         let facts = match &known {
-            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
+            Bounds::Float(floats) => {
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number }
+            }
             _ => Facts { nan: false, negative_zero: false, number },
         };
         self.steps += 1;
@@ -52,7 +62,11 @@ impl<E: Emit<Value: PartialEq>> Emit for Expansion<'_, '_, E> {
         let ends = if number {
             let numbers: Vec<_> = args.iter().map(|arg| arg.interval.lo).collect();
             let result = self.forms.emit.op(op, &numbers);
-            if ty == Type::F32 && self.forms.nan == Nan::Suppress { [self.forms.or_zero(result); 2] } else { [result; 2] }
+            if ty == Type::F32 && self.forms.nan == Nan::Suppress {
+                [self.forms.or_zero(result); 2]
+            } else {
+                [result; 2]
+            }
         } else {
             let intervals: Vec<_> = args.iter().map(|arg| arg.interval).collect();
             self.forms.same = matches!(args, [a, b] if a.index == b.index);
@@ -71,13 +85,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     pub(super) fn expanded(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         let same = self.same;
         let mut expansion = Expansion { forms: self, steps: args.len() };
-        let types = op.signature().args.iter().map(|ty| ty.expect("composite operations have types"));
+        let types =
+            op.signature().args.iter().map(|ty| ty.expect("composite operations have types"));
         let of = |(index, (&interval, ty))| {
             let index = if same { 0 } else { index };
             Step { interval, ty, index }
         };
         let steps: Vec<_> = args.iter().zip(types).enumerate().map(of).collect();
-        let result = op.expand(&mut expansion, &steps).expect("basic operations have forms of their own");
+        let result =
+            op.expand(&mut expansion, &steps).expect("basic operations have forms of their own");
         self.same = same;
         self.case = "expansion";
         [result.interval.lo, result.interval.hi]

@@ -27,8 +27,8 @@ pub(super) type Corners = &'static [[usize; 2]];
 /// All of them.
 pub(super) const ALL: Corners = &[[LO, LO], [LO, HI], [HI, LO], [HI, HI]];
 
-/// What a value can be, beside NaN, at one of its ends that some member of the other operand makes an operation undefined at. What
-/// entails the same of the other end is left to that.
+/// What a value can be, beside NaN, at one of its ends that some member of the other operand makes
+/// an operation undefined at. What entails the same of the other end is left to that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extremes {
     /// Whether it can be zero.
@@ -38,7 +38,8 @@ pub(super) struct Extremes {
 }
 
 impl<V: Copy + PartialEq> Interval<V> {
-    /// What is not computed by an operation of the point shader, of which no more is known than is given.
+    /// What is not computed by an operation of the point shader, of which no more is known than is
+    /// given.
     pub(super) fn between(ends: [V; 2], known: Floats, facts: Facts) -> Interval<V> {
         Interval { lo: ends[0], hi: ends[1], known: Bounds::Float(known), facts }
     }
@@ -89,7 +90,8 @@ impl<V: Copy + PartialEq> Interval<V> {
         self.known.floats().high() == f32::INFINITY
     }
 
-    /// What the ends can be. Where a value is known not to be negative, its lower end is zero if the upper one is, and so on.
+    /// What the ends can be. Where a value is known not to be negative, its lower end is zero if
+    /// the upper one is, and so on.
     pub(super) fn extremes(&self) -> [Extremes; 2] {
         let zero = self.may_be_zero();
         let [low, high] = [self.known.floats().low() < 0.0, self.known.floats().high() > 0.0];
@@ -120,7 +122,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             }
         }
         while kept.len() > 1 {
-            kept = kept.chunks(2).map(|pair| if let &[a, b] = pair { self.emit.op(op, &[a, b]) } else { pair[0] }).collect();
+            kept = kept
+                .chunks(2)
+                .map(|pair| if let &[a, b] = pair { self.emit.op(op, &[a, b]) } else { pair[0] })
+                .collect();
         }
         kept[0]
     }
@@ -139,7 +144,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// Where NaN propagates, tests that the operand is no less than the least number for which an operation is defined.
+    /// Where NaN propagates, tests that the operand is no less than the least number for which an
+    /// operation is defined.
     pub(super) fn require_at_least(&mut self, a: &Interval<E::Value>, least: f32) {
         if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(least, f32::INFINITY)) {
             let least = self.emit.f32(least);
@@ -148,7 +154,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// The ends of an operand where those less than some number are void: with NaN suppressed, they become that number.
+    /// The ends of an operand where those less than some number are void: with NaN suppressed, they
+    /// become that number.
     pub(super) fn cut_below(&mut self, a: &Interval<E::Value>, least: f32) -> [E::Value; 2] {
         if self.nan != Nan::Suppress || a.is_within(least, f32::INFINITY) {
             return a.ends();
@@ -173,7 +180,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// What stands for a number in forms where NaN is suppressed: 0 for NaN. Operations that would pass over NaN consult [`Facts::nan`].
+    /// What stands for a number in forms where NaN is suppressed: 0 for NaN. Operations that would
+    /// pass over NaN consult [`Facts::nan`].
     pub fn or_zero(&mut self, x: E::Value) -> E::Value {
         self.number_or(x, 0.0)
     }
@@ -185,7 +193,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.emit.select(is_number, x, instead)
     }
 
-    /// An operation on an end of each operand, with what is given in place of NaN if there is any and it is suppressed.
+    /// An operation on an end of each operand, with what is given in place of NaN if there is any
+    /// and it is suppressed.
     pub(super) fn at_corner(
         &mut self,
         op: Op,
@@ -200,7 +209,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// Ends of an operation that is monotone in each operand: the least result at some ends of theirs, and the greatest at others.
+    /// Ends of an operation that is monotone in each operand: the least result at some ends of
+    /// theirs, and the greatest at others.
     pub(super) fn at_corners(
         &mut self,
         op: Op,
@@ -208,8 +218,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [low, high]: [Corners; 2],
         instead: Option<f32>,
     ) -> [E::Value; 2] {
-        let low: Vec<_> = low.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
-        let high: Vec<_> = high.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
+        let low: Vec<_> =
+            low.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
+        let high: Vec<_> =
+            high.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
         [self.least(&low), self.greatest(&high)]
     }
 

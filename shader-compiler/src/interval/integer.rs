@@ -1,17 +1,20 @@
-//! Integers, which are ordered as signed. Where a result wraps around for some operands and not for others, it is anything.
+//! Integers, which are ordered as signed. Where a result wraps around for some operands and not for
+//! others, it is anything.
 //!
-//! Unsigned operations see an interval as unsigned, which is all there is if it has members of both signs; what they give is taken
-//! for signed again, with the same effect.
+//! Unsigned operations see an interval as unsigned, which is all there is if it has members of both
+//! signs; what they give is taken for signed again, with the same effect.
 
 use super::{Forms, Interval};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
-/// Magnitudes of products, as floats, up to which they certainly fit: less than 2³¹ by more than three roundings.
+/// Magnitudes of products, as floats, up to which they certainly fit: less than 2³¹ by more than
+/// three roundings.
 const FITS: f32 = 2_147_482_880.0;
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// Least and greatest as unsigned: from zero to all bits set where the sign is not the same for all.
+    /// Least and greatest as unsigned: from zero to all bits set where the sign is not the same for
+    /// all.
     pub(super) fn unsigned(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         if a.is_number() || has_one_sign(a) {
             return [a.lo, a.hi];
@@ -49,7 +52,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// Whether both intervals have one member only.
-    pub(super) fn are_single(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
+    pub(super) fn are_single(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> E::Value {
         let (a, b) = (self.is_single(a), self.is_single(b));
         self.emit.both(a, b)
     }
@@ -60,9 +67,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         rest.iter().fold([first; 2], |[lo, hi], &x| [self.emit.smin(lo, x), self.emit.smax(hi, x)])
     }
 
-    /// a + b or a − b, whichever `op` says; `ends` are those of b that belong to the least and the greatest result.
+    /// a + b or a − b, whichever `op` says; `ends` are those of b that belong to the least and the
+    /// greatest result.
     ///
-    /// Results follow each other without a gap if there are fewer than 2³² and the last one is not below the first.
+    /// Results follow each other without a gap if there are fewer than 2³² and the last one is not
+    /// below the first.
     pub(super) fn integer_sum(
         &mut self,
         op: Op,
@@ -73,8 +82,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let lo = self.emit.op(op, &[a.lo, ends[0]]);
         let hi = self.emit.op(op, &[a.hi, ends[1]]);
         let [[a_least, a_most], [b_least, b_most]] = [a, b].map(known);
-        let [least, most] =
-            if op == Op::IAdd { [a_least + b_least, a_most + b_most] } else { [a_least - b_most, a_most - b_least] };
+        let [least, most] = if op == Op::IAdd {
+            [a_least + b_least, a_most + b_most]
+        } else {
+            [a_least - b_most, a_most - b_least]
+        };
         if i64::from(i32::MIN) <= least && most <= i64::from(i32::MAX) {
             self.case = "ends";
             return [lo, hi];
@@ -90,7 +102,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a · b
-    pub(super) fn integer_product(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn integer_product(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let [[a_least, a_most], [b_least, b_most]] = [a, b].map(known);
         let magnitude = a_least.abs().max(a_most.abs()) * b_least.abs().max(b_most.abs());
         let fits = magnitude < FITS as i64 - 1024;
@@ -98,7 +114,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             self.case = "ends";
             return [self.emit.imul(a.lo, b.lo), self.emit.imul(a.hi, b.hi)];
         }
-        let products = [(a.lo, b.lo), (a.hi, b.lo), (a.lo, b.hi), (a.hi, b.hi)].map(|(x, y)| self.emit.imul(x, y));
+        let products = [(a.lo, b.lo), (a.hi, b.lo), (a.lo, b.hi), (a.hi, b.hi)]
+            .map(|(x, y)| self.emit.imul(x, y));
         let ends = match () {
             () if b.is_number() => self.hull(&products[..2]),
             () if a.is_number() => self.hull(&[products[0], products[2]]),
@@ -129,15 +146,25 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// Smaller or larger of unsigned integers
-    pub(super) fn unsigned_sides(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn unsigned_sides(
+        &mut self,
+        op: Op,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let (a, b) = (self.unsigned(a), self.unsigned(b));
         let ends = [0, 1].map(|side| self.emit.op(op, &[a[side], b[side]]));
         self.signed(ends)
     }
 
-    /// a ÷ b, signed. Where b may be 0, or the quotient may not fit, its magnitude is that of a at most.
-    pub(super) fn signed_quotient(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    /// a ÷ b, signed. Where b may be 0, or the quotient may not fit, its magnitude is that of a at
+    /// most.
+    pub(super) fn signed_quotient(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         let divide = |emit: &mut E, x, y| emit.op(Op::SDiv, &[x, y]);
         let [[a_least, _], [b_least, b_most]] = [a, b].map(known);
         if b_least > 0 && b.is_number() {
@@ -146,7 +173,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
         let pairs = [(a.lo, b.lo), (a.hi, b.lo), (a.lo, b.hi), (a.hi, b.hi)];
         let count = if b.is_number() { 2 } else { 4 };
-        let quotients: Vec<_> = pairs[..count].iter().map(|&(x, y)| divide(self.emit, x, y)).collect();
+        let quotients: Vec<_> =
+            pairs[..count].iter().map(|&(x, y)| divide(self.emit, x, y)).collect();
         let ends = self.hull(&quotients);
         if a_least > i64::from(i32::MIN) && (b_least > 0 || b_most < 0) {
             self.case = "quotients";
@@ -170,15 +198,24 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// a ÷ b, unsigned: a where b = 0, which no other quotient exceeds.
-    pub(super) fn unsigned_quotient(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn unsigned_quotient(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let (a, b) = (self.unsigned(a), self.unsigned(b));
         let ends = [0, 1].map(|side| self.emit.op(Op::UDiv, &[a[side], b[1 - side]]));
         self.signed(ends)
     }
 
-    /// The remainder of a ÷ b, signed: as long as the quotient is the same for one b, it grows with a.
-    pub(super) fn signed_remainder(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    /// The remainder of a ÷ b, signed: as long as the quotient is the same for one b, it grows with
+    /// a.
+    pub(super) fn signed_remainder(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let ends = [a.lo, a.hi].map(|x| {
             let quotient = self.emit.op(Op::SDiv, &[x, b.lo]);
@@ -206,8 +243,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(same, lo, low), self.emit.select(same, hi, high)]
     }
 
-    /// The remainder of a ÷ b, unsigned: as long as the quotient is the same, it grows with a and falls with b.
-    pub(super) fn unsigned_remainder(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
+    /// The remainder of a ÷ b, unsigned: as long as the quotient is the same, it grows with a and
+    /// falls with b.
+    pub(super) fn unsigned_remainder(
+        &mut self,
+        a: &Interval<E::Value>,
+        b: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "ends";
         let ([a_lo, a_hi], [b_lo, b_hi]) = (self.unsigned(a), self.unsigned(b));
         let [(first, lo), (last, hi)] = [(a_lo, b_hi), (a_hi, b_lo)].map(|(x, y)| {
@@ -244,11 +286,26 @@ mod tests {
 
     #[test]
     fn integer_operations_contain_those_of_members() {
-        for op in [Op::IAdd, Op::ISub, Op::IMul, Op::SMin, Op::SMax, Op::UMin, Op::UMax, Op::SDiv, Op::UDiv, Op::SRem, Op::URem]
-        {
+        for op in [
+            Op::IAdd,
+            Op::ISub,
+            Op::IMul,
+            Op::SMin,
+            Op::SMax,
+            Op::UMin,
+            Op::UMax,
+            Op::SDiv,
+            Op::UDiv,
+            Op::SRem,
+            Op::URem,
+        ] {
             Form::of(op).check(&[Type::I32; 2], 8_000);
         }
         let cases = |op| Form::of(op).check(&[Type::I32; 2], 4000).len();
-        assert_eq!([Op::IAdd, Op::ISub, Op::IMul, Op::SDiv].map(cases), [2, 2, 3, 3], "all cases occur");
+        assert_eq!(
+            [Op::IAdd, Op::ISub, Op::IMul, Op::SDiv].map(cases),
+            [2, 2, 3, 3],
+            "all cases occur"
+        );
     }
 }

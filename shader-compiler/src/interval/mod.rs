@@ -1,27 +1,35 @@
-//! Operations on intervals: what becomes of an operation whose operands are intervals (Clarberg et al. 2010 §3, §4.1).
+//! Operations on intervals: what becomes of an operation whose operands are intervals (Clarberg et
+//! al. 2010 §3, §4.1).
 //!
-//! A *form* of an operation gives the ends of its result from the ends of its operands. It is a sequence of operations on
-//! numbers, written once and generic over [`Emit`]: run on words it is the meaning of the interval operation, run on a builder
-//! it is the code. Each form is a list of *cases*, the cheapest first, with what must be known of the operands at compile time
-//! ([`Interval::known`]); the last one is general. Where nothing is known, the general case is taken, which makes naive code.
-//! **All cases of a form give the same bits**, NaN and the sign of zero aside.
+//! A *form* of an operation gives the ends of its result from the ends of its operands. It is a
+//! sequence of operations on numbers, written once and generic over [`Emit`]: run on words it is
+//! the meaning of the interval operation, run on a builder it is the code. Each form is a list
+//! of *cases*, the cheapest first, with what must be known of the operands at compile time
+//! ([`Interval::known`]); the last one is general. Where nothing is known, the general case is
+//! taken, which makes naive code. **All cases of a form give the same bits**, NaN and the sign of
+//! zero aside.
 //!
-//! The forms keep the containment rule (§3.3): for operands x ∈ X, the float that the operation returns lies within the ends,
-//! with no tolerance. Ends come from the very operations that the point shader runs, whose rounding keeps order; where an elementary
-//! function does not, its ends are widened by as much as its [facts](crate::ir::facts) say, which is measured (`math/TABLE.md`).
-//! Booleans are intervals too, with false < true: `lo` says that all are true, `hi` that some may be. Integers are ordered as signed.
+//! The forms keep the containment rule (§3.3): for operands x ∈ X, the float that the operation
+//! returns lies within the ends, with no tolerance. Ends come from the very operations that the
+//! point shader runs, whose rounding keeps order; where an elementary function does not, its ends
+//! are widened by as much as its [facts](crate::ir::facts) say, which is measured
+//! (`math/TABLE.md`). Booleans are intervals too, with false < true: `lo` says that all are true,
+//! `hi` that some may be. Integers are ordered as signed.
 //!
 //! # NaN
 //!
 //! Bounding code handles NaN in one of three [ways](Nan) (§4.7):
 //!
-//! - *Suppress.* Ends are never NaN; an operand that is no interval, and NaN, is given as 0. Operands are cut to where an operation is
-//!   defined, and 0 · ∞ is 0. A result x that is a number is within the ends, also where it comes from an operation that passes
-//!   over a NaN, as `max` does: such operations consult [`Facts::nan`].
-//! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for some operands, then
-//!   `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in [`Forms::clean`] is false; and so where an end is NaN. Operations
-//!   that would pass over such ends test them.
-//! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends of any value.
+//! - *Suppress.* Ends are never NaN; an operand that is no interval, and NaN, is given as 0.
+//!   Operands are cut to where an operation is defined, and 0 · ∞ is 0. A result x that is a number
+//!   is within the ends, also where it comes from an operation that passes over a NaN, as `max`
+//!   does: such operations consult [`Facts::nan`].
+//! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for
+//!   some operands, then `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in
+//!   [`Forms::clean`] is false; and so where an end is NaN. Operations that would pass over such
+//!   ends test them.
+//! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends
+//!   of any value.
 
 mod arithmetic;
 mod bits;
@@ -53,25 +61,29 @@ pub enum Nan {
     Ignore,
 }
 
-/// What is known for certain of a float beside its ends, on which bounds depend. It is the same for naive and optimized code.
+/// What is known for certain of a float beside its ends, on which bounds depend. It is the same for
+/// naive and optimized code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Whether the value may be NaN.
     pub nan: bool,
-    /// Whether the value may be −0, so that a reciprocal is −∞. Where it may not, no end of it is −0 either.
+    /// Whether the value may be −0, so that a reciprocal is −∞. Where it may not, no end of it is
+    /// −0 either.
     pub negative_zero: bool,
     /// Whether it is no interval, so that even the sign of zero is that of the ends.
     pub number: bool,
 }
 
-/// A value of the point shader as the bounding shader has it: its ends, two handles that are the same where it is no interval.
+/// A value of the point shader as the bounding shader has it: its ends, two handles that are the
+/// same where it is no interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval<V> {
     /// Lower end.
     pub lo: V,
     /// Upper end.
     pub hi: V,
-    /// What selection of cases may rely on: the bounds of the value at compile time, and of its ends; everything in naive code.
+    /// What selection of cases may rely on: the bounds of the value at compile time, and of its
+    /// ends; everything in naive code.
     pub known: Bounds,
     /// What bounds depend on.
     pub facts: Facts,
@@ -91,7 +103,8 @@ pub struct Forms<'e, E: Emit> {
     pub emit: &'e mut E,
     /// What is done about NaN.
     pub nan: Nan,
-    /// Whether the two operands are one value of the point shader, so that their members are equal, not only their ends.
+    /// Whether the two operands are one value of the point shader, so that their members are equal,
+    /// not only their ends.
     pub same: bool,
     /// Conditions that all hold if no NaN was met. Only where NaN propagates.
     pub clean: Vec<E::Value>,
@@ -100,7 +113,8 @@ pub struct Forms<'e, E: Emit> {
 }
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// The ends of an operation's result. Reading operations have their first argument, a constant, as an interval of no width.
+    /// The ends of an operation's result. Reading operations have their first argument, a constant,
+    /// as an interval of no width.
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         // Where an operation has fewer operands, the rest is not looked at.
         let [a, b, c] = [0, 1, 2].map(|k| args.get(k).unwrap_or(&args[0]));

@@ -14,11 +14,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.cut_below(a, 0.0).map(|end| self.emit.sqrt(end))
     }
 
-    /// 1 ÷ √a, which falls. Tests that a ≥ 0, unless that is known. Where a may be −0, of which it is −∞, anything if a holds 0.
+    /// 1 ÷ √a, which falls. Tests that a ≥ 0, unless that is known. Where a may be −0, of which it
+    /// is −∞, anything if a holds 0.
     pub(super) fn rsqrt(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_at_least(a, 0.0);
         let [hi, lo] = self.cut_below(a, 0.0).map(|end| self.emit.op(Op::Rsqrt, &[end]));
-        let may_be_behind = a.facts.negative_zero && !a.facts.number && a.known.floats().low() <= 0.0;
+        let may_be_behind =
+            a.facts.negative_zero && !a.facts.number && a.known.floats().low() <= 0.0;
         if !may_be_behind {
             self.case = if a.is_within(0.0, f32::INFINITY) { "a ≥ +0" } else { "no −0" };
             return [lo, hi];
@@ -30,10 +32,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(holds_zero, least, lo), self.emit.select(holds_zero, most, hi)]
     }
 
-    /// aᵇ, as 2 to the product of log a, whose sign is that of a − 1, and b: cases are those of a product (Clarberg et al. 2010 §4.1).
+    /// aᵇ, as 2 to the product of log a, whose sign is that of a − 1, and b: cases are those of a
+    /// product (Clarberg et al. 2010 §4.1).
     ///
-    /// Tests that a ≥ 0, unless that is known, and that b is finite, unless that is known or a ≠ 1 is. With NaN suppressed, 1 to an infinity
-    /// is 1 at the ends.
+    /// Tests that a ≥ 0, unless that is known, and that b is finite, unless that is known or a ≠ 1
+    /// is. With NaN suppressed, 1 to an infinity is 1 at the ends.
     pub(super) fn pow(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_at_least(a, 0.0);
         let may_be_one = a.known.floats().pieces.contains(1.0);
@@ -77,7 +80,10 @@ mod tests {
 
     #[test]
     fn roots_keep_the_contract_in_all_cases() {
-        assert_eq!(Form::of(Op::Sqrt).check_floats(&[POSITIVE], 8_000), ["a ≥ 0", "general"].into_iter().collect());
+        assert_eq!(
+            Form::of(Op::Sqrt).check_floats(&[POSITIVE], 8_000),
+            ["a ≥ 0", "general"].into_iter().collect()
+        );
     }
 
     #[test]

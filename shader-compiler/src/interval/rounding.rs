@@ -20,7 +20,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         a.ends().map(|end| self.emit.op(Op::Sign, &[end]))
     }
 
-    /// a − ⌊a⌋, which rises from one integer to the next. Tests that a is finite, unless that is known.
+    /// a − ⌊a⌋, which rises from one integer to the next. Tests that a is finite, unless that is
+    /// known.
     pub(super) fn fract(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_finite(a);
         let [mut lo, mut hi] = a.ends().map(|end| self.emit.op(Op::Fract, &[end]));
@@ -40,7 +41,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// 1 where edge ≤ x, else 0, for NaN too. Tests that both are numbers, if they can be NaN.
-    pub(super) fn step(&mut self, edge: &Interval<E::Value>, x: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn step(
+        &mut self,
+        edge: &Interval<E::Value>,
+        x: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.require_number(edge);
         self.require_number(x);
         let [zero, one] = [0.0, 1.0].map(|end| self.emit.f32(end));
@@ -59,7 +64,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [if self.nan == Nan::Suppress && (edge.facts.nan || x.facts.nan) { zero } else { lo }, hi]
     }
 
-    /// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1), which is not quite monotone in t, but widened by a float.
+    /// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1), which is not quite monotone in t,
+    /// but widened by a float.
     ///
     /// Tests what the quotient does, and that it is no infinity or NaN, unless that is known.
     pub(super) fn smoothstep(
@@ -111,13 +117,19 @@ mod tests {
     #[test]
     fn rounding_keeps_the_contract() {
         for op in [Op::Floor, Op::Ceil, Op::Trunc, Op::Round] {
-            assert_eq!(Form::of(op).check_floats(&[ALL_FLOATS], 10_000), ["ends"].into_iter().collect());
+            assert_eq!(
+                Form::of(op).check_floats(&[ALL_FLOATS], 10_000),
+                ["ends"].into_iter().collect()
+            );
         }
     }
 
     #[test]
     fn what_is_made_of_rounding_keeps_the_contract() {
-        assert_eq!(Form::of(Op::Sign).check_floats(&[ALL_FLOATS], 4_000), ["ends"].into_iter().collect());
+        assert_eq!(
+            Form::of(Op::Sign).check_floats(&[ALL_FLOATS], 4_000),
+            ["ends"].into_iter().collect()
+        );
         let met = Form::of(Op::Fract).check_floats(&[[-9.0, 9.0]], 8_000);
         assert_eq!(met, ["between integers", "general"].into_iter().collect());
         let met = Form::of(Op::Step).check_floats(&[[-2.0, 2.0]; 2], 8_000);
@@ -126,7 +138,11 @@ mod tests {
 
     #[test]
     fn smooth_steps_are_contained() {
-        Form::of(Op::Smoothstep).not_quite_monotone().check_floats(&[[-2.0, 2.0], [-2.0, 2.0], [-3.0, 3.0]], 500);
-        Form::of(Op::Smoothstep).not_quite_monotone().check_floats(&[[-2.0, 0.0], [1.0, 2.0], [-3.0, 3.0]], 500);
+        Form::of(Op::Smoothstep)
+            .not_quite_monotone()
+            .check_floats(&[[-2.0, 2.0], [-2.0, 2.0], [-3.0, 3.0]], 500);
+        Form::of(Op::Smoothstep)
+            .not_quite_monotone()
+            .check_floats(&[[-2.0, 0.0], [1.0, 2.0], [-3.0, 3.0]], 500);
     }
 }

@@ -1,9 +1,12 @@
 //! What forms must fulfil, tried on random operands.
 //!
-//! A form is run on words, as naive code and with several things that may be known of its operands. Then
+//! A form is run on words, as naive code and with several things that may be known of its operands.
+//! Then
 //!
-//! - members of the operands give results within the ends, and NaN is told or kept out as the [way](Nan) of handling it has it;
-//! - all cases agree with the general one, bit for bit but for the sign of zero, and say of no more boxes that a NaN was met;
+//! - members of the operands give results within the ends, and NaN is told or kept out as the
+//!   [way](Nan) of handling it has it;
+//! - all cases agree with the general one, bit for bit but for the sign of zero, and say of no more
+//!   boxes that a NaN was met;
 //! - parts of the operands have no wider results.
 
 use super::{Facts, Forms, Interval, Nan};
@@ -89,7 +92,8 @@ impl Operand {
             _ if self.facts.number => {
                 if random.once_in(2) {
                     // Where NaN is suppressed, lowering gives 0 for it.
-                    (self.ends, self.members) = ([if nan == Nan::Suppress { 0 } else { NAN }; 2], vec![NAN]);
+                    (self.ends, self.members) =
+                        ([if nan == Nan::Suppress { 0 } else { NAN }; 2], vec![NAN]);
                 }
             }
             Nan::Suppress => self.members.push(NAN),
@@ -97,7 +101,11 @@ impl Operand {
                 if random.once_in(2) {
                     self.members.push(NAN);
                     let [lo, hi] = [f32::NEG_INFINITY, f32::INFINITY].map(f32::to_bits);
-                    self.ends = if self.one_end { [NAN; 2] } else { [*random.pick(&[lo, NAN]), *random.pick(&[hi, NAN])] };
+                    self.ends = if self.one_end {
+                        [NAN; 2]
+                    } else {
+                        [*random.pick(&[lo, NAN]), *random.pick(&[hi, NAN])]
+                    };
                 }
             }
         }
@@ -127,7 +135,10 @@ impl Outcome {
     /// Whether it allows for NaN, where that propagates.
     fn says_nothing(&self) -> bool {
         let is = |end: u32, infinity: f32| float(end).is_nan() || float(end) == infinity;
-        !self.clean || self.ty == Type::F32 && is(self.ends[0], f32::NEG_INFINITY) && is(self.ends[1], f32::INFINITY)
+        !self.clean
+            || self.ty == Type::F32
+                && is(self.ends[0], f32::NEG_INFINITY)
+                && is(self.ends[1], f32::INFINITY)
     }
 
     fn has_nan_ends(&self) -> bool {
@@ -153,7 +164,12 @@ impl Outcome {
     fn contains(&self, part: &Outcome) -> bool {
         let [lo, hi] = [0, 1].map(|side| {
             let (outer, inner) = (self.ends[side], part.ends[side]);
-            is_nan(self.ty, outer) || if side == 0 { at_most(self.ty, outer, inner) } else { at_most(self.ty, inner, outer) }
+            is_nan(self.ty, outer)
+                || if side == 0 {
+                    at_most(self.ty, outer, inner)
+                } else {
+                    at_most(self.ty, inner, outer)
+                }
         });
         self.says_nothing() || part.clean && lo && hi
     }
@@ -182,7 +198,11 @@ impl Domain {
     }
 
     fn clamp(&self, bits: u32) -> u32 {
-        if self.ty == Type::F32 { float(bits).clamp(self.ends[0], self.ends[1]).to_bits() } else { bits }
+        if self.ty == Type::F32 {
+            float(bits).clamp(self.ends[0], self.ends[1]).to_bits()
+        } else {
+            bits
+        }
     }
 }
 
@@ -202,7 +222,8 @@ impl<'t> Form<'t> {
         Form { same: true, ..self }
     }
 
-    /// The same of an operation that is not quite monotone, so that parts of operands may have slightly wider results.
+    /// The same of an operation that is not quite monotone, so that parts of operands may have
+    /// slightly wider results.
     pub fn not_quite_monotone(self) -> Form<'t> {
         Form { is_monotone: false, ..self }
     }
@@ -230,8 +251,13 @@ impl<'t> Form<'t> {
     /// Ends of the result for operands that are numbers all over, in naive code.
     pub fn ends(&self, ends: &[[f32; 2]]) -> [f32; 2] {
         let facts = Facts { nan: false, negative_zero: true, number: false };
-        let operand =
-            |ends: &[f32; 2]| Operand { ty: Type::F32, ends: ends.map(f32::to_bits), one_end: false, facts, members: vec![] };
+        let operand = |ends: &[f32; 2]| Operand {
+            ty: Type::F32,
+            ends: ends.map(f32::to_bits),
+            one_end: false,
+            facts,
+            members: vec![],
+        };
         let operands: Vec<_> = ends.iter().map(operand).collect();
         self.run(&operands, Nan::Suppress, None).ends.map(f32::from_bits)
     }
@@ -241,9 +267,13 @@ impl<'t> Form<'t> {
         self.check_within(&types.iter().map(|&ty| Domain::all(ty)).collect::<Vec<_>>(), rounds)
     }
 
-    /// Tries random operands, most of which lie within these domains; returns the cases that were met.
+    /// Tries random operands, most of which lie within these domains; returns the cases that were
+    /// met.
     pub fn check_floats(&self, domains: &[[f32; 2]], rounds: u32) -> BTreeSet<&'static str> {
-        self.check_within(&domains.iter().map(|&ends| Domain { ty: Type::F32, ends }).collect::<Vec<_>>(), rounds)
+        self.check_within(
+            &domains.iter().map(|&ends| Domain { ty: Type::F32, ends }).collect::<Vec<_>>(),
+            rounds,
+        )
     }
 
     fn check_within(&self, domains: &[Domain], rounds: u32) -> BTreeSet<&'static str> {
@@ -284,8 +314,13 @@ impl<'t> Form<'t> {
             let told = self.run(operands, nan, Some(&known));
             cases.insert(told.case);
             self.check_containment(operands, nan, &told);
-            let agrees = [&naive, &told].iter().any(|x| self.is_void(operands, nan, x)) || naive.agrees(&told);
-            assert!(agrees, "{} {nan:?} of {operands:x?}, {known:?}: {told:x?} is not {naive:x?}", self.op.name());
+            let agrees = [&naive, &told].iter().any(|x| self.is_void(operands, nan, x))
+                || naive.agrees(&told);
+            assert!(
+                agrees,
+                "{} {nan:?} of {operands:x?}, {known:?}: {told:x?} is not {naive:x?}",
+                self.op.name()
+            );
         }
         let mut parts: Vec<_> = operands.iter().map(|operand| part(operand, random)).collect();
         if self.same {
@@ -294,7 +329,11 @@ impl<'t> Form<'t> {
         let of_parts = self.run(&parts, nan, None);
         let is_void = self.is_void(operands, nan, &naive) || self.is_void(&parts, nan, &of_parts);
         let narrows = !self.is_monotone || is_void || naive.contains(&of_parts);
-        assert!(narrows, "{} {nan:?}: {of_parts:x?} of {parts:x?} is wider than {naive:x?} of {operands:x?}", self.op.name());
+        assert!(
+            narrows,
+            "{} {nan:?}: {of_parts:x?} of {parts:x?} is wider than {naive:x?} of {operands:x?}",
+            self.op.name()
+        );
         naive
     }
 
@@ -304,20 +343,33 @@ impl<'t> Form<'t> {
         self.for_each_choice(operands, &mut vec![], &mut |args| {
             let result = self.op.eval_with(&mut Words { tables: self.tables }, args);
             if !is_nan(outcome.ty, result) {
-                assert!(is_void || outcome.holds(result), "{} is left at {args:x?} by {result:x}", context());
+                assert!(
+                    is_void || outcome.holds(result),
+                    "{} is left at {args:x?} by {result:x}",
+                    context()
+                );
             } else if nan == Nan::Propagate {
                 assert!(outcome.says_nothing(), "{} loses NaN of {args:x?}", context());
             }
         });
         match nan {
             Nan::Suppress => assert!(!outcome.has_nan_ends(), "{} has NaN ends", context()),
-            Nan::Propagate => assert!(!outcome.has_nan_ends() || outcome.says_nothing(), "{} has one NaN end", context()),
+            Nan::Propagate => assert!(
+                !outcome.has_nan_ends() || outcome.says_nothing(),
+                "{} has one NaN end",
+                context()
+            ),
             Nan::Ignore => {}
         }
     }
 
     /// Calls `with` for each choice of a member of each operand.
-    fn for_each_choice(&self, operands: &[Operand], chosen: &mut Vec<u32>, with: &mut impl FnMut(&[u32])) {
+    fn for_each_choice(
+        &self,
+        operands: &[Operand],
+        chosen: &mut Vec<u32>,
+        with: &mut impl FnMut(&[u32]),
+    ) {
         let Some((first, rest)) = operands.split_first() else { return with(chosen) };
         for &member in &first.members {
             if self.same && chosen.first().is_some_and(|&other| other != member) {
@@ -331,7 +383,8 @@ impl<'t> Form<'t> {
 
     /// Whether NaN that is ignored makes an outcome void.
     fn is_void(&self, operands: &[Operand], nan: Nan, outcome: &Outcome) -> bool {
-        nan == Nan::Ignore && (self.op.is_composite() && outcome.met_nan || !self.is_defined_at_ends(operands))
+        nan == Nan::Ignore
+            && (self.op.is_composite() && outcome.met_nan || !self.is_defined_at_ends(operands))
     }
 
     /// Whether no NaN is met at ends of floats.
@@ -339,11 +392,13 @@ impl<'t> Form<'t> {
         if operands.iter().any(|operand| operand.ty != Type::F32) {
             return true;
         }
-        let ends = |operand: &Operand| Operand { members: operand.ends.to_vec(), ..operand.clone() };
+        let ends =
+            |operand: &Operand| Operand { members: operand.ends.to_vec(), ..operand.clone() };
         let ends: Vec<_> = operands.iter().map(ends).collect();
         let mut is_defined = true;
         self.for_each_choice(&ends, &mut vec![], &mut |args| {
-            is_defined &= !is_nan(Type::F32, self.op.eval(args)) && args.iter().all(|&x| !float(x).is_nan());
+            is_defined &=
+                !is_nan(Type::F32, self.op.eval(args)) && args.iter().all(|&x| !float(x).is_nan());
         });
         is_defined
     }
@@ -390,7 +445,9 @@ pub fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
         }
         (_, Type::F32) => {
             // In the order of floats as integers.
-            let key = |bits: u32| if bits >> 31 == 0 { bits as i64 } else { -((bits & 0x7fff_ffff) as i64) };
+            let key = |bits: u32| {
+                if bits >> 31 == 0 { bits as i64 } else { -((bits & 0x7fff_ffff) as i64) }
+            };
             let (low, high) = (key(low), key(high));
             let k = low + (random.bits() % (high - low + 1) as u64) as i64;
             if k < 0 { (-k) as u32 | 1 << 31 } else { k as u32 }
@@ -459,7 +516,8 @@ fn members(random: &mut Random, ty: Type, ends: [u32; 2]) -> Vec<u32> {
     if ty == Type::F32 {
         let [lo, hi] = ends.map(float);
         let middle = lo / 2.0 + hi / 2.0;
-        let others = [lo.next_up(), hi.next_down(), 0.0, -0.0, 1.0, -1.0, float(number(random, ty)), middle];
+        let others =
+            [lo.next_up(), hi.next_down(), 0.0, -0.0, 1.0, -1.0, float(number(random, ty)), middle];
         members.extend(others.iter().filter(|x| !x.is_nan()).map(|x| x.clamp(lo, hi).to_bits()));
     }
     members
@@ -489,7 +547,8 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
             Bounds::Float(floats)
         }
         Type::I32 => {
-            let hull = [numbers.iter().map(|&x| x as i32).min(), numbers.iter().map(|&x| x as i32).max()];
+            let hull =
+                [numbers.iter().map(|&x| x as i32).min(), numbers.iter().map(|&x| x as i32).max()];
             let [mut low, mut high] = hull.map(|end| end.expect("the ends are numbers"));
             if random.once_in(2) {
                 let far = number(random, Type::I32) as i32;
@@ -499,7 +558,10 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
         }
         Type::Bool => {
             let any = random.once_in(4);
-            Bounds::Bool(Bools { no: any || numbers.contains(&0), yes: any || numbers.iter().any(|&x| x != 0) })
+            Bounds::Bool(Bools {
+                no: any || numbers.contains(&0),
+                yes: any || numbers.iter().any(|&x| x != 0),
+            })
         }
     }
 }
@@ -525,7 +587,8 @@ fn known_of_float(numbers: &[u32], random: &mut Random) -> Floats {
         [-1.0, f32::INFINITY],
     ];
     let numbers = || numbers.iter().map(|&x| float(x));
-    let (low, high) = (numbers().fold(f32::INFINITY, f32::min), numbers().fold(f32::NEG_INFINITY, f32::max));
+    let (low, high) =
+        (numbers().fold(f32::INFINITY, f32::min), numbers().fold(f32::NEG_INFINITY, f32::max));
     if low > high {
         return Floats::all();
     }

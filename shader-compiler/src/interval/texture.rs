@@ -1,8 +1,10 @@
-//! Look-ups in images whose coordinates are intervals: least and greatest texels, out of a min–max pyramid (Clarberg et al. 2010 §3.4).
+//! Look-ups in images whose coordinates are intervals: least and greatest texels, out of a min–max
+//! pyramid (Clarberg et al. 2010 §3.4).
 //!
-//! Columns and rows that coordinates can lead to lie between those of the ends, as each step from a coordinate to a texel is monotone
-//! as computed (see [`crate::math::texture`]). They are covered by two by two blocks of the pyramid's finest level where that is
-//! possible. What wraps around the edge of a repeated image is covered by the last block and the first one, or taken for all of it;
+//! Columns and rows that coordinates can lead to lie between those of the ends, as each step from a
+//! coordinate to a texel is monotone as computed (see [`crate::math::texture`]). They are covered
+//! by two by two blocks of the pyramid's finest level where that is possible. What wraps around the
+//! edge of a repeated image is covered by the last block and the first one, or taken for all of it;
 //! what is turned back at the edges of an octahedral map, by the columns or rows between.
 //!
 //! A narrower box has its blocks within those of a wider one, so its bounds are not wider.
@@ -20,11 +22,12 @@ const EXPONENT: i32 = 0x7f80_0000;
 /// Exponents of a power of two and of its reciprocal add up to this.
 const RECIPROCAL: i32 = 0x7f00_0000;
 
-/// Coordinates of this magnitude lead to texels whose numbers are far from the ends of the integers.
+/// Coordinates of this magnitude lead to texels whose numbers are far from the ends of the
+/// integers.
 const NEAR: f32 = (1 << 30) as f32 / MAX_SIDE as f32;
 
-/// Columns or rows that are looked at, from the first to the last one; if the first is greater, those are meant that are
-/// not between the two.
+/// Columns or rows that are looked at, from the first to the last one; if the first is greater,
+/// those are meant that are not between the two.
 struct Span<V> {
     first: V,
     last: V,
@@ -32,7 +35,8 @@ struct Span<V> {
     end: V,
     /// An integer as long as the number of a level that is fine enough, or one level too fine.
     length: V,
-    /// Whether all and whether some of what was asked for lies outside of the image, where that matters.
+    /// Whether all and whether some of what was asked for lies outside of the image, where that
+    /// matters.
     outside: Option<[V; 2]>,
 }
 
@@ -45,7 +49,11 @@ struct Range<V> {
 
 impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// A word of a table, any where its place is not certain.
-    pub(super) fn load(&mut self, table: &Interval<E::Value>, index: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn load(
+        &mut self,
+        table: &Interval<E::Value>,
+        index: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = "single";
         let word = self.emit.load(table.lo, index.lo);
         let single = self.is_single(index);
@@ -54,7 +62,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// A channel of an image at texture coordinates
-    pub(super) fn texel(&mut self, what: &Interval<E::Value>, u: &Interval<E::Value>, v: &Interval<E::Value>) -> [E::Value; 2] {
+    pub(super) fn texel(
+        &mut self,
+        what: &Interval<E::Value>,
+        u: &Interval<E::Value>,
+        v: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.case = if is_near(u) && is_near(v) { "near" } else { "any" };
         let access = access(self.emit, what.lo);
         let one = self.emit.f32(1.0);
@@ -62,7 +75,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let mut columns = self.span(access, 0, u, [u.lo, u.hi]);
         let mut rows = self.span(access, 1, v, [top, bottom]);
         if access.wrap == Wrap::Octahedral {
-            let turns = [rows.outside, columns.outside].map(|outside| outside.map(|[_, some]| some));
+            let turns =
+                [rows.outside, columns.outside].map(|outside| outside.map(|[_, some]| some));
             for (span, turns) in [&mut columns, &mut rows].into_iter().zip(turns) {
                 self.turn(span, turns);
             }
@@ -107,9 +121,20 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.emit.isub(size, one)
     }
 
-    /// Columns or rows that a look-up reads for coordinates between two ends, which come from those of `from`.
-    fn span(&mut self, access: Access, dimension: usize, from: &Interval<E::Value>, ends: [E::Value; 2]) -> Span<E::Value> {
-        let range = Range { ends, is_near: is_near(from), may_be_nan: self.nan == Nan::Suppress && from.facts.nan };
+    /// Columns or rows that a look-up reads for coordinates between two ends, which come from those
+    /// of `from`.
+    fn span(
+        &mut self,
+        access: Access,
+        dimension: usize,
+        from: &Interval<E::Value>,
+        ends: [E::Value; 2],
+    ) -> Span<E::Value> {
+        let range = Range {
+            ends,
+            is_near: is_near(from),
+            may_be_nan: self.nan == Nan::Suppress && from.facts.nan,
+        };
         let [first, last] = self.indices(access, dimension, &range);
         match access.wrap {
             Wrap::Repeat => self.repeated(access, dimension, [first, last]),
@@ -146,17 +171,31 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.either(ends_before, starts_behind), self.emit.either(starts_before, ends_behind)]
     }
 
-    /// Numbers of the first and the last column or row, before it is asked what lies beyond the edge.
-    fn indices(&mut self, access: Access, dimension: usize, range: &Range<E::Value>) -> [E::Value; 2] {
+    /// Numbers of the first and the last column or row, before it is asked what lies beyond the
+    /// edge.
+    fn indices(
+        &mut self,
+        access: Access,
+        dimension: usize,
+        range: &Range<E::Value>,
+    ) -> [E::Value; 2] {
         let size = size(self.emit, access, dimension as i32);
         let extent = self.emit.convert(size);
         let [lo, hi] = range.ends.map(|coordinate| {
             let place = self.emit.mul(coordinate, extent);
             let half = self.emit.f32(0.5);
             let place = self.emit.sub(place, half);
-            if access.taps == Taps::Point { round(self.emit, place) } else { self.emit.floor(place) }
+            if access.taps == Taps::Point {
+                round(self.emit, place)
+            } else {
+                self.emit.floor(place)
+            }
         });
-        let [mut first, mut last] = if range.is_near { [lo, hi].map(|x| self.emit.chop(x)) } else { self.saturated([lo, hi]) };
+        let [mut first, mut last] = if range.is_near {
+            [lo, hi].map(|x| self.emit.chop(x))
+        } else {
+            self.saturated([lo, hi])
+        };
         if range.may_be_nan {
             // It leads to texel 0.
             let zero = self.emit.i32(0);
@@ -180,7 +219,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// Columns or rows of an image that repeats itself.
-    fn repeated(&mut self, access: Access, dimension: usize, [first, last]: [E::Value; 2]) -> Span<E::Value> {
+    fn repeated(
+        &mut self,
+        access: Access,
+        dimension: usize,
+        [first, last]: [E::Value; 2],
+    ) -> Span<E::Value> {
         let size = size(self.emit, access, dimension as i32);
         let extent = self.emit.convert(size);
         let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
@@ -196,7 +240,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let stop = self.emit.iadd(start, width);
         let wraps = self.emit.slt(end, stop);
         let rest = self.emit.isub(stop, size);
-        // One block at either edge is enough on a level of so many bits, if that is finer than what has two blocks.
+        // One block at either edge is enough on a level of so many bits, if that is finer than what
+        // has two blocks.
         let differs = self.emit.xor(start, end);
         let bits = self.emit.or(differs, rest);
         let (other, common) = (self.emit.xor(bits, end), self.emit.and(bits, end));
@@ -251,7 +296,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 
     /// The least and the greatest value of a channel in the blocks that cover columns and rows.
-    fn least_and_greatest(&mut self, access: Access, columns: &Span<E::Value>, rows: &Span<E::Value>) -> [E::Value; 2] {
+    fn least_and_greatest(
+        &mut self,
+        access: Access,
+        columns: &Span<E::Value>,
+        rows: &Span<E::Value>,
+    ) -> [E::Value; 2] {
         let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
         // The level, and 2 to the power of minus that.
         let length = self.emit.smax(columns.length, rows.length);
@@ -317,7 +367,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 }
 
-/// Whether a coordinate is known to lead to a texel whose number is far from the ends of the integers.
+/// Whether a coordinate is known to lead to a texel whose number is far from the ends of the
+/// integers.
 fn is_near<V>(coordinate: &Interval<V>) -> bool {
     let floats: &Floats = coordinate.known.floats();
     !floats.nan && -NEAR < floats.low() && floats.high() < NEAR
@@ -338,17 +389,21 @@ mod tests {
     /// Every texel differs from all others, in each channel.
     fn image(width: u32, height: u32) -> Texture {
         let mut random = Random::new(u64::from(width * height));
-        let texels =
-            (0..width * height).map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 - 300.0 + (4 * k + c) as f32 / 1e4));
+        let texels = (0..width * height).map(|k| {
+            [0, 1, 2, 3].map(|c| random.below(1000) as f32 - 300.0 + (4 * k + c) as f32 / 1e4)
+        });
         Texture::new(width, &texels.collect::<Vec<_>>())
     }
 
-    /// A coordinate: between texels or at the centre of one, any in or next to the image, or special.
+    /// A coordinate: between texels or at the centre of one, any in or next to the image, or
+    /// special.
     fn coordinate(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 7] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9];
         match random.below(16) {
             0 => SPECIAL[random.below(7)],
-            1..=5 => (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32),
+            1..=5 => {
+                (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32)
+            }
             _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
         }
     }
@@ -362,7 +417,8 @@ mod tests {
     /// Coordinates: a point, few texels, a part of the image, or many of them.
     fn coordinates(random: &mut Random, size: u32, nan: Nan) -> Operand {
         let low = coordinate(random, size);
-        let width = [0.0, 1e-7, 0.3 / size as f32, 2.0 / size as f32, 0.1, 0.7, 3.0][random.below(7)];
+        let width =
+            [0.0, 1e-7, 0.3 / size as f32, 2.0 / size as f32, 0.1, 0.7, 3.0][random.below(7)];
         let high = match random.below(8) {
             0 => coordinate(random, size),
             _ => low + width * random.below(1 << 24) as f32 / 16777216.0,
@@ -371,9 +427,20 @@ mod tests {
         if random.once_in(8) { operand.with_nan(random, nan) } else { operand }
     }
 
-    fn check(op: Op, texture: &Texture, operands: &[Operand], nan: Nan, random: &mut Random) -> [f32; 2] {
+    fn check(
+        op: Op,
+        texture: &Texture,
+        operands: &[Operand],
+        nan: Nan,
+        random: &mut Random,
+    ) -> [f32; 2] {
         let tables = [Table::new(texture.words())];
-        let outcome = Form::of(op).reading(&tables).check_operands(operands, nan, random, &mut BTreeSet::new());
+        let outcome = Form::of(op).reading(&tables).check_operands(
+            operands,
+            nan,
+            random,
+            &mut BTreeSet::new(),
+        );
         assert!(outcome.clean, "{operands:x?}");
         outcome.ends.map(f32::from_bits)
     }
@@ -395,10 +462,20 @@ mod tests {
                 let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
                 let ends = [&u, &v].map(|x| x.ends.map(f32::from_bits));
                 let may_be_nan = u.facts.nan || v.facts.nan;
-                let found = check(Op::Texel, &texture, &[Operand::constant(Type::I32, access.pack()), u, v], nan, &mut random);
+                let found = check(
+                    Op::Texel,
+                    &texture,
+                    &[Operand::constant(Type::I32, access.pack()), u, v],
+                    nan,
+                    &mut random,
+                );
                 if matches!(access.wrap, Wrap::Clamp | Wrap::Black) && !may_be_nan {
                     let [u, v] = ends;
-                    assert_eq!(found, texture.range_of(access, u, v), "{access:?} in {u:?} × {v:?}");
+                    assert_eq!(
+                        found,
+                        texture.range_of(access, u, v),
+                        "{access:?} in {u:?} × {v:?}"
+                    );
                 }
             }
         }
@@ -410,7 +487,10 @@ mod tests {
             let texture = image(width, height);
             let mut random = Random::new(u64::from(width));
             for _ in 0..4000 {
-                let access = Access { channel: random.below(4) as u32, ..Access::new(0, 0, Default::default()) };
+                let access = Access {
+                    channel: random.below(4) as u32,
+                    ..Access::new(0, 0, Default::default())
+                };
                 let [column, row] = [width, height].map(|size| {
                     let ends = [0, 1].map(|_| match random.below(4) {
                         0 => word(&mut random, Type::I32) as i32,
@@ -439,9 +519,14 @@ mod tests {
         let access = Access { taps: Taps::Point, ..Access::new(0, 0, Default::default()) };
         let mut random = Random::new(3);
         let mut range = |u: [f32; 2]| {
-            let [u, v] = [u, [0.5; 2]].map(|ends| operand(&mut random, Type::F32, ends.map(f32::to_bits)));
+            let [u, v] =
+                [u, [0.5; 2]].map(|ends| operand(&mut random, Type::F32, ends.map(f32::to_bits)));
             let what = Operand::constant(Type::I32, access.pack());
-            Form::of(Op::Texel).reading(&tables).run(&[what, u, v], Nan::Suppress, None).ends.map(f32::from_bits)
+            Form::of(Op::Texel)
+                .reading(&tables)
+                .run(&[what, u, v], Nan::Suppress, None)
+                .ends
+                .map(f32::from_bits)
         };
         assert_eq!(range([0.30, 0.31]), [19.0, 19.0]);
         assert_eq!(range([1.30, 1.31]), [19.0, 19.0]);
@@ -458,7 +543,10 @@ mod tests {
         let mut random = Random::new(1);
         let mut load = |ends| {
             let index = Operand { one_end: false, ..operand(&mut random, Type::I32, ends) };
-            Form::of(Op::Load).reading(&tables).run(&[Operand::constant(Type::I32, 0), index], Nan::Suppress, None).ends
+            Form::of(Op::Load)
+                .reading(&tables)
+                .run(&[Operand::constant(Type::I32, 0), index], Nan::Suppress, None)
+                .ends
         };
         assert_eq!(load([1, 1]), [8, 8]);
         assert_eq!(load([1, 2]), [i32::MIN as u32, i32::MAX as u32]);

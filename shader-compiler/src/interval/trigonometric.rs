@@ -1,8 +1,9 @@
 //! Angles and functions of them.
 //!
-//! Whether an extremum or a pole lies within an interval is asked of multiples of the period, with slack for their rounding: that is
-//! below 2⁻¹¹ periods for operands up to ± 2¹³, beyond which results may be anything. Sines and cosines are monotone between extrema, the
-//! angle of a vector is not quite, and is widened (`math/TABLE.md`).
+//! Whether an extremum or a pole lies within an interval is asked of multiples of the period, with
+//! slack for their rounding: that is below 2⁻¹¹ periods for operands up to ± 2¹³, beyond which
+//! results may be anything. Sines and cosines are monotone between extrema, the angle of a vector
+//! is not quite, and is widened (`math/TABLE.md`).
 
 use super::guards::{ALL, Sign};
 use super::{Forms, Interval, Nan};
@@ -14,7 +15,8 @@ use std::f32::consts::{FRAC_1_PI, PI};
 /// Operands up to which functions of angles are accurate.
 const LARGE: f32 = 8192.0;
 
-/// How far a point is from a multiple of a period at most, in periods, for it to count as one, beyond what rounding does.
+/// How far a point is from a multiple of a period at most, in periods, for it to count as one,
+/// beyond what rounding does.
 const SLACK: f32 = 1.0 / 1024.0;
 
 /// Points that repeat: first + k · period, in a unit in which the period is 1.
@@ -28,7 +30,8 @@ impl Points {
     /// Writes the test whether one lies between two ends, or within the slack of one.
     fn lie_between<E: Emit>(&self, e: &mut E, [lo, hi]: [E::Value; 2]) -> E::Value {
         let per_period = e.f32(self.per_period);
-        let [before, after] = [-self.first - SLACK, -self.first + SLACK].map(|offset| e.f32(offset));
+        let [before, after] =
+            [-self.first - SLACK, -self.first + SLACK].map(|offset| e.f32(offset));
         let lo = e.mul(lo, per_period);
         let lo = e.add(lo, before);
         let hi = e.mul(hi, per_period);
@@ -37,7 +40,8 @@ impl Points {
         e.le(lo, last)
     }
 
-    /// Whether one may lie between two ends of anything that the operand can be. Every step of the test is monotone.
+    /// Whether one may lie between two ends of anything that the operand can be. Every step of the
+    /// test is monotone.
     fn may_lie_within<V: Copy + PartialEq>(&self, a: &Interval<V>) -> bool {
         let ends = [a.known.floats().low(), a.known.floats().high()].map(f32::to_bits);
         self.lie_between(&mut Words::default(), ends) != 0
@@ -57,7 +61,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let sides = [(ends[0], bottom, -1.0), (ends[1], top, 1.0)];
         sides.map(|(end, first, extremum)| {
             let points = Points { per_period, first };
-            let holds = (large.is_some() || points.may_lie_within(a)).then(|| points.lie_between(self.emit, a.ends()));
+            let holds = (large.is_some() || points.may_lie_within(a))
+                .then(|| points.lie_between(self.emit, a.ends()));
             let is_void = match (holds, large) {
                 (Some(holds), Some(large)) => self.emit.either(large, holds),
                 (Some(holds), None) => holds,
@@ -71,7 +76,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         })
     }
 
-    /// tan a, which is anything where a pole may lie within a. Tests that a is finite, unless that is known.
+    /// tan a, which is anything where a pole may lie within a. Tests that a is finite, unless that
+    /// is known.
     pub(super) fn tan(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_finite(a);
         let large = self.is_large(a);
@@ -90,7 +96,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(is_void, least, ends[0]), self.emit.select(is_void, most, ends[1])]
     }
 
-    /// Whether the operand is partly beyond where functions of angles are accurate; `None` if it is known not to be.
+    /// Whether the operand is partly beyond where functions of angles are accurate; `None` if it is
+    /// known not to be.
     fn is_large(&mut self, a: &Interval<E::Value>) -> Option<E::Value> {
         if a.is_within(-LARGE, LARGE) {
             return None;
@@ -101,13 +108,19 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         Some(self.emit.either(below, above))
     }
 
-    /// The angle of (x, y), at the corners; it is anything where they lie around the origin or the axis behind it.
+    /// The angle of (x, y), at the corners; it is anything where they lie around the origin or the
+    /// axis behind it.
     ///
-    /// Tests that both are numbers, if they can be NaN, and the angles at the corners, unless one operand is known to be finite. With NaN
-    /// suppressed, the angle of two infinities may be anything at the corners, as it is what either side of them makes it. Results are
-    /// widened: in an octant they depend on the rounded quotient of the operands alone, but are not quite monotone in it
-    /// (`math/TABLE.md`).
-    pub(super) fn atan2(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> [E::Value; 2] {
+    /// Tests that both are numbers, if they can be NaN, and the angles at the corners, unless one
+    /// operand is known to be finite. With NaN suppressed, the angle of two infinities may be
+    /// anything at the corners, as it is what either side of them makes it. Results are widened: in
+    /// an octant they depend on the rounded quotient of the operands alone, but are not quite
+    /// monotone in it (`math/TABLE.md`).
+    pub(super) fn atan2(
+        &mut self,
+        y: &Interval<E::Value>,
+        x: &Interval<E::Value>,
+    ) -> [E::Value; 2] {
         self.require_number(y);
         self.require_number(x);
         let may_fail = y.may_be_infinite() && x.may_be_infinite();
@@ -115,7 +128,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             let conditions = self.are_numbers(Op::Atan2, [y, x], |_| true);
             self.clean.extend(conditions);
         }
-        let [lo, hi] = [-PI, PI].map(|void| self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(void)));
+        let [lo, hi] = [-PI, PI]
+            .map(|void| self.at_corners(Op::Atan2, [y, x], [ALL, ALL], may_fail.then_some(void)));
         let ends = [lo[0], hi[1]];
         let ends = self.widened(ends, Sign::Any, Op::Atan2.facts().widening, PI);
         let Some(is_behind) = self.holds_branch_cut(y, x) else {
@@ -127,12 +141,18 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(is_behind, least, ends[0]), self.emit.select(is_behind, most, ends[1])]
     }
 
-    /// Whether members may lie on both sides of the axis y = 0, x ≤ −0; `None` if it is known that they do not.
-    fn holds_branch_cut(&mut self, y: &Interval<E::Value>, x: &Interval<E::Value>) -> Option<E::Value> {
+    /// Whether members may lie on both sides of the axis y = 0, x ≤ −0; `None` if it is known that
+    /// they do not.
+    fn holds_branch_cut(
+        &mut self,
+        y: &Interval<E::Value>,
+        x: &Interval<E::Value>,
+    ) -> Option<E::Value> {
         let zero = self.emit.f32(0.0);
         let (ys, xs) = (y.known.floats(), x.known.floats());
         let counts = |facts: super::Facts| facts.negative_zero && !facts.number;
-        // A zero of either sign in x makes one in y be at 0 or π; where x is −0 itself, its sign is that of the ends.
+        // A zero of either sign in x makes one in y be at 0 or π; where x is −0 itself, its sign is
+        // that of the ends.
         let (turned, signed) = (x.facts.negative_zero, counts(y.facts) || counts(x.facts));
         let may_be_behind = if turned { xs.low() <= 0.0 } else { xs.low() < 0.0 };
         let may_start_below = if signed { ys.low() <= 0.0 } else { ys.low() < 0.0 };
@@ -162,7 +182,12 @@ mod tests {
             let mut met = Form::of(op).not_quite_monotone().check_floats(&[[-7.0, 7.0]], 6_000);
             met.extend(Form::of(op).not_quite_monotone().check_floats(&[[-9000.0, 9000.0]], 6_000));
             met.extend(Form::of(op).not_quite_monotone().check_floats(&[[0.2, 1.4]], 2_000));
-            assert_eq!(met, ["between extrema", "general", "small"].into_iter().collect(), "{}", op.name());
+            assert_eq!(
+                met,
+                ["between extrema", "general", "small"].into_iter().collect(),
+                "{}",
+                op.name()
+            );
         }
     }
 
@@ -188,7 +213,13 @@ mod tests {
     /// Endpoints that code gives which knows the operand's ends.
     fn known(op: Op, ends: [f32; 2]) -> [f32; 2] {
         let facts = Facts { nan: false, negative_zero: true, number: false };
-        let operand = Operand { ty: Type::F32, ends: ends.map(f32::to_bits), one_end: false, facts, members: vec![] };
+        let operand = Operand {
+            ty: Type::F32,
+            ends: ends.map(f32::to_bits),
+            one_end: false,
+            facts,
+            members: vec![],
+        };
         let known = Bounds::Float(Floats::between(ends[0], ends[1]));
         Form::of(op).run(&[operand], Nan::Suppress, Some(&[known])).ends.map(f32::from_bits)
     }
@@ -199,8 +230,8 @@ mod tests {
 
     #[test]
     fn narrower_intervals_have_no_wider_sines() {
-        // Runs of neighbours next to extrema and to the seam of the kernel, where slopes and branches change, but further from extrema
-        // than the slack.
+        // Runs of neighbours next to extrema and to the seam of the kernel, where slopes and
+        // branches change, but further from extrema than the slack.
         for (op, extremum) in [(Op::Sin, 0.5), (Op::Cos, 0.0)] {
             for turns in [-3.0, -1.0, 0.0, 1.0, 2.0, 40.0] {
                 for offset in [0.005, 0.02, 0.25, 0.75, 0.98, 0.995] {
@@ -212,8 +243,17 @@ mod tests {
                         assert_eq!([lo, hi], known(op, [outer[0], outer[7]]));
                         for &inner in outer {
                             let [low, high] = Form::of(op).ends(&[[inner, inner]]);
-                            assert_eq!([low, high], [eval(op, inner); 2], "{} of {inner:?}", op.name());
-                            assert!(lo <= low && high <= hi, "{} of {inner:?} in {outer:?}", op.name());
+                            assert_eq!(
+                                [low, high],
+                                [eval(op, inner); 2],
+                                "{} of {inner:?}",
+                                op.name()
+                            );
+                            assert!(
+                                lo <= low && high <= hi,
+                                "{} of {inner:?} in {outer:?}",
+                                op.name()
+                            );
                         }
                     }
                 }
@@ -221,12 +261,16 @@ mod tests {
         }
     }
 
-    /// Calls `f` with the floats on both sides of (k + first) π, for all k up to where functions of angles are accurate.
+    /// Calls `f` with the floats on both sides of (k + first) π, for all k up to where functions of
+    /// angles are accurate.
     fn for_each_turn(first: f64, mut f: impl FnMut(i32, [f32; 2])) {
         for k in -2607..2607 {
             let x = (f64::from(k) + first) * std::f64::consts::PI;
             let near = x as f32;
-            f(k, if f64::from(near) < x { [near, near.next_up()] } else { [near.next_down(), near] });
+            f(
+                k,
+                if f64::from(near) < x { [near, near.next_up()] } else { [near.next_down(), near] },
+            );
         }
     }
 
@@ -235,19 +279,29 @@ mod tests {
         let all = [f32::NEG_INFINITY, f32::INFINITY];
         for_each_turn(0.5, |k, [below, above]| {
             assert!(eval(Op::Tan, below) > 0.0 && eval(Op::Tan, above) < 0.0, "{below:?}");
-            for ends in [[below, above], [below - 0.5, above], [below, above + 0.5], [below - 0.1, above + 1.0]] {
+            for ends in [
+                [below, above],
+                [below - 0.5, above],
+                [below, above + 0.5],
+                [below - 0.1, above + 1.0],
+            ] {
                 assert_eq!(Form::of(Op::Tan).ends(&[ends]), all, "{ends:?}, k = {k}");
                 assert_eq!(known(Op::Tan, ends), all, "{ends:?}, k = {k}");
             }
             // Between poles, the endpoints are the results.
             let ends = [above + 0.01, above + 3.12];
-            assert_eq!(Form::of(Op::Tan).ends(&[ends]), ends.map(|end| eval(Op::Tan, end)), "{ends:?}, k = {k}");
+            assert_eq!(
+                Form::of(Op::Tan).ends(&[ends]),
+                ends.map(|end| eval(Op::Tan, end)),
+                "{ends:?}, k = {k}"
+            );
         });
     }
 
     #[test]
     fn poles_are_where_they_should_be() {
-        // Boxes of one number on both sides of a pole, by as much as the slack, or a little more or less.
+        // Boxes of one number on both sides of a pole, by as much as the slack, or a little more or
+        // less.
         for (k, side) in [(0, -1.0), (0, 1.0), (-1, -1.0), (-1, 1.0), (1, -1.0), (1, 1.0)] {
             for (by, is_void) in [(-1e-6, true), (1e-6, false)] {
                 let turns = f64::from(k) + 0.5 + side * (f64::from(SLACK) + by);
@@ -266,7 +320,11 @@ mod tests {
                 for ends in [ends, [ends[0] - 0.3, ends[1]], [ends[0], ends[1] + 0.3]] {
                     for bounds in [Form::of(op).ends(&[ends]), known(op, ends)] {
                         assert_eq!(bounds[side], [-1.0, 1.0][side], "{} of {ends:?}", op.name());
-                        assert!(bounds[1 - side].abs() < 1.0 || ends[1] - ends[0] < 0.1, "{} of {ends:?}", op.name());
+                        assert!(
+                            bounds[1 - side].abs() < 1.0 || ends[1] - ends[0] < 0.1,
+                            "{} of {ends:?}",
+                            op.name()
+                        );
                     }
                 }
             });
@@ -275,9 +333,11 @@ mod tests {
 
     #[test]
     fn angles_between_less_monotone_ones_are_contained() {
-        // Floats about a quotient at which the angle falls (`math/TABLE.md`), in each octant from 0 to π.
+        // Floats about a quotient at which the angle falls (`math/TABLE.md`), in each octant from 0
+        // to π.
         let quotients: Vec<f32> = (1062379281 - 20..1062379281 + 20).map(f32::from_bits).collect();
-        let octants: [fn(f32) -> [f32; 2]; 4] = [|u| [u, 1.0], |u| [1.0, u], |u| [1.0, -u], |u| [u, -1.0]];
+        let octants: [fn(f32) -> [f32; 2]; 4] =
+            [|u| [u, 1.0], |u| [1.0, u], |u| [1.0, -u], |u| [u, -1.0]];
         for (k, octant) in octants.into_iter().enumerate() {
             let mut outside = 0;
             for (i, &lo) in quotients.iter().enumerate() {
@@ -285,12 +345,16 @@ mod tests {
                     let [[a, b], [c, d]] = [octant(lo), octant(hi)];
                     let ends = [[a.min(c), a.max(c)], [b.min(d), b.max(d)]];
                     let [least, most] = Form::of(Op::Atan2).ends(&ends);
-                    let angle = |u: f32| f32::from_bits(Op::Atan2.eval(&octant(u).map(f32::to_bits)));
+                    let angle =
+                        |u: f32| f32::from_bits(Op::Atan2.eval(&octant(u).map(f32::to_bits)));
                     let corners = [angle(lo), angle(hi)];
                     for &u in &quotients[i + 1..j] {
                         let member = angle(u);
                         assert!(least <= member && member <= most, "{ends:?}");
-                        outside += usize::from(corners.iter().all(|x| member < *x) || corners.iter().all(|x| member > *x));
+                        outside += usize::from(
+                            corners.iter().all(|x| member < *x)
+                                || corners.iter().all(|x| member > *x),
+                        );
                     }
                 }
             }
@@ -310,7 +374,8 @@ mod tests {
                     facts: Facts { nan: true, negative_zero: true, number },
                 };
                 let mut words = Words::default();
-                let mut forms = Forms { emit: &mut words, nan, same: false, clean: vec![], case: "" };
+                let mut forms =
+                    Forms { emit: &mut words, nan, same: false, clean: vec![], case: "" };
                 forms.atan2(&value(ends, false), &value([x, x], true)).map(f32::from_bits)
             };
             for ends in [[0.0, 0.0], [-0.0, -0.0], [-0.0, 1.0], [-1.0, 0.0], [-1.0, 1.0]] {

@@ -1,7 +1,9 @@
-//! Loops that are alike: the same statements on the same values, but for the names of what they define.
+//! Loops that are alike: the same statements on the same values, but for the names of what they
+//! define.
 //!
-//! Operations are numbered one by one as they are appended ([`super::builder`]); a loop can be only once it is whole. Functions that are
-//! put together of parts repeat loops, since each part computes what it needs.
+//! Operations are numbered one by one as they are appended ([`super::builder`]); a loop can be only
+//! once it is whole. Functions that are put together of parts repeat loops, since each part
+//! computes what it needs.
 
 use super::function::{Block, Function, Loop, Stmt, Value};
 use rustc_hash::FxHashMap;
@@ -9,8 +11,9 @@ use rustc_hash::FxHashMap;
 /// What the values of a loop are called in another.
 pub(super) type Names = FxHashMap<Value, Value>;
 
-/// Compares `new` with `old`, both of `function`, and gives the old names of what the new loop defines; `None` where they are not alike.
-/// Results, which say what is used afterwards, may differ.
+/// Compares `new` with `old`, both of `function`, and gives the old names of what the new loop
+/// defines; `None` where they are not alike. Results, which say what is used afterwards, may
+/// differ.
 pub(super) fn alike(function: &Function, new: &Loop, old: &Loop) -> Option<Names> {
     let mut comparison = Comparison { function, names: Names::default() };
     comparison.rounds(new, old).then_some(comparison.names)
@@ -55,7 +58,9 @@ impl Comparison<'_> {
 
     fn stmt(&mut self, new: &Stmt, old: &Stmt) -> bool {
         match (new, old) {
-            (&Stmt::Op(new), &Stmt::Op(old)) => self.operation(new, old) && self.rename(&[new], &[old]),
+            (&Stmt::Op(new), &Stmt::Op(old)) => {
+                self.operation(new, old) && self.rename(&[new], &[old])
+            }
             (Stmt::If(new), Stmt::If(old)) => {
                 self.name(new.cond) == old.cond
                     && self.block(&new.then, &old.then)
@@ -72,11 +77,15 @@ impl Comparison<'_> {
     }
 
     fn operation(&self, new: Value, old: Value) -> bool {
-        let (Some((op, new)), Some((other, old))) = (self.function.operation(new), self.function.operation(old)) else {
+        let (Some((op, new)), Some((other, old))) =
+            (self.function.operation(new), self.function.operation(old))
+        else {
             return false;
         };
         // Arguments of commutative operations stand in the order of their names.
-        op == other && (self.same(new, old) || op.is_commutative() && self.same(&[new[1], new[0]], &old[..2]))
+        op == other
+            && (self.same(new, old)
+                || op.is_commutative() && self.same(&[new[1], new[0]], &old[..2]))
     }
 }
 
@@ -118,12 +127,16 @@ mod tests {
         let result = b.push_if(cond, then, otherwise)[0];
         let function = b.finish([("y".to_owned(), result)]);
         assert_eq!(verify(&function), Ok(()), "{function}");
-        let run = |x: f32| interpreter::run(&function, &[], &[x.to_bits()], 100).expect("the loop ends")[0];
+        let run = |x: f32| {
+            interpreter::run(&function, &[], &[x.to_bits()], 100).expect("the loop ends")[0]
+        };
         assert_eq!([4.0_f32, 15.0].map(run), [18.0_f32, 15.0].map(f32::to_bits), "{function}");
     }
     fn loops(function: &Function) -> usize {
         let mut loops = 0;
-        for_each_stmt(&function.body, &mut |stmt| loops += usize::from(matches!(stmt, Stmt::Loop(_))));
+        for_each_stmt(&function.body, &mut |stmt| {
+            loops += usize::from(matches!(stmt, Stmt::Loop(_)))
+        });
         loops
     }
 
@@ -132,7 +145,8 @@ mod tests {
         let pass = |b: &mut Builder, op, args: &[Value]| b.op(op, args);
         let mut builder = Builder::new("twice", Rules::Exact);
         builder.set_speculation(None);
-        let inputs: Vec<_> = once.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
+        let inputs: Vec<_> =
+            once.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
         let arm = builder.input("arm", Type::Bool);
         let (mut builder, first) = append(once, builder, &inputs, pass);
         if inside {
@@ -146,28 +160,40 @@ mod tests {
             second = builder.push_if(arm, then, otherwise);
         }
         let names = once.outputs.iter().map(|port| port.name.clone());
-        builder.finish(names.clone().chain(names.map(|name| name + "2")).zip([first, second].concat()))
+        builder
+            .finish(names.clone().chain(names.map(|name| name + "2")).zip([first, second].concat()))
     }
 
     #[test]
     fn random_functions_behind_themselves_compute_the_same() {
         let (mut shared, mut all) = (0, 0);
         for seed in 0..1000 {
-            let options = random::Options { ops: 120, composite: false, ifs: true, loops: true, lowered: false };
+            let options = random::Options {
+                ops: 120,
+                composite: false,
+                ifs: true,
+                loops: true,
+                lowered: false,
+            };
             let once = clean(&random::function(seed, &options), Builder::new("once", Rules::Exact));
             for inside in [false, true] {
                 let twice = twice(&once, inside);
                 assert_eq!(verify(&twice), Ok(()), "seed {seed}: {twice}");
                 (shared, all) = (shared + 2 * loops(&once) - loops(&twice), all + loops(&once));
                 for mut row in random::special_rows(&once.inputs, 4, seed) {
-                    let run =
-                        |function, row: &[u32]| interpreter::run(function, &random::tables(), row, 1 << 22).expect("loops end");
+                    let run = |function, row: &[u32]| {
+                        interpreter::run(function, &random::tables(), row, 1 << 22)
+                            .expect("loops end")
+                    };
                     let expected = run(&once, &row);
                     row.push(!0);
                     let results = run(&twice, &row);
                     for (k, port) in once.outputs.iter().enumerate() {
                         for found in [results[k], results[once.outputs.len() + k]] {
-                            assert!(same(port.ty, found, expected[k]), "seed {seed}, {row:x?}: {twice}");
+                            assert!(
+                                same(port.ty, found, expected[k]),
+                                "seed {seed}, {row:x?}: {twice}"
+                            );
                         }
                     }
                 }

@@ -1,10 +1,12 @@
 //! The one way to make a function: a builder that keeps it small while it grows.
 //!
-//! Every operation that is appended is first folded, if its arguments are constants, then simplified
-//! ([`crate::passes::simplify`]), then looked up among the operations in scope (global value numbering by hash-consing; since
-//! dominance is nesting, a table with undo is all it takes), and last placed outside of all loops in which it does not vary
-//! (loop-invariant code motion; operations are pure, so it is always allowed). Ifs whose arms are cheap become selects, and a loop that
-//! is alike one in scope (`alike`) is that one. A pass that rebuilds a function through a builder gets all of that.
+//! Every operation that is appended is first folded, if its arguments are constants, then
+//! simplified ([`crate::passes::simplify`]), then looked up among the operations in scope (global
+//! value numbering by hash-consing; since dominance is nesting, a table with undo is all it takes),
+//! and last placed outside of all loops in which it does not vary (loop-invariant code motion;
+//! operations are pure, so it is always allowed). Ifs whose arms are cheap become selects, and a
+//! loop that is alike one in scope (`alike`) is that one. A pass that rebuilds a function through a
+//! builder gets all of that.
 
 use super::alike::{Names, alike};
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value, ValueData};
@@ -16,8 +18,8 @@ use rustc_hash::FxHashMap;
 /// Which simplifications a builder may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// All, among them those that may change a value by rounding, by the sign of a zero, or where it is not finite. Only before the
-    /// point shader is fixed.
+    /// All, among them those that may change a value by rounding, by the sign of a zero, or where
+    /// it is not finite. Only before the point shader is fixed.
     Relaxed,
     /// Those that leave every bit of every value, NaN payloads aside.
     Exact,
@@ -90,8 +92,8 @@ impl Builder {
         }
     }
 
-    /// Sets the cost of an arm, in basic operations, up to which an if becomes selects; `None` keeps all ifs, for those whose
-    /// condition is of the whole group.
+    /// Sets the cost of an arm, in basic operations, up to which an if becomes selects; `None`
+    /// keeps all ifs, for those whose condition is of the whole group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
     }
@@ -111,7 +113,8 @@ impl Builder {
         self.function.ty(value)
     }
 
-    /// Says for the sake of which value of the point shader values come next; returns what was said before.
+    /// Says for the sake of which value of the point shader values come next; returns what was said
+    /// before.
     pub(crate) fn set_origin(&mut self, origin: Option<Value>) -> Option<Value> {
         std::mem::replace(&mut self.origin, origin)
     }
@@ -128,7 +131,8 @@ impl Builder {
         self.scopes.len()
     }
 
-    /// Number of open blocks when the value was defined, less one: values of a lower level are invariant in the blocks of a higher.
+    /// Number of open blocks when the value was defined, less one: values of a lower level are
+    /// invariant in the blocks of a higher.
     pub(crate) fn level(&self, value: Value) -> usize {
         self.levels[value.index()] as usize
     }
@@ -174,7 +178,8 @@ impl Builder {
             return value;
         }
         let level = self.placement(&key[..args.len()]);
-        let value = self.define(self.result_type(op, &key[..args.len()]), Def::Op { op, args: key }, level);
+        let value =
+            self.define(self.result_type(op, &key[..args.len()]), Def::Op { op, args: key }, level);
         self.scopes[level].stmts.push(Stmt::Op(value));
         self.learn(level, (op, key), value);
         value
@@ -261,11 +266,14 @@ impl Builder {
         }
         if self.is_cheap(&then) && self.is_cheap(&otherwise) {
             let (then, otherwise) = (self.splice(then), self.splice(otherwise));
-            return std::iter::zip(then, otherwise).map(|(t, e)| self.op(Op::Select, &[cond, t, e])).collect();
+            return std::iter::zip(then, otherwise)
+                .map(|(t, e)| self.op(Op::Select, &[cond, t, e]))
+                .collect();
         }
         let level = self.scopes.len() - 1;
         let mut node = If { cond, then, otherwise, results: vec![] };
-        let yields = (std::mem::take(&mut node.then.yields), std::mem::take(&mut node.otherwise.yields));
+        let yields =
+            (std::mem::take(&mut node.then.yields), std::mem::take(&mut node.otherwise.yields));
         let results = std::iter::zip(yields.0, yields.1).map(|(t, e)| {
             // What both arms agree on needs no if, nor does a choice between values from before.
             if t == e {
@@ -295,20 +303,27 @@ impl Builder {
     fn is_cheap(&self, arm: &Block) -> bool {
         let Some(limit) = self.speculation else { return false };
         let cost = arm.stmts.iter().try_fold(0, |cost, stmt| match stmt {
-            Stmt::Op(value) => Some(cost + cost_of(self.function.operation(*value)?.0)).filter(|&cost| cost <= limit),
+            Stmt::Op(value) => Some(cost + cost_of(self.function.operation(*value)?.0))
+                .filter(|&cost| cost <= limit),
             Stmt::If(_) | Stmt::Loop(_) => None,
         });
         cost.is_some()
     }
 
-    /// Moves the operations of a closed arm into the open block, where they may be known already, or go before loops; returns the
-    /// arm's yields.
+    /// Moves the operations of a closed arm into the open block, where they may be known already,
+    /// or go before loops; returns the arm's yields.
     fn splice(&mut self, arm: Block) -> Vec<Value> {
         let mut moved: Vec<(Value, Value)> = vec![];
-        let find = |moved: &[(Value, Value)], old: Value| moved.iter().find(|m| m.0 == old).map_or(old, |m| m.1);
+        let find = |moved: &[(Value, Value)], old: Value| {
+            moved.iter().find(|m| m.0 == old).map_or(old, |m| m.1)
+        };
         for stmt in &arm.stmts {
-            let Stmt::Op(value) = *stmt else { unreachable!("arms that are spliced hold operations alone") };
-            let Def::Op { op, args } = self.function.def(value) else { unreachable!("statements define operations") };
+            let Stmt::Op(value) = *stmt else {
+                unreachable!("arms that are spliced hold operations alone")
+            };
+            let Def::Op { op, args } = self.function.def(value) else {
+                unreachable!("statements define operations")
+            };
             let args = args.map(|arg| find(&moved, arg));
             moved.push((value, self.append(op, &args[..op.arity()])));
         }
@@ -318,20 +333,27 @@ impl Builder {
     /// Opens a loop and its head; returns the parameters, one for each first value.
     pub fn open_loop(&mut self, init: &[Value]) -> Vec<Value> {
         let level = self.scopes.len();
-        let params: Vec<_> = init.iter().map(|&i| self.define(self.ty(i), Def::Param, level)).collect();
+        let params: Vec<_> =
+            init.iter().map(|&i| self.define(self.ty(i), Def::Param, level)).collect();
         self.open(Kind::Head { init: init.to_vec(), params: params.clone() });
         params
     }
 
-    /// Ends the head and opens the body, which runs where `cond` holds; elsewhere the loop is left with `exits`.
+    /// Ends the head and opens the body, which runs where `cond` holds; elsewhere the loop is left
+    /// with `exits`.
     pub fn open_body(&mut self, cond: Value, exits: &[Value]) {
         self.open(Kind::Body { cond, exits: exits.to_vec() });
     }
 
-    /// Ends body and loop; `next` are the next values of the parameters. Returns one value for each exit.
+    /// Ends body and loop; `next` are the next values of the parameters. Returns one value for each
+    /// exit.
     pub fn close_loop(&mut self, next: &[Value]) -> Vec<Value> {
-        let (Kind::Body { cond, exits }, body) = self.close() else { unreachable!("a body is open") };
-        let (Kind::Head { init, params }, head) = self.close() else { unreachable!("a body is within a head") };
+        let (Kind::Body { cond, exits }, body) = self.close() else {
+            unreachable!("a body is open")
+        };
+        let (Kind::Head { init, params }, head) = self.close() else {
+            unreachable!("a body is within a head")
+        };
         debug_assert_eq!(next.len(), params.len(), "a loop's body yields its parameters");
         let level = self.scopes.len() - 1;
         let node = Loop {
@@ -349,7 +371,8 @@ impl Builder {
         self.exit(level, index, exits, &names)
     }
 
-    /// A loop in scope that is alike: the number of its block and of its statement, and what values of this one are called there.
+    /// A loop in scope that is alike: the number of its block and of its statement, and what values
+    /// of this one are called there.
     fn loop_like(&self, node: &Loop) -> Option<(usize, usize, Names)> {
         self.scopes.iter().enumerate().find_map(|(level, scope)| {
             scope.stmts.iter().enumerate().find_map(|(index, stmt)| {
@@ -359,13 +382,17 @@ impl Builder {
         })
     }
 
-    /// The results by which values of a loop's head, closed in the open block, are known after it: results of the loop of this number,
-    /// which may stand further out and where they have these names. A loop without any is dropped.
+    /// The results by which values of a loop's head, closed in the open block, are known after it:
+    /// results of the loop of this number, which may stand further out and where they have these
+    /// names. A loop without any is dropped.
     fn exit(&mut self, level: usize, index: usize, exits: Vec<Value>, names: &Names) -> Vec<Value> {
-        let Stmt::Loop(mut node) = self.scopes[level].stmts.remove(index) else { unreachable!("a loop stands there") };
+        let Stmt::Loop(mut node) = self.scopes[level].stmts.remove(index) else {
+            unreachable!("a loop stands there")
+        };
         let here = self.scopes.len() - 1;
         let results = exits.into_iter().map(|exit| {
-            // What was there before the loop is no result of it, nor could it be one of a loop further out.
+            // What was there before the loop is no result of it, nor could it be one of a loop
+            // further out.
             if self.level(exit) <= here {
                 return exit;
             }
@@ -395,8 +422,10 @@ impl Builder {
     pub fn finish(mut self, outputs: impl IntoIterator<Item = (String, Value)>) -> Function {
         let (_, stmts) = self.close();
         assert!(self.scopes.is_empty(), "all blocks are closed");
-        let (ports, yields) =
-            outputs.into_iter().map(|(name, value)| (Port { name, ty: self.function.ty(value) }, value)).unzip();
+        let (ports, yields) = outputs
+            .into_iter()
+            .map(|(name, value)| (Port { name, ty: self.function.ty(value) }, value))
+            .unzip();
         self.function.outputs = ports;
         self.function.body = Block { stmts, yields };
         self.function

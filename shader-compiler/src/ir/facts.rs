@@ -1,12 +1,13 @@
 //! What the compiler knows of each operation beyond its meaning: one row per operation.
 //!
-//! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile. What
-//! a row leaves out is the safe default: any range, any sign of zero, not monotone. Analyses that treat
-//! all operations alike read these rows; a transfer function that knows more of one operation matches
-//! on it, and takes the row for the others. Tests below check each row against the operation's meaning.
+//! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile.
+//! What a row leaves out is the safe default: any range, any sign of zero, not monotone. Analyses
+//! that treat all operations alike read these rows; a transfer function that knows more of one
+//! operation matches on it, and takes the row for the others. Tests below check each row against
+//! the operation's meaning.
 //!
-//! Interval lowerings are code, and are listed by the match of [`Forms::apply`](crate::interval::Forms::apply), which has no
-//! wildcard arm either.
+//! Interval lowerings are code, and are listed by the match of
+//! [`Forms::apply`](crate::interval::Forms::apply), which has no wildcard arm either.
 
 use super::Op;
 use std::f32::consts::{FRAC_PI_2, PI};
@@ -16,13 +17,15 @@ use std::f32::consts::{FRAC_PI_2, PI};
 pub struct OpFacts {
     /// Least and greatest float that a result can be, NaN aside.
     pub range: [f32; 2],
-    /// Least and greatest first operand for which the result is defined: outside of it, the result is NaN. With one operand, the
-    /// result is NaN for no other number, unless the operation is [not monotone](Monotonicity::Unknown).
+    /// Least and greatest first operand for which the result is defined: outside of it, the result
+    /// is NaN. With one operand, the result is NaN for no other number, unless the operation is
+    /// [not monotone](Monotonicity::Unknown).
     pub domain: [f32; 2],
-    /// How the result depends on each operand, as computed in floats, where the other operands stay as they are.
+    /// How the result depends on each operand, as computed in floats, where the other operands stay
+    /// as they are.
     pub monotone: &'static [Monotonicity],
-    /// By how much results violate that: the factors 1 ± k · 2⁻²³ of the least and the greatest result at the ends of an interval
-    /// make up for it. The k are measured (`math/TABLE.md`).
+    /// By how much results violate that: the factors 1 ± k · 2⁻²³ of the least and the greatest
+    /// result at the ends of an interval make up for it. The k are measured (`math/TABLE.md`).
     pub widening: u8,
     /// Operands for which the result can be −0, and +0.
     pub zeros: [ZeroFrom; 2],
@@ -32,7 +35,8 @@ pub struct OpFacts {
     pub cost: CostClass,
 }
 
-/// How results depend on an operand. Floats are ordered as numbers, NaN aside, integers as signed, and bools with false < true.
+/// How results depend on an operand. Floats are ordered as numbers, NaN aside, integers as signed,
+/// and bools with false < true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monotonicity {
     /// They never decrease.
@@ -166,7 +170,11 @@ impl Op {
             Op::Div => slow(&[EitherWay, JumpAtZero]).growth(),
             Op::Neg => basic(&[Decreasing]).zeros(PositiveZero, NegativeZero).growth(),
             Op::Abs => basic(&[SplitAtZero]).range(0.0, INFINITY).no_negative_zero().growth(),
-            Op::Sqrt => slow(&[Increasing]).range(0.0, INFINITY).domain(0.0, INFINITY).zeros(NegativeZero, Any).growth(),
+            Op::Sqrt => slow(&[Increasing])
+                .range(0.0, INFINITY)
+                .domain(0.0, INFINITY)
+                .zeros(NegativeZero, Any)
+                .growth(),
             Op::Min | Op::Max => basic(&[Increasing, Increasing]).growth(),
             Op::Floor => basic(&[Increasing]).zeros(NegativeZero, Any),
             Op::Ceil => basic(&[Increasing]).zeros(Negative, PositiveZero),
@@ -179,7 +187,9 @@ impl Op {
             // Integers. What wraps is not monotone.
             Op::IAdd | Op::ISub | Op::IMul => basic(&[Unknown, Unknown]),
             Op::SMin | Op::SMax => basic(&[Increasing, Increasing]),
-            Op::UMin | Op::UMax | Op::And | Op::Or | Op::Xor | Op::Shl | Op::LShr => basic(&[Unknown, Unknown]),
+            Op::UMin | Op::UMax | Op::And | Op::Or | Op::Xor | Op::Shl | Op::LShr => {
+                basic(&[Unknown, Unknown])
+            }
             Op::AShr => basic(&[Increasing, Unknown]),
             Op::SLt => basic(&[Decreasing, Increasing]),
             Op::ULt | Op::IEq => basic(&[Unknown, Unknown]),
@@ -201,16 +211,23 @@ impl Op {
             Op::Sign => sequence(&[Increasing]).range(-1.0, 1.0).zeros(NegativeZero, PositiveZero),
             Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).of_finite().no_negative_zero(),
             Op::Step => sequence(&[Decreasing, Increasing]).range(0.0, 1.0).no_negative_zero(),
-            Op::Smoothstep => sequence(&[Unknown, Unknown, EitherWay]).range(0.0, 1.0).widening(1).no_negative_zero(),
+            Op::Smoothstep => sequence(&[Unknown, Unknown, EitherWay])
+                .range(0.0, 1.0)
+                .widening(1)
+                .no_negative_zero(),
             // Of −0 it is −∞.
             Op::Rsqrt => sequence(&[Decreasing]).domain(0.0, INFINITY).no_negative_zero().growth(),
 
             // Elementary functions.
-            Op::Exp | Op::Exp2 => elementary(&[Increasing]).range(0.0, INFINITY).no_negative_zero().growth(),
-            Op::Log | Op::Log2 => elementary(&[Increasing]).domain(0.0, INFINITY).growth(),
-            Op::Pow => {
-                elementary(&[EitherWay, EitherWay]).range(0.0, INFINITY).domain(0.0, INFINITY).no_negative_zero().growth()
+            Op::Exp | Op::Exp2 => {
+                elementary(&[Increasing]).range(0.0, INFINITY).no_negative_zero().growth()
             }
+            Op::Log | Op::Log2 => elementary(&[Increasing]).domain(0.0, INFINITY).growth(),
+            Op::Pow => elementary(&[EitherWay, EitherWay])
+                .range(0.0, INFINITY)
+                .domain(0.0, INFINITY)
+                .no_negative_zero()
+                .growth(),
             Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite(),
             Op::Tan => elementary(&[Periodic]).of_finite(),
             Op::Asin => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).domain(-1.0, 1.0),
@@ -229,7 +246,9 @@ impl Op {
             Op::ToU32 => sequence(&[Unknown]),
             Op::FromU32 => sequence(&[Unknown]).range(0.0, 4294967296.0).no_negative_zero(),
             Op::SDiv | Op::UDiv | Op::SRem | Op::URem => sequence(&[Unknown, Unknown]),
-            Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros | Op::ReverseBits => sequence(&[Unknown]),
+            Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros | Op::ReverseBits => {
+                sequence(&[Unknown])
+            }
 
             // Images.
             Op::Texel | Op::Fetch => sequence(&[Unknown, Unknown, Unknown]),
@@ -271,7 +290,9 @@ mod tests {
     /// Those of floats alone, with a float for a result.
     fn of_floats() -> impl Iterator<Item = Op> {
         let is_float = |ty: &Option<Type>| *ty == Some(Type::F32);
-        computing().filter(move |op| is_float(&op.signature().result) && op.signature().args.iter().all(is_float))
+        computing().filter(move |op| {
+            is_float(&op.signature().result) && op.signature().args.iter().all(is_float)
+        })
     }
 
     fn operand(random: &mut Random, ty: Option<Type>) -> u32 {
@@ -351,7 +372,13 @@ mod tests {
         for op in of_floats().filter(|op| op.is_composite()) {
             let mut count = Count(0);
             count.op(op, &vec![(); op.arity()]);
-            assert_eq!(op.facts().cost == CostClass::Elementary, count.0 > 20, "{} takes {}", op.name(), count.0);
+            assert_eq!(
+                op.facts().cost == CostClass::Elementary,
+                count.0 > 20,
+                "{} takes {}",
+                op.name(),
+                count.0
+            );
         }
     }
 
@@ -363,7 +390,11 @@ mod tests {
             for _ in 0..40_000 {
                 let args = operands(&mut random, op);
                 let result = f32::from_bits(op.eval(&args));
-                assert!(result.is_nan() || (low..=high).contains(&result), "{} {args:x?} is {result:?}", op.name());
+                assert!(
+                    result.is_nan() || (low..=high).contains(&result),
+                    "{} {args:x?} is {result:?}",
+                    op.name()
+                );
             }
         }
     }
@@ -382,7 +413,9 @@ mod tests {
                 let x = f32::from_bits(args[0]);
                 let result = f32::from_bits(op.eval(&args));
                 let is_defined = (low..=high).contains(&x);
-                if !x.is_nan() && !is_defined || args.len() == 1 && monotone[0] != Monotonicity::Unknown {
+                if !x.is_nan() && !is_defined
+                    || args.len() == 1 && monotone[0] != Monotonicity::Unknown
+                {
                     assert_eq!(result.is_nan(), !is_defined, "{} of {x:?}", op.name());
                 }
             }
@@ -394,7 +427,8 @@ mod tests {
         let mut random = Random::new(5);
         for op in computing() {
             let OpFacts { monotone, widening, .. } = op.facts();
-            let types: Vec<_> = op.signature().args.iter().map(|ty| ty.unwrap_or(Type::F32)).collect();
+            let types: Vec<_> =
+                op.signature().args.iter().map(|ty| ty.unwrap_or(Type::F32)).collect();
             let ty = op.signature().result.unwrap_or(Type::F32);
             for (k, &monotone) in monotone.iter().enumerate() {
                 for _ in 0..300 {
@@ -407,8 +441,16 @@ mod tests {
                     let is_number = |&bits: &u32| ty != Type::F32 || !f32::from_bits(bits).is_nan();
                     let mut results = |sign: &[i32]| -> Vec<u32> {
                         // At zeros, −0 may count for itself.
-                        let is_in = |&&bits: &&u32| bits != 1 << 31 && sign.contains(&(rank(types[k], bits).signum() as i32));
-                        words.iter().filter(is_in).map(|&bits| result(bits)).filter(is_number).collect()
+                        let is_in = |&&bits: &&u32| {
+                            bits != 1 << 31
+                                && sign.contains(&(rank(types[k], bits).signum() as i32))
+                        };
+                        words
+                            .iter()
+                            .filter(is_in)
+                            .map(|&bits| result(bits))
+                            .filter(is_number)
+                            .collect()
                     };
                     let up = |results: &[u32]| rises(ty, results.iter().copied(), widening);
                     let down = |results: &[u32]| rises(ty, results.iter().rev().copied(), widening);
@@ -417,7 +459,9 @@ mod tests {
                         Monotonicity::Increasing => up(&results(&all)),
                         Monotonicity::Decreasing => down(&results(&all)),
                         Monotonicity::EitherWay => up(&results(&all)) || down(&results(&all)),
-                        Monotonicity::SplitAtZero => down(&results(&[-1, 0])) && up(&results(&[0, 1])),
+                        Monotonicity::SplitAtZero => {
+                            down(&results(&[-1, 0])) && up(&results(&[0, 1]))
+                        }
                         Monotonicity::JumpAtZero => [[-1], [1]].iter().all(|sign| {
                             let results = results(sign);
                             up(&results) || down(&results)

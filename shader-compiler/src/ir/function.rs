@@ -1,12 +1,15 @@
 //! Functions: scalar SSA values in structured control flow.
 //!
-//! A function is a tree of [`Block`]s. A block is a list of statements that run in order: an operation, which defines one value; an
-//! [`If`] with two arms; or a [`Loop`] whose exit stands between two blocks, its head and its body. Control flow joins only at the
-//! results of an if and at the parameters and results of a loop, which take the place of phis. A value may be used where it
-//! is in scope: after its definition in the same block, and in blocks inside of that. So dominance is nesting, and needs no analysis.
+//! A function is a tree of [`Block`]s. A block is a list of statements that run in order: an
+//! operation, which defines one value; an [`If`] with two arms; or a [`Loop`] whose exit stands
+//! between two blocks, its head and its body. Control flow joins only at the results of an if and
+//! at the parameters and results of a loop, which take the place of phis. A value may be used where
+//! it is in scope: after its definition in the same block, and in blocks inside of that. So
+//! dominance is nesting, and needs no analysis.
 //!
-//! Early exits of WGSL (`return`, `break`, `continue`) have become conditions by the time they are here. That is no loss for a
-//! machine with masks, where lanes that leave go idle and the others go on.
+//! Early exits of WGSL (`return`, `break`, `continue`) have become conditions by the time they are
+//! here. That is no loss for a machine with masks, where lanes that leave go idle and the others go
+//! on.
 
 use super::op::Op;
 use super::types::Type;
@@ -86,8 +89,9 @@ pub struct If {
 
 /// A loop with one exit, between head and body.
 ///
-/// `params` start as `init`. The head runs; where `cond`, a value in scope at its end, is false, the loop is left with the head's
-/// yields as `results`. Else the body runs, in the scope of the head, and its yields are the next `params`.
+/// `params` start as `init`. The head runs; where `cond`, a value in scope at its end, is false,
+/// the loop is left with the head's yields as `results`. Else the body runs, in the scope of the
+/// head, and its yields are the next `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// First values of `params`.
@@ -108,7 +112,8 @@ pub struct Loop {
 pub(crate) struct ValueData {
     pub ty: Type,
     pub def: Def,
-    /// In a bounding shader, the value of the point shader for whose sake it is there. Passes hand it on.
+    /// In a bounding shader, the value of the point shader for whose sake it is there. Passes hand
+    /// it on.
     pub origin: Option<Value>,
 }
 

@@ -1,8 +1,9 @@
 //! The intermediate representation: scalar SSA values in structured control flow.
 //!
-//! [`op`] is the table of operations, [`facts`] what is known of each beyond its meaning, [`function`] what a function is made of, [`builder`] the one way to make one, [`rewrite`] the
-//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold of it. [`table`] is memory that it
-//! may read.
+//! [`op`] is the table of operations, [`facts`] what is known of each beyond its meaning,
+//! [`function`] what a function is made of, [`builder`] the one way to make one, [`rewrite`] the
+//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold
+//! of it. [`table`] is memory that it may read.
 
 mod alike;
 pub mod builder;

@@ -1,21 +1,27 @@
-//! The op table: one row per operation. What analyses may assume of it beyond its meaning stands in [`facts`](super::facts), which
-//! has a row for each operation, too.
+//! The op table: one row per operation. What analyses may assume of it beyond its meaning stands in
+//! [`facts`](super::facts), which has a row for each operation, too.
 //!
-//! A row gives the name in textual IR, the types, whether arguments commute, and the scalar meaning, which the interpreter and
-//! constant folding run. A *basic* operation (`{ … }`) is a machine instruction or a short fixed sequence of them in every back
-//! end. A *composite* one (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and generic over
-//! [`Emit`]: run on words it is the meaning, run on a builder it is the expansion that back ends see. So the two cannot differ.
-//! One that is *reading* looks into [tables](Table) (`read …` says how, or it is composite); its first argument is a constant that
-//! [tells the table](Op::table), so that code knows where to look. What is read is known only when code runs, so nothing folds it.
+//! A row gives the name in textual IR, the types, whether arguments commute, and the scalar
+//! meaning, which the interpreter and constant folding run. A *basic* operation (`{ … }`) is a
+//! machine instruction or a short fixed sequence of them in every back end. A *composite* one
+//! (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and
+//! generic over [`Emit`]: run on words it is the meaning, run on a builder it is the expansion that
+//! back ends see. So the two cannot differ. One that is *reading* looks into [tables](Table)
+//! (`read …` says how, or it is composite); its first argument is a constant that [tells the
+//! table](Op::table), so that code knows where to look. What is read is known only when code runs,
+//! so nothing folds it.
 //!
-//! All operations are pure and total: no traps, no undefined results; tables do not change while code runs. NaN payloads and signs
-//! are unspecified.
+//! All operations are pure and total: no traps, no undefined results; tables do not change while
+//! code runs. NaN payloads and signs are unspecified.
 
 use super::table::{TABLES, Table};
 use super::types::{Any, Type, Word};
-use crate::math::{exponential, integer, inverse_trigonometric, logarithm, numeric, power, texture, trigonometric};
+use crate::math::{
+    exponential, integer, inverse_trigonometric, logarithm, numeric, power, texture, trigonometric,
+};
 
-/// What a sequence of operations is written into: a builder, which appends them, or [`Words`], which computes them.
+/// What a sequence of operations is written into: a builder, which appends them, or [`Words`],
+/// which computes them.
 pub trait Emit {
     /// A handle of a value, or the value itself.
     type Value: Copy;
@@ -80,8 +86,8 @@ pub struct Signature {
 }
 
 impl Op {
-    /// Number of the table that a reading operation looks into, told by its first argument: the number itself, or an
-    /// [`Access`](texture::Access). `None` where it tells none.
+    /// Number of the table that a reading operation looks into, told by its first argument: the
+    /// number itself, or an [`Access`](texture::Access). `None` where it tells none.
     pub fn table(self, first: u32) -> Option<u32> {
         match self {
             Op::Load => Some(first).filter(|&table| table < TABLES),
@@ -151,12 +157,14 @@ macro_rules! ops {
                 }
             }
 
-            /// Whether exchanging the first two arguments leaves the result as it is, NaN payloads aside.
+            /// Whether exchanging the first two arguments leaves the result as it is, NaN payloads
+            /// aside.
             pub const fn is_commutative(self) -> bool {
                 match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
             }
 
-            /// Whether the result depends on words of the [table](Op::table) that the first argument tells.
+            /// Whether the result depends on words of the [table](Op::table) that the first
+            /// argument tells.
             pub const fn is_reading(self) -> bool {
                 match self { $(Op::$op => row_flag!(reading $($flag)?)),* }
             }
@@ -215,9 +223,11 @@ ops! {
     Abs "abs" (a: f32) -> f32, { a.abs() };
     /// √a; NaN below zero
     Sqrt "sqrt" (a: f32) -> f32, { a.sqrt() };
-    /// b where b < a, else a: a NaN in `a` comes through, one in `b` does not, and min(+0, −0) is `a`
+    /// b where b < a, else a: a NaN in `a` comes through, one in `b` does not, and min(+0, −0) is
+    /// `a`
     Min "min" (a: f32, b: f32) -> f32, { if b < a { b } else { a } };
-    /// b where a < b, else a: a NaN in `a` comes through, one in `b` does not, and max(−0, +0) is `a`
+    /// b where a < b, else a: a NaN in `a` comes through, one in `b` does not, and max(−0, +0) is
+    /// `a`
     Max "max" (a: f32, b: f32) -> f32, { if a < b { b } else { a } };
     /// ⌊a⌋
     Floor "floor" (a: f32) -> f32, { a.floor() };
@@ -373,8 +383,10 @@ ops! {
     ReverseBits "reverse_bits" (a: u32) -> u32, via integer::reverse_bits;
 
     // Composite operations on images, which tables are; `what` is an [`Access`](texture::Access).
-    /// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the image
+    /// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over
+    /// the image
     Texel "texel" reading (what: u32, u: f32, v: f32) -> f32, via texture::texel;
-    /// A channel of a texel, whose column and row are counted from the top left and unsigned; of the last one beyond the end
+    /// A channel of a texel, whose column and row are counted from the top left and unsigned; of
+    /// the last one beyond the end
     Fetch "fetch" reading (what: u32, column: u32, row: u32) -> f32, via texture::fetch;
 }

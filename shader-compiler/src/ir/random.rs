@@ -1,10 +1,12 @@
-//! Random functions and inputs for tests and for the long runs of `benches`: whatever is done to a function, before and after can
-//! be held against each other.
+//! Random functions and inputs for tests and for the long runs of `benches`: whatever is done to a
+//! function, before and after can be held against each other.
 //!
-//! All is a function of the seed. Functions are made directly, without a builder, which would simplify them: they have dead
-//! code, repeated and constant operations, and shapes that are hard on register allocation: fans of many values that live at once,
-//! values used far from where they are made, loops that swap their parameters. Loops end after few rounds, some at a count
-//! that depends on inputs, some where data says so. Where bits of a float are taken, NaN has been replaced: its payload is no one's promise.
+//! All is a function of the seed. Functions are made directly, without a builder, which would
+//! simplify them: they have dead code, repeated and constant operations, and shapes that are hard
+//! on register allocation: fans of many values that live at once, values used far from where they
+//! are made, loops that swap their parameters. Loops end after few rounds, some at a count that
+//! depends on inputs, some where data says so. Where bits of a float are taken, NaN has been
+//! replaced: its payload is no one's promise.
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
@@ -15,8 +17,9 @@ use crate::texture::{Texture, Wrap};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines. It cannot be cloned: a clone would
-/// give the same numbers again, so what is drawn from both would be correlated.
+/// A small generator of random numbers (SplitMix64: Steele et al. 2014), the same on all machines.
+/// It cannot be cloned: a clone would give the same numbers again, so what is drawn from both would
+/// be correlated.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -50,7 +53,8 @@ impl Random {
     }
 }
 
-/// Floats where something changes: zeros, denormals, neighbours of 1, ends of ranges, what is not finite.
+/// Floats where something changes: zeros, denormals, neighbours of 1, ends of ranges, what is not
+/// finite.
 const FLOATS: &[f32] = &[
     0.0,
     -0.0,
@@ -91,8 +95,23 @@ const FLOATS: &[f32] = &[
 ];
 
 /// Integers where something changes.
-const INTEGERS: &[u32] =
-    &[0, 1, 2, 3, 7, 31, 32, 33, 255, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x55aa_00ff];
+const INTEGERS: &[u32] = &[
+    0,
+    1,
+    2,
+    3,
+    7,
+    31,
+    32,
+    33,
+    255,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x55aa_00ff,
+];
 
 /// Columns and rows of the images that random functions read.
 const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
@@ -100,12 +119,15 @@ const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
 /// Numbers of words of tables behind these, which random functions read too.
 const OTHERS: [usize; 2] = [3, 1];
 
-/// The tables that random functions read, two images and two of any words; no texel and no word occurs twice but by chance.
+/// The tables that random functions read, two images and two of any words; no texel and no word
+/// occurs twice but by chance.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
         let (images, mut random) = images_and_rest();
         let images = images.iter().map(|image| image.words().to_vec());
-        images.chain(OTHERS.map(|count| (0..count).map(|_| random.bits() as u32).collect())).collect()
+        images
+            .chain(OTHERS.map(|count| (0..count).map(|_| random.bits() as u32).collect()))
+            .collect()
     });
     WORDS.iter().map(|words| Table::new(words)).collect()
 }
@@ -151,7 +173,8 @@ pub fn word(random: &mut Random, ty: Type) -> u32 {
     }
 }
 
-/// Rows of inputs: first the special values of each port against those of the next ones, then random words.
+/// Rows of inputs: first the special values of each port against those of the next ones, then
+/// random words.
 pub fn special_rows(ports: &[Port], rows: usize, seed: u64) -> Vec<Vec<u32>> {
     let mut random = Random::new(seed);
     let special = |ty, index: usize| match ty {
@@ -173,7 +196,11 @@ pub fn special_rows(ports: &[Port], rows: usize, seed: u64) -> Vec<Vec<u32>> {
                 special(port.ty, index)
             });
             let words: Vec<_> = words.collect();
-            if left == 0 { words } else { ports.iter().map(|port| word(&mut random, port.ty)).collect() }
+            if left == 0 {
+                words
+            } else {
+                ports.iter().map(|port| word(&mut random, port.ty)).collect()
+            }
         })
         .collect()
 }
@@ -190,7 +217,8 @@ pub struct Options {
     /// Whether there are loops.
     pub loops: bool,
     /// Whether the function is fit for back ends as it is: basic operations, and control flow as
-    /// [`passes::lower`](crate::passes::lower) makes it, so that in a group of lanes each computes what it would alone.
+    /// [`passes::lower`](crate::passes::lower) makes it, so that in a group of lanes each computes
+    /// what it would alone.
     pub lowered: bool,
 }
 
@@ -200,7 +228,13 @@ impl Options {
         let mut random = Random::new(!seed);
         let most = *random.pick(&[2, 8, 30, 30, 100, 100, 300, 1000]);
         let ops = 1 + random.below(most);
-        Options { ops, composite: !lowered && random.once_in(2), ifs: !random.once_in(4), loops: !random.once_in(3), lowered }
+        Options {
+            ops,
+            composite: !lowered && random.once_in(2),
+            ifs: !random.once_in(4),
+            loops: !random.once_in(3),
+            lowered,
+        }
     }
 }
 
@@ -208,11 +242,22 @@ impl Options {
 pub fn function(seed: u64, options: &Options) -> Function {
     let mut random = Random::new(seed);
     let types = [Type::F32, Type::F32, Type::F32, Type::I32, Type::Bool];
-    let inputs: Vec<_> = (0..1 + random.below(8)).map(|k| Port { name: format!("x{k}"), ty: *random.pick(&types) }).collect();
+    let inputs: Vec<_> = (0..1 + random.below(8))
+        .map(|k| Port { name: format!("x{k}"), ty: *random.pick(&types) })
+        .collect();
     let name = format!("random{seed}");
-    let function = Function { name, inputs: inputs.clone(), outputs: vec![], body: Block::default(), values: vec![] };
+    let function = Function {
+        name,
+        inputs: inputs.clone(),
+        outputs: vec![],
+        body: Block::default(),
+        values: vec![],
+    };
     let reach = *random.pick(&[3, 8, 20, 1000]);
-    let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any && (options.composite || !op.is_composite()));
+    let ops = Op::ALL
+        .iter()
+        .copied()
+        .filter(|&op| op != Op::Any && (options.composite || !op.is_composite()));
     let mut generator = Generator {
         ops: ops.collect(),
         left: options.ops,
@@ -293,7 +338,11 @@ impl Generator {
         let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
         let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
         let channel = self.random.below(4) as u32;
-        let offset = if self.random.once_in(2) { [0, 0] } else { [0, 0].map(|_: i32| self.random.below(17) as i32 - 8) };
+        let offset = if self.random.once_in(2) {
+            [0, 0]
+        } else {
+            [0, 0].map(|_: i32| self.random.below(17) as i32 - 8)
+        };
         self.int(Access { table: table as u32, channel, taps, wrap, offset }.pack() as usize)
     }
 
@@ -303,7 +352,8 @@ impl Generator {
 
     /// Any value of a type: mostly one in scope, and mostly a recent one.
     fn value(&mut self, ty: Type) -> Value {
-        let reach = if self.random.once_in(5) { self.pool.len() } else { self.reach.min(self.pool.len()) };
+        let reach =
+            if self.random.once_in(5) { self.pool.len() } else { self.reach.min(self.pool.len()) };
         if !self.random.once_in(8) {
             for _ in 0..12 {
                 let value = self.pool[self.pool.len() - 1 - self.random.below(reach)];
@@ -311,7 +361,9 @@ impl Generator {
                     return value;
                 }
             }
-            if let Some(&value) = self.pool.iter().rev().find(|&&value| self.function.ty(value) == ty) {
+            if let Some(&value) =
+                self.pool.iter().rev().find(|&&value| self.function.ty(value) == ty)
+            {
                 return value;
             }
         }
@@ -327,7 +379,9 @@ impl Generator {
     }
 
     fn types(&mut self, most: usize) -> Vec<Type> {
-        (0..self.random.below(most + 1)).map(|_| *self.random.pick(&[Type::F32, Type::F32, Type::I32, Type::Bool])).collect()
+        (0..self.random.below(most + 1))
+            .map(|_| *self.random.pick(&[Type::F32, Type::F32, Type::I32, Type::Bool]))
+            .collect()
     }
 
     /// Appends an operation as it is.
@@ -374,7 +428,8 @@ impl Generator {
         self.append(Op::Bits, &[value])
     }
 
-    /// A word that depends on every bit of the values in scope, up to a hundred, all of which live until then.
+    /// A word that depends on every bit of the values in scope, up to a hundred, all of which live
+    /// until then.
     fn digest(&mut self) -> Value {
         let values = self.pool[self.pool.len().saturating_sub(100)..].to_vec();
         let mut digest = self.int(0);
@@ -506,12 +561,20 @@ impl Generator {
         *next.last_mut().expect("the counter is last") = self.append(Op::IAdd, &[counter, one]);
         if self.options.lowered {
             // Lanes that have left keep what they had.
-            next =
-                std::iter::zip(&next, &params).map(|(&next, &param)| self.append(Op::Select, &[lane, next, param])).collect();
+            next = std::iter::zip(&next, &params)
+                .map(|(&next, &param)| self.append(Op::Select, &[lane, next, param]))
+                .collect();
         }
         let body = self.close(scope, next);
         let results = self.define(&exit_types, Def::Result);
-        self.push(Stmt::Loop(Box::new(Loop { init, params, head: Block { stmts: head, yields: exits }, cond, body, results })));
+        self.push(Stmt::Loop(Box::new(Loop {
+            init,
+            params,
+            head: Block { stmts: head, yields: exits },
+            cond,
+            body,
+            results,
+        })));
     }
 
     /// Whether a loop goes on: a limit for the count, and mostly something else.
@@ -538,7 +601,11 @@ impl Generator {
             .map(|&param| {
                 let (ty, other) = (self.function.ty(param), *self.random.pick(params));
                 let last = params.last() == Some(&other);
-                if !last && self.function.ty(other) == ty && self.random.once_in(2) { other } else { self.value(ty) }
+                if !last && self.function.ty(other) == ty && self.random.once_in(2) {
+                    other
+                } else {
+                    self.value(ty)
+                }
             })
             .collect()
     }
@@ -587,13 +654,19 @@ mod tests {
         for seed in 0..200 {
             let function = function(seed, &Options::any(seed, false));
             let text = function.to_string();
-            let parsed = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+            let parsed =
+                parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
             assert_eq!(parsed.to_string(), text, "seed {seed}");
             assert_eq!(parse(&parsed.to_string()).unwrap(), parsed, "seed {seed}");
             for inputs in rows(&function.inputs, 2, seed) {
-                let run = |function: &Function| interpreter::run(function, &tables(), &inputs, 1 << 16).unwrap();
-                let alike = |(port, (a, b)): (&Port, (u32, u32))| crate::differential::same(port.ty, a, b);
-                let same = std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed))).all(alike);
+                let run = |function: &Function| {
+                    interpreter::run(function, &tables(), &inputs, 1 << 16).unwrap()
+                };
+                let alike =
+                    |(port, (a, b)): (&Port, (u32, u32))| crate::differential::same(port.ty, a, b);
+                let same =
+                    std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed)))
+                        .all(alike);
                 assert!(same, "seed {seed}");
             }
         }

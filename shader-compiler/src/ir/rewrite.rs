@@ -1,9 +1,11 @@
-//! Rebuilding a function through a [`Builder`], which is how passes work: they say what becomes of an operation, an if or a loop,
-//! and everything else, with the builder's folding, numbering and motion, is common to all.
+//! Rebuilding a function through a [`Builder`], which is how passes work: they say what becomes of
+//! an operation, an if or a loop, and everything else, with the builder's folding, numbering and
+//! motion, is common to all.
 //!
-//! Common to all is also what a walk through the old function knows and a builder cannot: what no output needs is not rebuilt;
-//! conditions are constants in the arms and bodies that they guard; parameters that keep their first value are that value, and two
-//! that go alike are one; loops that are left at once are no loops.
+//! Common to all is also what a walk through the old function knows and a builder cannot: what no
+//! output needs is not rebuilt; conditions are constants in the arms and bodies that they guard;
+//! parameters that keep their first value are that value, and two that go alike are one; loops that
+//! are left at once are no loops.
 
 use super::builder::Builder;
 use super::function::{Block, Def, Function, If, Loop, Stmt, Value, ValueData, for_each_stmt};
@@ -38,13 +40,20 @@ impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Pass for F {
 pub fn rewrite(old: &Function, mut builder: Builder, pass: impl Pass) -> Function {
     let inputs: Vec<_> = old.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
     let (builder, outputs) = append(old, builder, &inputs, pass);
-    let mut function = builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
+    let mut function =
+        builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
     sweep(&mut function);
     function
 }
 
-/// Rebuilds `old` behind what `builder` has, with these values as its inputs; gives the values of its outputs.
-pub fn append(old: &Function, mut builder: Builder, inputs: &[Value], mut pass: impl Pass) -> (Builder, Vec<Value>) {
+/// Rebuilds `old` behind what `builder` has, with these values as its inputs; gives the values of
+/// its outputs.
+pub fn append(
+    old: &Function,
+    mut builder: Builder,
+    inputs: &[Value],
+    mut pass: impl Pass,
+) -> (Builder, Vec<Value>) {
     assert_eq!(inputs.len(), old.inputs.len(), "a value for each input");
     builder.reserve(old.len() * 2);
     let map = old.values.iter().map(|data| match data.def {
@@ -52,7 +61,8 @@ pub fn append(old: &Function, mut builder: Builder, inputs: &[Value], mut pass: 
         _ => None,
     });
     let map = map.collect();
-    let mut rewriter = Rewriter { old, builder, map, live: liveness(old), assumed: vec![], again: false };
+    let mut rewriter =
+        Rewriter { old, builder, map, live: liveness(old), assumed: vec![], again: false };
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
     (rewriter.builder, outputs)
@@ -63,7 +73,8 @@ pub fn depends(function: &Function, outputs: &[usize], input: usize) -> bool {
     let mut of_them = function.clone();
     of_them.body.yields = outputs.iter().map(|&output| function.body.yields[output]).collect();
     let is_input = |value: &ValueData| matches!(value.def, Def::Input(k) if k as usize == input);
-    std::iter::zip(liveness(&of_them), &function.values).any(|(live, value)| live && is_input(value))
+    std::iter::zip(liveness(&of_them), &function.values)
+        .any(|(live, value)| live && is_input(value))
 }
 
 /// Which values the outputs depend on, as an array over all values.
@@ -255,7 +266,8 @@ impl Rewriter<'_> {
         self.builder.set_origin(outer);
     }
 
-    /// Rebuilds the statements of an if's arm, in which the condition is known; returns its live yields.
+    /// Rebuilds the statements of an if's arm, in which the condition is known; returns its live
+    /// yields.
     pub fn arm(&mut self, pass: &mut impl Pass, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
         let before = self.assume(node.cond, truth);
@@ -266,7 +278,8 @@ impl Rewriter<'_> {
         yields
     }
 
-    /// Rebuilds the statements of a loop's body, in which the condition holds; returns the next values of `params`.
+    /// Rebuilds the statements of a loop's body, in which the condition holds; returns the next
+    /// values of `params`.
     pub fn body(&mut self, pass: &mut impl Pass, node: &Loop, next: &[Value]) -> Vec<Value> {
         let before = self.assume(node.cond, true);
         self.stmts(pass, &node.body);
@@ -275,8 +288,9 @@ impl Rewriter<'_> {
         next
     }
 
-    /// Takes a condition, and what it is made of, for known. Such a value is never used but where the assumption holds, so that
-    /// results do not depend on it elsewhere. Returns what [`forget`](Self::forget) takes.
+    /// Takes a condition, and what it is made of, for known. Such a value is never used but where
+    /// the assumption holds, so that results do not depend on it elsewhere. Returns what
+    /// [`forget`](Self::forget) takes.
     fn assume(&mut self, cond: Value, truth: bool) -> usize {
         let before = self.assumed.len();
         let mut work = vec![(cond, truth)];
@@ -329,7 +343,8 @@ impl Rewriter<'_> {
         let Open { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
-        // Heads within heads would be rebuilt twice as often with each level: those are left to the next pass.
+        // Heads within heads would be rebuilt twice as often with each level: those are left to the
+        // next pass.
         if self.builder.known_bool(cond) == Some(false) && !self.again {
             self.builder.abandon_head();
             self.again = true;
@@ -375,7 +390,8 @@ impl Rewriter<'_> {
                 continue;
             }
             let (first, then) = (self.get(node.init[k]), node.body.yields[k]);
-            let twin = (0..params.len()).find(|&j| init[j] == first && self.agree(next[j], then, (params[j], param), 4));
+            let twin = (0..params.len())
+                .find(|&j| init[j] == first && self.agree(next[j], then, (params[j], param), 4));
             if then == param || then == node.init[k] {
                 self.set(param, first);
             } else if let Some(twin) = twin {
@@ -427,8 +443,11 @@ mod tests {
 
     #[track_caller]
     fn becomes(before: &str, after: &str) {
-        let text = |body: &str| format!("fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {{ {body} }}");
-        let parsed = |body: &str| parse(&text(body)).unwrap_or_else(|error| panic!("{error}\n{body}"));
+        let text = |body: &str| {
+            format!("fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {{ {body} }}")
+        };
+        let parsed =
+            |body: &str| parse(&text(body)).unwrap_or_else(|error| panic!("{error}\n{body}"));
         let before = parsed(before);
         let new = clean(&before, Builder::new(&before.name, Rules::Exact));
         crate::ir::verify::verify(&new).unwrap_or_else(|error| panic!("{error}\n{new}"));
@@ -602,12 +621,19 @@ mod tests {
 
     #[test]
     fn nested_loops_that_are_left_at_once_take_no_time() {
-        // What is left at once only after its head was rebuilt: the innermost block is too large to be unrolled.
-        let large: String = (0..600).map(|k| format!("%x{k} = sqrt %y{k} %y{} = add %x{k}, {k}.5 ", k + 1)).collect();
+        // What is left at once only after its head was rebuilt: the innermost block is too large to
+        // be unrolled.
+        let large: String = (0..600)
+            .map(|k| format!("%x{k} = sqrt %y{k} %y{} = add %x{k}, {k}.5 ", k + 1))
+            .collect();
         let open: String = (0..40).map(|k| format!("%r{k} = loop (%p{k}: f32 = a) {{ ")).collect();
-        let close: String =
-            (0..40).rev().map(|k| format!("while false else %r{} %q{k} = add %p{k}, 1.0 next %q{k} }} ", k + 1)).collect();
-        let body = format!("{open} %y0 = add %p39, 0.5 {large} %r40 = add %y600, 0.5 {close} return %r0, %r0");
+        let close: String = (0..40)
+            .rev()
+            .map(|k| format!("while false else %r{} %q{k} = add %p{k}, 1.0 next %q{k} }} ", k + 1))
+            .collect();
+        let body = format!(
+            "{open} %y0 = add %p39, 0.5 {large} %r40 = add %y600, 0.5 {close} return %r0, %r0"
+        );
         let text = format!("fn f(a: f32) -> (r: f32, s: f32) {{ {body} }}");
         let function = parse(&text).unwrap_or_else(|error| panic!("{error}"));
         let new = clean(&function, Builder::new("f", Rules::Exact));

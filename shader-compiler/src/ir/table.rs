@@ -5,10 +5,11 @@ use std::mem::offset_of;
 /// Functions read fewer tables than this.
 pub const TABLES: u32 = 1 << 16;
 
-/// Words that [`Op::Load`](super::Op::Load) reads: one at least, and 2³¹ at most, so that indices are not negative where machines
-/// take them for signed.
+/// Words that [`Op::Load`](super::Op::Load) reads: one at least, and 2³¹ at most, so that indices
+/// are not negative where machines take them for signed.
 ///
-/// Machine code reads tables by `base` and `last`, at these offsets; the layout of a slice is not guaranteed.
+/// Machine code reads tables by `base` and `last`, at these offsets; the layout of a slice is not
+/// guaranteed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Table<'t> {
@@ -32,7 +33,11 @@ impl<'t> Table<'t> {
 
     /// *Panics* if there is no word or there are too many.
     pub fn new(words: &'t [u32]) -> Table<'t> {
-        assert!(!words.is_empty() && words.len() <= 1 << 31, "a table has 1 to 2^31 words, not {}", words.len());
+        assert!(
+            !words.is_empty() && words.len() <= 1 << 31,
+            "a table has 1 to 2^31 words, not {}",
+            words.len()
+        );
         Table { base: words.as_ptr(), words, last: Lanes([(words.len() - 1) as u32; 8]) }
     }
 
@@ -55,7 +60,10 @@ mod tests {
     #[test]
     fn indices_beyond_the_end_give_the_last_word() {
         let table = Table::new(&[7, 8, 9]);
-        assert_eq!([0, 1, 2, 3, 1 << 31, u32::MAX].map(|index| table.word(index)), [7, 8, 9, 9, 9, 9]);
+        assert_eq!(
+            [0, 1, 2, 3, 1 << 31, u32::MAX].map(|index| table.word(index)),
+            [7, 8, 9, 9, 9, 9]
+        );
         assert_eq!(Table::new(&[5]).word(1), 5);
     }
 

@@ -21,11 +21,13 @@
 //! }
 //! ```
 //!
-//! Inputs go by their names, constants are written where they are used, and other values are numbered as they appear. A constant
-//! shows its type: floats have a point or an exponent or are `inf` or `nan`, integers are decimal or hexadecimal, bools are `true` and `false`.
-//! Values may have other names in text that is parsed (`%sum`), names of ports that are no identifiers stand in quotation
-//! marks, and `//` begins a comment. Parsing makes exactly what is written, without simplification, and printing what was parsed
-//! gives the same text again, but for layout, names, spelling of constants, and payloads of NaN.
+//! Inputs go by their names, constants are written where they are used, and other values are
+//! numbered as they appear. A constant shows its type: floats have a point or an exponent or are
+//! `inf` or `nan`, integers are decimal or hexadecimal, bools are `true` and `false`. Values may
+//! have other names in text that is parsed (`%sum`), names of ports that are no identifiers stand
+//! in quotation marks, and `//` begins a comment. Parsing makes exactly what is written, without
+//! simplification, and printing what was parsed gives the same text again, but for layout, names,
+//! spelling of constants, and payloads of NaN.
 
 mod parse;
 
@@ -65,8 +67,8 @@ impl Notes for Nothing {
     }
 }
 
-/// The text of a function with notes: comments stand behind the lines that define values, and in lines of their own for inputs. It
-/// parses as the function if no name is in brackets.
+/// The text of a function with notes: comments stand behind the lines that define values, and in
+/// lines of their own for inputs. It parses as the function if no name is in brackets.
 pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
     /// Comments begin in this column at most, unless a line is longer.
     const WIDEST: usize = 48;
@@ -76,7 +78,10 @@ pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
     let column = commented.map(width).filter(|&width| width <= WIDEST).max().unwrap_or(0);
     let mut text = String::new();
     for (index, data) in function.values.iter().enumerate() {
-        let (Def::Input(input), Some(comment)) = (data.def, notes.comment(Value(index as u32))) else { continue };
+        let (Def::Input(input), Some(comment)) = (data.def, notes.comment(Value(index as u32)))
+        else {
+            continue;
+        };
         let name = function.inputs.get(input as usize).map_or("?", |port| &port.name);
         text += &format!("// {}: {comment}\n", quoted(name));
     }
@@ -126,7 +131,9 @@ impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Name { function, numbers, value } = self;
         match function.values.get(value.index()) {
-            Some(ValueData { def: Def::Input(input), .. }) if (*input as usize) < function.inputs.len() => {
+            Some(ValueData { def: Def::Input(input), .. })
+                if (*input as usize) < function.inputs.len() =>
+            {
                 f.write_str(&quoted(&function.inputs[*input as usize].name))
             }
             Some(ValueData { def: Def::Const(bits), ty, .. }) => f.write_str(&literal(*ty, *bits)),
@@ -151,7 +158,9 @@ fn continues_name(c: char) -> bool {
 
 /// A name as it is written: in quotation marks if it is no identifier.
 fn quoted(name: &str) -> Cow<'_, str> {
-    let plain = name.starts_with(begins_name) && name.chars().all(continues_name) && !CONSTANTS.contains(&name);
+    let plain = name.starts_with(begins_name)
+        && name.chars().all(continues_name)
+        && !CONSTANTS.contains(&name);
     if plain {
         return name.into();
     }
@@ -185,7 +194,8 @@ struct Line {
 
 /// The text of a function.
 fn lines(function: &Function, notes: &dyn Notes) -> Vec<Line> {
-    let mut printer = Printer { function, notes, numbers: numbers(function), lines: vec![], indent: 1 };
+    let mut printer =
+        Printer { function, notes, numbers: numbers(function), lines: vec![], indent: 1 };
     printer.function();
     printer.lines
 }
@@ -204,16 +214,24 @@ impl Printer<'_> {
         let ports = |ports: &[Port], in_brackets: &dyn Fn(usize) -> bool| {
             let port = |(k, port): (usize, &Port)| {
                 let name = quoted(&port.name);
-                if in_brackets(k) { format!("[{name}]: {}", port.ty) } else { format!("{name}: {}", port.ty) }
+                if in_brackets(k) {
+                    format!("[{name}]: {}", port.ty)
+                } else {
+                    format!("{name}: {}", port.ty)
+                }
             };
             ports.iter().enumerate().map(port).collect::<Vec<_>>().join(", ")
         };
         let inputs = ports(&function.inputs, &|k| {
             let mut values = function.values.iter().zip(0..);
-            values.any(|(data, value)| data.def == Def::Input(k as u32) && self.notes.brackets(Value(value)))
+            values.any(|(data, value)| {
+                data.def == Def::Input(k as u32) && self.notes.brackets(Value(value))
+            })
         });
         let yields = &function.body.yields;
-        let outputs = ports(&function.outputs, &|k| yields.get(k).is_some_and(|&value| self.notes.brackets(value)));
+        let outputs = ports(&function.outputs, &|k| {
+            yields.get(k).is_some_and(|&value| self.notes.brackets(value))
+        });
         let head = format!("fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name));
         self.lines.push(Line { text: head, comments: vec![] });
         self.block(&function.body, "return");
@@ -221,7 +239,8 @@ impl Printer<'_> {
     }
 
     fn line(&mut self, text: fmt::Arguments<'_>) {
-        self.lines.push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comments: vec![] });
+        self.lines
+            .push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comments: vec![] });
     }
 
     /// A line that defines values.
@@ -230,7 +249,9 @@ impl Printer<'_> {
         let comments = values.iter().filter_map(|&value| Some((value, self.notes.comment(value)?)));
         let comments = match values.len() {
             1 => comments.map(|(_, comment)| comment).collect(),
-            _ => comments.map(|(value, comment)| format!("{}: {comment}", self.name(value))).collect(),
+            _ => comments
+                .map(|(value, comment)| format!("{}: {comment}", self.name(value)))
+                .collect(),
         };
         self.lines.last_mut().expect("it was just written").comments = comments;
     }
@@ -252,17 +273,24 @@ impl Printer<'_> {
 
     /// `%0, %1 = `
     fn results(&self, results: &[Value]) -> String {
-        if results.is_empty() { String::new() } else { format!("{} = ", self.names(results).trim_start()) }
+        if results.is_empty() {
+            String::new()
+        } else {
+            format!("{} = ", self.names(results).trim_start())
+        }
     }
 
     fn block(&mut self, block: &Block, end: &str) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (name, args) = match self.function.values.get(value.index()).map(|data| data.def) {
-                        Some(Def::Op { op, args }) => (op.name(), self.names(&args[..op.arity()])),
-                        _ => ("?", String::new()),
-                    };
+                    let (name, args) =
+                        match self.function.values.get(value.index()).map(|data| data.def) {
+                            Some(Def::Op { op, args }) => {
+                                (op.name(), self.names(&args[..op.arity()]))
+                            }
+                            _ => ("?", String::new()),
+                        };
                     let result = self.results(&[*value]);
                     self.definition(format_args!("{result}{name}{args}"), &[*value]);
                 }
@@ -280,7 +308,10 @@ impl Printer<'_> {
     }
 
     fn if_(&mut self, i: &If) {
-        self.definition(format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])), &i.results);
+        self.definition(
+            format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])),
+            &i.results,
+        );
         self.inner(&i.then, "yield");
         self.line(format_args!("}} else {{"));
         self.inner(&i.otherwise, "yield");
@@ -295,7 +326,10 @@ impl Printer<'_> {
             })
             .collect();
         let defined = [&l.params[..], &l.results].concat();
-        self.definition(format_args!("{}loop ({}) {{", self.results(&l.results), params.join(", ")), &defined);
+        self.definition(
+            format_args!("{}loop ({}) {{", self.results(&l.results), params.join(", ")),
+            &defined,
+        );
         let exit = if l.head.yields.is_empty() { "" } else { " else" };
         let exit = format!("while{}{exit}", self.names(&[l.cond]));
         self.inner(&l.head, &exit);

@@ -1,7 +1,8 @@
 //! Types of values, and how their bits lie in a 32-bit word.
 //!
-//! Every value is one word, in the interpreter and in each lane of a vector register: a float, an integer whose sign is in the
-//! operations and not in the type, or a bool, which is all ones or all zeros, so that it can serve as a mask.
+//! Every value is one word, in the interpreter and in each lane of a vector register: a float, an
+//! integer whose sign is in the operations and not in the type, or a bool, which is all ones or all
+//! zeros, so that it can serve as a mask.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! What must hold of a function: every value is defined once and used only where it is in scope, and all types and counts fit.
+//! What must hold of a function: every value is defined once and used only where it is in scope,
+//! and all types and counts fit.
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
@@ -22,21 +23,31 @@ pub fn verify(function: &Function) -> Result<(), VerifyError> {
     check(function, false)
 }
 
-/// Checks what must hold of a function that [`passes::lower`](crate::passes::lower) made, besides what must hold of every function:
-/// operations are basic; conditions of ifs and loops are results of `any`, which serve for nothing else; and amounts of
-/// shifts are constants.
+/// Checks what must hold of a function that [`passes::lower`](crate::passes::lower) made, besides
+/// what must hold of every function: operations are basic; conditions of ifs and loops are results
+/// of `any`, which serve for nothing else; and amounts of shifts are constants.
 pub fn verify_lowered(function: &Function) -> Result<(), VerifyError> {
     check(function, true)
 }
 
 fn check(function: &Function, lowered: bool) -> Result<(), VerifyError> {
     let count = function.len();
-    let mut verifier =
-        Verifier { function, lowered, line: 1, defined: vec![false; count], in_scope: vec![false; count], opened: vec![] };
+    let mut verifier = Verifier {
+        function,
+        lowered,
+        line: 1,
+        defined: vec![false; count],
+        in_scope: vec![false; count],
+        opened: vec![],
+    };
     verifier.function().map_err(|message| {
         let text = function.to_string();
         let line = verifier.line;
-        VerifyError { line, text: text.lines().nth(line - 1).unwrap_or_default().trim().to_owned(), message }
+        VerifyError {
+            line,
+            text: text.lines().nth(line - 1).unwrap_or_default().trim().to_owned(),
+            message,
+        }
     })
 }
 
@@ -82,9 +93,13 @@ impl Verifier<'_> {
             match data.def {
                 Def::Input(input) => {
                     let port = self.function.inputs.get(input as usize);
-                    let port = port.ok_or_else(|| format!("a value is input {input}, which there is not"))?;
+                    let port = port
+                        .ok_or_else(|| format!("a value is input {input}, which there is not"))?;
                     ensure(port.ty == data.ty, || {
-                        format!("input `{}` of type {} has a value of type {}", port.name, port.ty, data.ty)
+                        format!(
+                            "input `{}` of type {} has a value of type {}",
+                            port.name, port.ty, data.ty
+                        )
                     })?;
                     inputs[input as usize] += 1;
                 }
@@ -98,7 +113,9 @@ impl Verifier<'_> {
             self.in_scope[index] = true;
         }
         for (port, &count) in std::iter::zip(&self.function.inputs, &inputs) {
-            ensure(count == 1, || format!("input `{}` has {count} values instead of one", port.name))?;
+            ensure(count == 1, || {
+                format!("input `{}` has {count} values instead of one", port.name)
+            })?;
         }
         Ok(())
     }
@@ -108,7 +125,11 @@ impl Verifier<'_> {
     }
 
     fn ty(&self, value: Value) -> Result<Type, String> {
-        self.function.values.get(value.index()).map(|data| data.ty).ok_or_else(|| format!("there is no value {}", value.0))
+        self.function
+            .values
+            .get(value.index())
+            .map(|data| data.ty)
+            .ok_or_else(|| format!("there is no value {}", value.0))
     }
 
     /// A value that is used, which must be in scope.
@@ -121,9 +142,15 @@ impl Verifier<'_> {
     /// A value that is used otherwise than as a condition, and its type.
     fn operand(&self, value: Value, want: Type, what: impl Fn() -> String) -> Check {
         let ty = self.used(value)?;
-        ensure(ty == want, || format!("{} is {}, which must be {want} but is {ty}", self.name(value), what()))?;
+        ensure(ty == want, || {
+            format!("{} is {}, which must be {want} but is {ty}", self.name(value), what())
+        })?;
         ensure(!(self.lowered && self.is_any(value)), || {
-            format!("{} is {}, but results of `any` are only for conditions", self.name(value), what())
+            format!(
+                "{} is {}, but results of `any` are only for conditions",
+                self.name(value),
+                what()
+            )
         })
     }
 
@@ -133,8 +160,12 @@ impl Verifier<'_> {
 
     fn condition(&self, value: Value) -> Check {
         let ty = self.used(value)?;
-        ensure(ty == Type::Bool, || format!("the condition {} must be bool but is {ty}", self.name(value)))?;
-        ensure(!self.lowered || self.is_any(value), || format!("the condition {} must be a result of `any`", self.name(value)))
+        ensure(ty == Type::Bool, || {
+            format!("the condition {} must be bool but is {ty}", self.name(value))
+        })?;
+        ensure(!self.lowered || self.is_any(value), || {
+            format!("the condition {} must be a result of `any`", self.name(value))
+        })
     }
 
     fn count(&self, found: usize, want: usize, what: &str) -> Check {
@@ -190,14 +221,21 @@ impl Verifier<'_> {
             self.operand(arg, want, || format!("argument {} of `{}`", k + 1, op.name()))?;
         }
         let (want, found) = (signature.result.or(any), self.ty(value)?);
-        ensure(want == Some(found), || format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name()))?;
+        ensure(want == Some(found), || {
+            format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name())
+        })?;
         if op.is_reading() {
             let first = self.function.constant(args[0]);
-            let first = first.ok_or_else(|| format!("the table of `{}` is not a constant", op.name()))?;
-            ensure(op.table(first).is_some(), || format!("{first} does not tell which table `{}` reads", op.name()))?;
+            let first =
+                first.ok_or_else(|| format!("the table of `{}` is not a constant", op.name()))?;
+            ensure(op.table(first).is_some(), || {
+                format!("{first} does not tell which table `{}` reads", op.name())
+            })?;
         }
         if self.lowered && matches!(op, Op::Shl | Op::LShr | Op::AShr) {
-            ensure(self.function.constant(args[1]).is_some(), || format!("the amount of `{}` is not a constant", op.name()))?;
+            ensure(self.function.constant(args[1]).is_some(), || {
+                format!("the amount of `{}` is not a constant", op.name())
+            })?;
         }
         self.define(value, "defined by an operation", |_| true)?;
         self.line += 1;
@@ -284,8 +322,9 @@ mod tests {
 ";
 
     fn value(function: &Function, number: usize) -> Value {
-        let found =
-            (0..function.len() as u32).map(Value).find(|&v| super::super::text::name(function, v) == format!("%{number}"));
+        let found = (0..function.len() as u32)
+            .map(Value)
+            .find(|&v| super::super::text::name(function, v) == format!("%{number}"));
         found.expect("the sample has the value")
     }
 
@@ -318,31 +357,68 @@ mod tests {
 
     #[test]
     fn uses_are_in_scope() {
-        assert_eq!(wrong(|f, v| f.body.yields[0] = v(3)), "line 16, `return %3, %2`: %3 is not in scope");
-        assert_eq!(wrong(|f, v| f.body.yields[0] = v(5)), "line 16, `return %5, %2`: %5 is not in scope");
-        assert_eq!(wrong(|f, v| f.body.yields[0] = v(8)), "line 16, `return %8, %2`: %8 is not in scope");
-        assert_eq!(wrong(|f, v| if_(f).otherwise.yields[0] = v(3)), "line 7, `yield %3, i`: %3 is not in scope");
-        assert_eq!(wrong(|f, v| loop_(f).head.yields[0] = v(8)), "line 11, `while %7 else %8`: %8 is not in scope");
+        assert_eq!(
+            wrong(|f, v| f.body.yields[0] = v(3)),
+            "line 16, `return %3, %2`: %3 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, v| f.body.yields[0] = v(5)),
+            "line 16, `return %5, %2`: %5 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, v| f.body.yields[0] = v(8)),
+            "line 16, `return %8, %2`: %8 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, v| if_(f).otherwise.yields[0] = v(3)),
+            "line 7, `yield %3, i`: %3 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, v| loop_(f).head.yields[0] = v(8)),
+            "line 11, `while %7 else %8`: %8 is not in scope"
+        );
         assert_eq!(
             wrong(|f, v| loop_(f).init[0] = v(5)),
             "line 9, `%4 = loop (%5: f32 = %5, %6: i32 = 0) {`: %5 is not in scope"
         );
-        assert_eq!(wrong(|f, v| set_arg(f, v(8), 1, v(4))), "line 12, `%8 = mul %5, %4`: %4 is not in scope");
-        assert_eq!(wrong(|f, v| set_arg(f, v(8), 1, v(8))), "line 12, `%8 = mul %5, %8`: %8 is not in scope");
-        assert_eq!(wrong(|f, _| f.body.yields[0] = Value(99)), "line 16, `return %undefined99, %2`: there is no value 99");
-        assert_eq!(wrong(|f, _| f.body.stmts.remove(0)), "line 2, `%0, %1 = if %undefined3 {`: %undefined3 is not in scope");
+        assert_eq!(
+            wrong(|f, v| set_arg(f, v(8), 1, v(4))),
+            "line 12, `%8 = mul %5, %4`: %4 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, v| set_arg(f, v(8), 1, v(8))),
+            "line 12, `%8 = mul %5, %8`: %8 is not in scope"
+        );
+        assert_eq!(
+            wrong(|f, _| f.body.yields[0] = Value(99)),
+            "line 16, `return %undefined99, %2`: there is no value 99"
+        );
+        assert_eq!(
+            wrong(|f, _| f.body.stmts.remove(0)),
+            "line 2, `%0, %1 = if %undefined3 {`: %undefined3 is not in scope"
+        );
         // The body of a loop sees its head.
         let mut function = parse(SAMPLE).unwrap();
         let (select, one) = (value(&function, 8), value(&function, 5));
-        function.values[select.index()].def = Def::Op { op: Op::Select, args: [value(&function, 7), one, one] };
+        function.values[select.index()].def =
+            Def::Op { op: Op::Select, args: [value(&function, 7), one, one] };
         verify(&function).unwrap();
     }
 
     #[test]
     fn values_are_defined_once() {
-        assert_eq!(wrong(|f, v| f.body.stmts.push(Stmt::Op(v(0)))), "line 16, `%0 = lt a, 0.5`: %0 is defined twice");
-        assert_eq!(wrong(|f, v| if_(f).otherwise.stmts.push(Stmt::Op(v(3)))), "line 7, `%3 = exp a`: %3 is defined twice");
-        assert_eq!(wrong(|f, v| f.body.stmts.push(Stmt::Op(v(1)))), "line 16, `%1 = ?`: %1 is not defined by an operation");
+        assert_eq!(
+            wrong(|f, v| f.body.stmts.push(Stmt::Op(v(0)))),
+            "line 16, `%0 = lt a, 0.5`: %0 is defined twice"
+        );
+        assert_eq!(
+            wrong(|f, v| if_(f).otherwise.stmts.push(Stmt::Op(v(3)))),
+            "line 7, `%3 = exp a`: %3 is defined twice"
+        );
+        assert_eq!(
+            wrong(|f, v| f.body.stmts.push(Stmt::Op(v(1)))),
+            "line 16, `%1 = ?`: %1 is not defined by an operation"
+        );
         assert_eq!(wrong(|f, v| loop_(f).results[0] = v(5)), "line 15, `}`: %4 is not a result");
         assert_eq!(wrong(|f, v| loop_(f).results[0] = v(1)), "line 15, `}`: %1 is defined twice");
         assert!(wrong(|f, v| loop_(f).params[0] = v(1)).ends_with("%1 is not a parameter"));
@@ -366,49 +442,105 @@ mod tests {
             wrong(|f, v| f.values[v(8).index()].ty = Type::I32),
             "line 12, `%8 = mul %5, %5`: %8 is i32, but that is not what `mul` gives"
         );
-        let select = wrong(|f, v| f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(5), v(6)] });
-        assert_eq!(select, "line 12, `%8 = select %7, %5, %6`: %6 is argument 3 of `select`, which must be f32 but is i32");
-        let select = wrong(|f, v| f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(6), v(6)] });
-        assert_eq!(select, "line 12, `%8 = select %7, %6, %6`: %8 is f32, but that is not what `select` gives");
+        let select = wrong(|f, v| {
+            f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(5), v(6)] }
+        });
+        assert_eq!(
+            select,
+            "line 12, `%8 = select %7, %5, %6`: %6 is argument 3 of `select`, which must be f32 but is i32"
+        );
+        let select = wrong(|f, v| {
+            f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(6), v(6)] }
+        });
+        assert_eq!(
+            select,
+            "line 12, `%8 = select %7, %6, %6`: %8 is f32, but that is not what `select` gives"
+        );
         assert_eq!(
             wrong(|f, v| f.body.yields[1] = v(4)),
             "line 16, `return %4, %4`: %4 is output `n`, which must be i32 but is f32"
         );
-        assert_eq!(wrong(|f, v| if_(f).cond = v(4)), "line 3, `%1, %2 = if %4 {`: %4 is not in scope");
+        assert_eq!(
+            wrong(|f, v| if_(f).cond = v(4)),
+            "line 3, `%1, %2 = if %4 {`: %4 is not in scope"
+        );
         let input = parse(SAMPLE).unwrap().body.stmts.len();
         assert_eq!(input, 3);
-        assert_eq!(wrong(|f, _| if_(f).cond = Value(0)), "line 3, `%1, %2 = if a {`: the condition a must be bool but is f32");
-        assert_eq!(wrong(|f, v| loop_(f).cond = v(5)), "line 11, `while %5 else %5`: the condition %5 must be bool but is f32");
+        assert_eq!(
+            wrong(|f, _| if_(f).cond = Value(0)),
+            "line 3, `%1, %2 = if a {`: the condition a must be bool but is f32"
+        );
+        assert_eq!(
+            wrong(|f, v| loop_(f).cond = v(5)),
+            "line 11, `while %5 else %5`: the condition %5 must be bool but is f32"
+        );
         let next = wrong(|f, v| loop_(f).body.yields[1] = v(8));
-        assert_eq!(next, "line 14, `next %8, %8`: %8 is a value of the parameter %6, which must be i32 but is f32");
+        assert_eq!(
+            next,
+            "line 14, `next %8, %8`: %8 is a value of the parameter %6, which must be i32 but is f32"
+        );
         let arm = wrong(|f, _| if_(f).then.yields[0] = Value(1));
-        assert_eq!(arm, "line 5, `yield i, 1`: i is a value of the result %1, which must be f32 but is i32");
+        assert_eq!(
+            arm,
+            "line 5, `yield i, 1`: i is a value of the result %1, which must be f32 but is i32"
+        );
     }
 
     #[test]
     fn counts_fit() {
-        assert_eq!(wrong(|f, _| f.body.yields.pop()), "line 16, `return %4`: 1 values for 2 outputs");
-        assert_eq!(wrong(|f, _| if_(f).then.yields.pop()), "line 5, `yield %3`: 1 values for 2 results");
-        assert_eq!(wrong(|f, v| if_(f).otherwise.yields.push(v(0))), "line 7, `yield a, i, %0`: 3 values for 2 results");
-        assert_eq!(wrong(|f, _| loop_(f).head.yields.pop()), "line 11, `while %7`: 0 values for 1 results");
-        assert_eq!(wrong(|f, _| loop_(f).body.yields.pop()), "line 14, `next %8`: 1 values for 2 parameters");
+        assert_eq!(
+            wrong(|f, _| f.body.yields.pop()),
+            "line 16, `return %4`: 1 values for 2 outputs"
+        );
+        assert_eq!(
+            wrong(|f, _| if_(f).then.yields.pop()),
+            "line 5, `yield %3`: 1 values for 2 results"
+        );
+        assert_eq!(
+            wrong(|f, v| if_(f).otherwise.yields.push(v(0))),
+            "line 7, `yield a, i, %0`: 3 values for 2 results"
+        );
+        assert_eq!(
+            wrong(|f, _| loop_(f).head.yields.pop()),
+            "line 11, `while %7`: 0 values for 1 results"
+        );
+        assert_eq!(
+            wrong(|f, _| loop_(f).body.yields.pop()),
+            "line 14, `next %8`: 1 values for 2 parameters"
+        );
         assert!(wrong(|f, _| loop_(f).init.pop()).ends_with("1 values for 2 parameters"));
         let arity = wrong(|f, v| set_arg(f, v(8), 2, v(1)));
-        assert_eq!(arity, "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, and others are set");
+        assert_eq!(
+            arity,
+            "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, and others are set"
+        );
     }
 
     #[test]
     fn ports_fit() {
-        assert!(wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are called `a`"));
-        assert!(wrong(|f, _| f.outputs[1].name = "r".to_owned()).ends_with("two outputs are called `r`"));
-        assert!(wrong(|f, _| f.inputs[1].ty = Type::F32).ends_with("input `i` of type f32 has a value of type i32"));
+        assert!(
+            wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are called `a`")
+        );
+        assert!(
+            wrong(|f, _| f.outputs[1].name = "r".to_owned())
+                .ends_with("two outputs are called `r`")
+        );
+        assert!(
+            wrong(|f, _| f.inputs[1].ty = Type::F32)
+                .ends_with("input `i` of type f32 has a value of type i32")
+        );
         assert!(wrong(|f, _| f.inputs.pop()).ends_with("a value is input 1, which there is not"));
         assert!(
             wrong(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
                 .ends_with("input `b` has 0 values instead of one")
         );
-        let bits =
-            wrong(|f, _| f.values.push(super::super::function::ValueData { ty: Type::Bool, def: Def::Const(1), origin: None }));
+        let bits = wrong(|f, _| {
+            f.values.push(super::super::function::ValueData {
+                ty: Type::Bool,
+                def: Def::Const(1),
+                origin: None,
+            })
+        });
         assert!(bits.ends_with("a bool constant has the bits 0x1"));
     }
 
@@ -432,8 +564,14 @@ mod tests {
             lowered("%x = bnot %any").unwrap_err(),
             "%0 is argument 1 of `bnot`, but results of `any` are only for conditions"
         );
-        assert_eq!(lowered("%x = if c { yield a } else { yield a }").unwrap_err(), "the condition c must be a result of `any`");
-        assert_eq!(lowered("loop () { while c next }").unwrap_err(), "the condition c must be a result of `any`");
+        assert_eq!(
+            lowered("%x = if c { yield a } else { yield a }").unwrap_err(),
+            "the condition c must be a result of `any`"
+        );
+        assert_eq!(
+            lowered("loop () { while c next }").unwrap_err(),
+            "the condition c must be a result of `any`"
+        );
         let yields = "%x = if %any { yield %any } else { yield c }";
         assert_eq!(
             lowered(yields).unwrap_err(),
@@ -444,11 +582,14 @@ mod tests {
     #[test]
     fn tables_are_constants() {
         let read = |table: &str| {
-            let text = format!("fn f(i: i32) -> (r: i32) {{\n  %word = load {table}, i\n  return %word\n}}");
+            let text = format!(
+                "fn f(i: i32) -> (r: i32) {{\n  %word = load {table}, i\n  return %word\n}}"
+            );
             parse(&text).map(drop).map_err(|error| error.message)
         };
         let look_up = |what: u32| {
-            let text = format!("fn f(u: f32) -> (x: f32) {{\n  %x = texel {what}, u, u\n  return %x\n}}");
+            let text =
+                format!("fn f(u: f32) -> (x: f32) {{\n  %x = texel {what}, u, u\n  return %x\n}}");
             parse(&text).map(drop).map_err(|error| error.message)
         };
         read("0").unwrap();

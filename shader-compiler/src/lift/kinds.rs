@@ -1,13 +1,14 @@
-//! Which values of a point shader are intervals in its bounding shader: those that depend on an input that is one (Clarberg et al.
-//! 2010 §4.2). The rest stays as it is.
+//! Which values of a point shader are intervals in its bounding shader: those that depend on an
+//! input that is one (Clarberg et al. 2010 §4.2). The rest stays as it is.
 
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 
 /// For each value, whether it is an interval; `inputs` says so of the inputs.
 ///
-/// What a choice between values depends on counts as well: results are intervals where the condition of the if or of the loop is one.
-/// Parameters of a loop are not, on that account: as long as the loop runs, all members of the box have gone through as many rounds.
+/// What a choice between values depends on counts as well: results are intervals where the
+/// condition of the if or of the loop is one. Parameters of a loop are not, on that account: as
+/// long as the loop runs, all members of the box have gone through as many rounds.
 pub fn kinds(function: &Function, inputs: &[bool]) -> Vec<bool> {
     let mut kinds = vec![false; function.len()];
     for (index, data) in function.values.iter().enumerate() {
@@ -34,7 +35,8 @@ fn visit(function: &Function, stmt: &Stmt, kinds: &mut [bool]) {
         }
         Stmt::If(i) => {
             for (k, result) in i.results.iter().enumerate() {
-                kinds[result.index()] |= any(kinds, &[i.cond, i.then.yields[k], i.otherwise.yields[k]]);
+                kinds[result.index()] |=
+                    any(kinds, &[i.cond, i.then.yields[k], i.otherwise.yields[k]]);
             }
         }
         Stmt::Loop(l) => {
@@ -68,7 +70,9 @@ mod tests {
         let function = parse(text).expect("the text is well formed");
         let of = |inputs: &[bool]| kinds(&function, inputs);
         let Stmt::Loop(l) = &function.body.stmts[0] else { panic!("there is a loop") };
-        let are = |kinds: &[bool], values: &[Value]| values.iter().map(|v| kinds[v.index()]).collect::<Vec<_>>();
+        let are = |kinds: &[bool], values: &[Value]| {
+            values.iter().map(|v| kinds[v.index()]).collect::<Vec<_>>()
+        };
         assert_eq!(are(&of(&[true, false]), &l.params), [false, false]);
         assert_eq!(are(&of(&[true, false]), &l.results), [true, true]);
         assert_eq!(are(&of(&[false, true]), &l.params), [false, true]);

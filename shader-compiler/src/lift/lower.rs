@@ -1,9 +1,10 @@
-//! Writes the bounding shader: forms for operations, both arms of what is undecided, unions of what loops come to.
+//! Writes the bounding shader: forms for operations, both arms of what is undecided, unions of what
+//! loops come to.
 //!
 //! Ifs are written by `branches`, loops by `loops`.
 //!
-//! Where NaN is propagated, the conditions that say that none was met are collected through all of this, those of arms and bodies
-//! for boxes that may run them.
+//! Where NaN is propagated, the conditions that say that none was met are collected through all of
+//! this, those of arms and bodies for boxes that may run them.
 
 mod branches;
 mod loops;
@@ -27,7 +28,8 @@ pub struct Known<'a> {
     pub bounds: &'a [Bounds],
     /// The tests for NaN that are made where they are made.
     pub tests: &'a [Tests],
-    /// Whose operations test nothing, because the end of their result that is needed tells of a NaN.
+    /// Whose operations test nothing, because the end of their result that is needed tells of a
+    /// NaN.
     pub telling: &'a [bool],
     /// What relations say.
     pub related: &'a Related,
@@ -61,7 +63,11 @@ pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Optio
     lowering.inputs();
     lowering.block(&point.body);
     let outputs = lowering.outputs(sides);
-    Lowered { function: lowering.builder.finish(outputs), cases: lowering.cases, endpoints: lowering.ends }
+    Lowered {
+        function: lowering.builder.finish(outputs),
+        cases: lowering.cases,
+        endpoints: lowering.ends,
+    }
 }
 
 type Ends = [Value; 2];
@@ -88,12 +94,9 @@ impl Lowering<'_> {
     fn inputs(&mut self) {
         let mut ends = vec![];
         for (index, port) in self.point.inputs.iter().enumerate() {
-            let is_interval = self
-                .point
-                .values
-                .iter()
-                .enumerate()
-                .any(|(value, data)| data.def == Def::Input(index as u32) && self.known.kinds[value]);
+            let is_interval = self.point.values.iter().enumerate().any(|(value, data)| {
+                data.def == Def::Input(index as u32) && self.known.kinds[value]
+            });
             ends.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
@@ -110,13 +113,30 @@ impl Lowering<'_> {
     /// The outputs, NaN where one was met.
     fn outputs(&mut self, sides: &[Sides]) -> Vec<(String, Value)> {
         let mut outputs = vec![];
-        for ((port, &value), sides) in self.point.outputs.iter().zip(&self.point.body.yields).zip(sides) {
+        for ((port, &value), sides) in
+            self.point.outputs.iter().zip(&self.point.body.yields).zip(sides)
+        {
             let mut ends = self.ends(value);
-            if let Some(least) = self.support.filter(|_| self.known.related.may_cross && self.is_interval(value)) {
-                ends = support::joined(&mut self.builder, least, ends, &self.known.untested[value.index()], self.options.nan);
+            if let Some(least) =
+                self.support.filter(|_| self.known.related.may_cross && self.is_interval(value))
+            {
+                ends = support::joined(
+                    &mut self.builder,
+                    least,
+                    ends,
+                    &self.known.untested[value.index()],
+                    self.options.nan,
+                );
             }
-            if self.options.nan == Nan::Suppress && self.is_interval(value) && self.known.related.may_be_empty[value.index()] {
-                ends = emptiness::without_nan(&mut self.builder, &self.known.untested[value.index()], ends);
+            if self.options.nan == Nan::Suppress
+                && self.is_interval(value)
+                && self.known.related.may_be_empty[value.index()]
+            {
+                ends = emptiness::without_nan(
+                    &mut self.builder,
+                    &self.known.untested[value.index()],
+                    ends,
+                );
             }
             let sides: &[usize] = match sides {
                 Sides::Upper => &[1],
@@ -154,14 +174,16 @@ impl Lowering<'_> {
         ends
     }
 
-    /// The ends of a value as they are joined with others: those of an [empty](emptiness) interval, too, are within static bounds.
+    /// The ends of a value as they are joined with others: those of an [empty](emptiness) interval,
+    /// too, are within static bounds.
     fn joinable(&mut self, value: Value, ends: Ends) -> Ends {
         if !self.known.related.may_be_empty[value.index()] {
             return ends;
         }
         let known = &self.known.untested[value.index()];
         // Where the value itself may be NaN, joins see to that.
-        let tells_nan = matches!(known, Bounds::Float(floats) if floats.nan) && self.options.nan == Nan::Propagate;
+        let tells_nan = matches!(known, Bounds::Float(floats) if floats.nan)
+            && self.options.nan == Nan::Propagate;
         emptiness::clamped(&mut self.builder, known, ends, tells_nan)
     }
 
@@ -188,14 +210,21 @@ impl Lowering<'_> {
         let bounds = self.known.bounds[value.index()];
         let number = !self.is_interval(value);
         let facts = match self.known.untested[value.index()] {
-            Bounds::Float(floats) => Facts { nan: floats.nan, negative_zero: floats.negative_zero, number },
+            Bounds::Float(floats) => {
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number }
+            }
             _ => Facts { nan: false, negative_zero: false, number },
         };
         let known = told(self.options.tracking, bounds);
         if number && facts.nan && self.options.nan == Nan::Suppress {
             // What is no interval has been computed as the point shader does.
             let number = self.forms(false).or_zero(lo);
-            return Interval { lo: number, hi: number, known: known.join(&Bounds::constant(Type::F32, 0)), facts };
+            return Interval {
+                lo: number,
+                hi: number,
+                known: known.join(&Bounds::constant(Type::F32, 0)),
+                facts,
+            };
         }
         Interval { lo, hi, known, facts }
     }
@@ -216,8 +245,7 @@ impl Lowering<'_> {
     /// Says of conditions that one which does not hold tells of a NaN.
     fn require(&mut self, clean: &[Value]) {
         // Tests of single values first, by pairs: machine code makes one of two.
-        let is_number =
-            |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
+        let is_number = |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
         let (mut numbers, rest): (Vec<Value>, Vec<Value>) = clean.iter().partition(is_number);
         numbers.sort();
         numbers.dedup();
@@ -253,11 +281,15 @@ impl Lowering<'_> {
                 }
                 Stmt::Op(_) => {}
                 Stmt::If(node) if node.results.iter().any(|&result| self.is_live(result)) => {
-                    let outer = self.builder.set_origin(node.results.iter().copied().find(|&result| self.is_live(result)));
+                    let outer = self.builder.set_origin(
+                        node.results.iter().copied().find(|&result| self.is_live(result)),
+                    );
                     self.if_(node);
                     self.builder.set_origin(outer);
                 }
-                Stmt::Loop(node) if node.results.iter().any(|&result| self.is_live(result)) => self.loop_(node),
+                Stmt::Loop(node) if node.results.iter().any(|&result| self.is_live(result)) => {
+                    self.loop_(node)
+                }
                 Stmt::If(_) | Stmt::Loop(_) => {}
             }
         }
@@ -281,7 +313,9 @@ impl Lowering<'_> {
         let ends = self.tightened(value, ends);
         self.set(value, ends);
         let tests = self.known.tests[value.index()].tested;
-        for (tested, side, infinity) in [(tests.lo, 0, f32::NEG_INFINITY), (tests.hi, 1, f32::INFINITY)] {
+        for (tested, side, infinity) in
+            [(tests.lo, 0, f32::NEG_INFINITY), (tests.hi, 1, f32::INFINITY)]
+        {
             if tested {
                 let infinity = self.builder.f32(infinity);
                 let order = if side == 0 { [infinity, ends[0]] } else { [ends[1], infinity] };
@@ -289,10 +323,12 @@ impl Lowering<'_> {
                 self.require(&[finite]);
             }
         }
-        self.cases[value.index()] = Some(Selected { case, operations: self.operations_since(before) });
+        self.cases[value.index()] =
+            Some(Selected { case, operations: self.operations_since(before) });
     }
 
-    /// What is both within the ends of a value's interval form and within those that relations give.
+    /// What is both within the ends of a value's interval form and within those that relations
+    /// give.
     fn tightened(&mut self, value: Value, form: Ends) -> Ends {
         let related = self.known.related;
         let mut ends = form;
@@ -307,9 +343,12 @@ impl Lowering<'_> {
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
             for (side, (tighter, none)) in tighter.into_iter().enumerate() {
-                if alternative.is_exact() || alternative.is_within(side) && ends[side] == form[side] {
+                if alternative.is_exact() || alternative.is_within(side) && ends[side] == form[side]
+                {
                     ends[side] = others[side];
-                } else if none.is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits())) {
+                } else if none
+                    .is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits()))
+                {
                     ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
                 }
             }
@@ -319,7 +358,10 @@ impl Lowering<'_> {
 
     /// Operations that were appended since there were so many values.
     fn operations_since(&self, values: usize) -> usize {
-        self.builder.function().values[values..].iter().filter(|data| matches!(data.def, Def::Op { .. })).count()
+        self.builder.function().values[values..]
+            .iter()
+            .filter(|data| matches!(data.def, Def::Op { .. }))
+            .count()
     }
 }
 
@@ -328,7 +370,8 @@ fn told(tracking: Tracking, bounds: Bounds) -> Bounds {
     let Bounds::Float(floats) = bounds else {
         return if tracking.ranges { bounds } else { unknown(&bounds) };
     };
-    let mut floats = if tracking.ranges { floats } else { Floats { nan: floats.nan, ..Floats::all() } };
+    let mut floats =
+        if tracking.ranges { floats } else { Floats { nan: floats.nan, ..Floats::all() } };
     floats.nan |= !tracking.nan;
     if !tracking.zeros && floats.pieces.contains(0.0) {
         (floats.negative_zero, floats.positive_zero) = (true, true);

@@ -1,12 +1,14 @@
 //! From a point shader to its bounding shader (Clarberg et al. 2010 §4).
 //!
-//! [`kinds`] says which values become intervals, the [solver](crate::analysis::solve) what is known of each at compile time, and
-//! `lower` writes, for each operation on intervals, the cheapest [form](crate::interval) that this allows, and the control flow around
-//! them. After that comes what any compiler does, and nothing that changes a value: common subexpressions, folding, dead code, which
-//! removes the sides that nobody demands.
+//! [`kinds`] says which values become intervals, the [solver](crate::analysis::solve) what is known
+//! of each at compile time, and `lower` writes, for each operation on intervals, the cheapest
+//! [form](crate::interval) that this allows, and the control flow around them. After that comes
+//! what any compiler does, and nothing that changes a value: common subexpressions, folding, dead
+//! code, which removes the sides that nobody demands.
 //!
-//! Naive and optimized bounding shaders are made by the same code: a naive one differs in that selection of cases is told nothing.
-//! So both go through the same standard optimizations, scheduler and encoder, and they compute the same bounds, bit for bit.
+//! Naive and optimized bounding shaders are made by the same code: a naive one differs in that
+//! selection of cases is told nothing. So both go through the same standard optimizations,
+//! scheduler and encoder, and they compute the same bounds, bit for bit.
 
 pub mod kinds;
 mod lower;
@@ -68,17 +70,20 @@ pub struct Options {
     pub sides: Sides,
     /// What is done about NaN.
     pub nan: Nan,
-    /// What selection of cases is told: [nothing](Tracking::NONE) in naive code, [all](Tracking::ALL) in optimized code.
+    /// What selection of cases is told: [nothing](Tracking::NONE) in naive code,
+    /// [all](Tracking::ALL) in optimized code.
     pub tracking: Tracking,
-    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et al. 2010 §4.4), and products that have to
-    /// have a sign to have it from their factors, not for being 0. Bounds are then void for boxes where that does not hold for all of the
-    /// intervals that bounding code computes, which may be wider than what points come to, and nothing tells.
+    /// Whether all operations are taken to get arguments for which they are defined (Clarberg et
+    /// al. 2010 §4.4), and products that have to have a sign to have it from their factors, not for
+    /// being 0. Bounds are then void for boxes where that does not hold for all of the intervals
+    /// that bounding code computes, which may be wider than what points come to, and nothing tells.
     pub valid_ranges: bool,
-    /// The relations between values that are made use of: [none](Relations::NONE) in naive and optimized code,
-    /// [all](Relations::all) in related code. Bounds then hold for the members of a box that meet the precondition of [`Axis`].
+    /// The relations between values that are made use of: [none](Relations::NONE) in naive and
+    /// optimized code, [all](Relations::all) in related code. Bounds then hold for the members of a
+    /// box that meet the precondition of [`Axis`].
     pub relations: Relations,
-    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at compile time for its results;
-    /// where NaN propagates, as if one had been met.
+    /// Rounds after which a loop whose end depends on intervals is given up, with what is known at
+    /// compile time for its results; where NaN propagates, as if one had been met.
     pub loop_cap: u32,
 }
 
@@ -112,16 +117,16 @@ pub struct Lifted {
     pub relations: Relations,
     /// What they say.
     pub related: Related,
-    /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an output `y` likewise, but for
-    /// the side that is not wanted.
+    /// The bounding shader. An input `x` that is an interval has become `x.lo` and `x.hi`, and an
+    /// output `y` likewise, but for the side that is not wanted.
     pub function: Function,
     /// Which bounds it computes of each output.
     pub sides: Vec<Sides>,
 }
 
 impl Lifted {
-    /// For each input of the point shader, the number of the first input of the bounding shader that it became, and whether it is an
-    /// interval, so that the upper end is the next.
+    /// For each input of the point shader, the number of the first input of the bounding shader
+    /// that it became, and whether it is an interval, so that the upper end is the next.
     pub fn layout(&self) -> Vec<(usize, bool)> {
         let mut next = 0;
         let names = self.point.inputs.iter().map(|port| {
@@ -142,18 +147,28 @@ pub struct Selected {
     pub operations: usize,
 }
 
-/// Makes the bounding shader of a point shader, as [`passes::optimize`](crate::passes::optimize) returns it, for outputs of these
-/// numbers, all on the sides that the options tell.
+/// Makes the bounding shader of a point shader, as [`passes::optimize`](crate::passes::optimize)
+/// returns it, for outputs of these numbers, all on the sides that the options tell.
 ///
 /// *Panics* if there is not one of `inputs` for each input.
 pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Options) -> Lifted {
-    run_by_output(point, inputs, &outputs.iter().map(|&output| (output, options.sides)).collect::<Vec<_>>(), options)
+    run_by_output(
+        point,
+        inputs,
+        &outputs.iter().map(|&output| (output, options.sides)).collect::<Vec<_>>(),
+        options,
+    )
 }
 
 /// The same, where each output is bounded on sides of its own, whatever the options tell.
 ///
 /// *Panics* as [`run`] does.
-pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Sides)], options: &Options) -> Lifted {
+pub fn run_by_output(
+    point: &Function,
+    inputs: &[Input],
+    outputs: &[(usize, Sides)],
+    options: &Options,
+) -> Lifted {
     assert_eq!(inputs.len(), point.inputs.len(), "all inputs are described");
     let mut wanted = point.clone();
     wanted.outputs = outputs.iter().map(|&(k, _)| point.outputs[k].clone()).collect();
@@ -162,14 +177,22 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let kinds = kinds::kinds(&point, &intervals);
-    let known: Vec<_> = inputs.iter().map(|input| relations::of_input(input.bounds, input.axis, options.relations)).collect();
-    let solve = |kinds: &[bool], constraints| solve::run(&point, kinds, &known, options.nan, constraints, options.valid_ranges);
+    let known: Vec<_> = inputs
+        .iter()
+        .map(|input| relations::of_input(input.bounds, input.axis, options.relations))
+        .collect();
+    let solve = |kinds: &[bool], constraints| {
+        solve::run(&point, kinds, &known, options.nan, constraints, options.valid_ranges)
+    };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
-    // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or not anything tests for it.
-    let tested = if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
-    let related = relations::run(&point, &kinds, &axes, options.relations, options.nan, |constraints| {
-        solve(&tested, Some(constraints.to_vec()))
-    });
+    // Ends that relations cut no longer tell of a NaN, so there must be none to tell of, whether or
+    // not anything tests for it.
+    let tested =
+        if options.nan == Nan::Propagate { vec![false; point.len()] } else { kinds.clone() };
+    let related =
+        relations::run(&point, &kinds, &axes, options.relations, options.nan, |constraints| {
+            solve(&tested, Some(constraints.to_vec()))
+        });
     let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
     let untested = solve(&kinds, constraints.cloned());
     let mut bounds = untested.clone();
@@ -177,15 +200,27 @@ pub fn run_by_output(point: &Function, inputs: &[Input], outputs: &[(usize, Side
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         telling = demand::telling(&point, &untested, &demand::run(&point, &untested, &sides));
         // Operations that do not test are to the solver as those that are no intervals.
-        let testing: Vec<_> = std::iter::zip(&kinds, &telling).map(|(&interval, &tells)| interval && !tells).collect();
+        let testing: Vec<_> = std::iter::zip(&kinds, &telling)
+            .map(|(&interval, &tells)| interval && !tells)
+            .collect();
         tests = reported::run(&point, &kinds, &solve(&testing, constraints.cloned()));
-        let tested = |(value, (related, tests)): (usize, (&Constraint, &Tests))| match untested[value] {
-            Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
-            _ => *related,
-        };
-        let constraints = std::iter::zip(&related.constraints, &tests).enumerate().map(tested).collect();
+        let tested =
+            |(value, (related, tests)): (usize, (&Constraint, &Tests))| match untested[value] {
+                Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
+                _ => *related,
+            };
+        let constraints =
+            std::iter::zip(&related.constraints, &tests).enumerate().map(tested).collect();
         let facts = Some(&untested[..]);
-        bounds = solve::run_with(&point, &testing, &known, options.nan, Some(constraints), facts, options.valid_ranges);
+        bounds = solve::run_with(
+            &point,
+            &testing,
+            &known,
+            options.nan,
+            Some(constraints),
+            facts,
+            options.valid_ranges,
+        );
     }
     let facts = lower::Known {
         kinds: &kinds,
@@ -212,11 +247,13 @@ fn settled(mut function: Function) -> Function {
     }
 }
 
-/// Appends the luminance of outputs, red, green and blue, to a function, as its last output, `s.luminance`.
+/// Appends the luminance of outputs, red, green and blue, to a function, as its last output,
+/// `s.luminance`.
 pub fn with_luminance(point: &Function, rgb: [usize; 3]) -> Function {
     const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
     let mut builder = Builder::new(&point.name, Rules::Exact);
-    let inputs: Vec<Value> = point.inputs.iter().map(|Port { name, ty }| builder.input(name, *ty)).collect();
+    let inputs: Vec<Value> =
+        point.inputs.iter().map(|Port { name, ty }| builder.input(name, *ty)).collect();
     let same = |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args);
     let (mut builder, values) = crate::ir::rewrite::append(point, builder, &inputs, same);
     let parts = std::iter::zip(rgb, WEIGHTS).map(|(k, weight)| {

@@ -1,5 +1,6 @@
-//! The way from a point shader to its bounding shader, to be read by people: which values are intervals, what is known of each, what
-//! was selected on that account, and what has become of it in the end.
+//! The way from a point shader to its bounding shader, to be read by people: which values are
+//! intervals, what is known of each, what was selected on that account, and what has become of it
+//! in the end.
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
@@ -14,17 +15,22 @@ impl Lifted {
         annotated(&self.point, &Kinds { lifted: self })
     }
 
-    /// The same, with comments: what each value can be, and for operations on intervals the case of the form that was selected,
-    /// how many operations on numbers it took, and which relations between values gave it other ends.
+    /// The same, with comments: what each value can be, and for operations on intervals the case of
+    /// the form that was selected, how many operations on numbers it took, and which relations
+    /// between values gave it other ends.
     pub fn bounds_text(&self) -> String {
         annotated(&self.point, &Selection { kinds: Kinds { lifted: self } })
     }
 
-    /// The bounding shader, or what passes have made of it, with comments that tell which operation of the point shader each operation
-    /// is there for. The first one for it tells as well what it may be and the case that was selected, as [`Lifted::bounds_text`].
+    /// The bounding shader, or what passes have made of it, with comments that tell which operation
+    /// of the point shader each operation is there for. The first one for it tells as well what it
+    /// may be and the case that was selected, as [`Lifted::bounds_text`].
     pub fn origins_text(&self, function: &Function) -> String {
-        let text = annotated(function, &Origins { lifted: self, function, first: firsts(function) });
-        format!("// Comments name values as the point shader has them, with intervals in brackets.\n{text}")
+        let text =
+            annotated(function, &Origins { lifted: self, function, first: firsts(function) });
+        format!(
+            "// Comments name values as the point shader has them, with intervals in brackets.\n{text}"
+        )
     }
 }
 
@@ -66,8 +72,11 @@ impl Notes for Selection<'_> {
         let lifted = self.kinds.lifted;
         let bounds = lifted.bounds[value.index()].to_string();
         let tightened = tightened(&lifted.related, value);
-        let Some(selected) = &lifted.cases[value.index()] else { return Some(format!("{bounds}{tightened}")) };
-        let case = if selected.case.is_empty() { String::new() } else { format!(": {}", selected.case) };
+        let Some(selected) = &lifted.cases[value.index()] else {
+            return Some(format!("{bounds}{tightened}"));
+        };
+        let case =
+            if selected.case.is_empty() { String::new() } else { format!(": {}", selected.case) };
         let plural = if selected.operations == 1 { "" } else { "s" };
         Some(format!("{bounds}{case} ({} operation{plural}{tightened})", selected.operations))
     }
@@ -76,7 +85,11 @@ impl Notes for Selection<'_> {
 /// By which relations a value is tightened, each named once.
 fn tightened(related: &Related, value: Value) -> String {
     let support = (related.support == Some(value)).then_some(Relation::Support);
-    let relations: Relations = related.alternatives[value.index()].iter().map(Alternative::relation).chain(support).collect();
+    let relations: Relations = related.alternatives[value.index()]
+        .iter()
+        .map(Alternative::relation)
+        .chain(support)
+        .collect();
     let names: Vec<_> = relations.iter().map(Relation::name).collect();
     if names.is_empty() { String::new() } else { format!(", tightened by {}", names.join(", ")) }
 }
@@ -144,14 +157,26 @@ mod tests {
         let point = parse(text).expect("the text is well formed");
         let kinds = kinds::kinds(&point, &[true, false]);
         let inputs = [Floats::between(0.0, 1.0), Floats::constant(2.0)].map(Bounds::Float);
-        let bounds = solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None, false);
+        let bounds =
+            solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None, false);
         let mut cases = vec![None; point.len()];
-        let first = (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
+        let first =
+            (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
         cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
         let related = Related::nothing(&point);
         let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
         let (function, relations) = (point.clone(), Relations::NONE);
-        Lifted { point, kinds, bounds, cases, inputs, relations, related, function, sides: vec![Sides::Both] }
+        Lifted {
+            point,
+            kinds,
+            bounds,
+            cases,
+            inputs,
+            relations,
+            related,
+            function,
+            sides: vec![Sides::Both],
+        }
     }
 
     #[test]
@@ -192,14 +217,28 @@ mod tests {
             return %3
         }";
         let point = parse(text).expect("the text is well formed");
-        let inputs =
-            [true, false].map(|interval| Input { interval, bounds: Bounds::Float(Floats::between(1.0, 2.0)), axis: None });
-        let lifted = crate::lift::run(&point, &inputs, &[0], &Options { sides: Sides::Upper, ..Options::default() });
+        let inputs = [true, false].map(|interval| Input {
+            interval,
+            bounds: Bounds::Float(Floats::between(1.0, 2.0)),
+            axis: None,
+        });
+        let lifted = crate::lift::run(
+            &point,
+            &inputs,
+            &[0],
+            &Options { sides: Sides::Upper, ..Options::default() },
+        );
         let lowered = passes::lower(&lifted.function);
         let text = lifted.origins_text(&lowered);
-        let comments: Vec<_> = text.lines().filter(|line| line.contains(" = ")).map(|line| line.split_once("  // ")).collect();
-        let comments: Vec<_> = comments.into_iter().map(|parts| parts.expect("each has a comment").1).collect();
-        let begin = |start: &str| comments.iter().filter(|comment| comment.starts_with(start)).count();
+        let comments: Vec<_> = text
+            .lines()
+            .filter(|line| line.contains(" = "))
+            .map(|line| line.split_once("  // "))
+            .collect();
+        let comments: Vec<_> =
+            comments.into_iter().map(|parts| parts.expect("each has a comment").1).collect();
+        let begin =
+            |start: &str| comments.iter().filter(|comment| comment.starts_with(start)).count();
         assert_eq!(begin("[%0] = mul [x], y  // [1, 4]: a ≥ 0, b ≥ 0 ("), 1, "{text}");
         assert_eq!(begin("[%1] = exp [%0]  // [2.718"), 1, "{text}");
         assert!(begin("[%1]") > 10 && begin("[%3]") > 0, "{text}");
@@ -217,17 +256,25 @@ mod tests {
             return %4
         }";
         let point = parse(text).expect("the text is well formed");
-        let axis = |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false, above: false });
+        let axis =
+            |k: usize| Some(Axis { vector: k / 3, component: k % 3, frame: false, above: false });
         let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
-        let inputs: Vec<_> = (0..6).map(|k| Input { interval: k < 3, bounds, axis: axis(k) }).collect();
+        let inputs: Vec<_> =
+            (0..6).map(|k| Input { interval: k < 3, bounds, axis: axis(k) }).collect();
         for (relations, expected) in [
             (Relations::NONE, " operations)"),
             (Relations::from_iter([Relation::Unit]), " operations, tightened by unit)"),
             (Relations::from_iter([Relation::Dot]), " operations, tightened by dot)"),
         ] {
-            let lifted = crate::lift::run(&point, &inputs, &[0], &Options { relations, ..Options::default() });
+            let lifted = crate::lift::run(
+                &point,
+                &inputs,
+                &[0],
+                &Options { relations, ..Options::default() },
+            );
             let text = lifted.bounds_text();
-            let sum = text.lines().find(|line| line.contains("[%4] =")).expect("there is such a line");
+            let sum =
+                text.lines().find(|line| line.contains("[%4] =")).expect("there is such a line");
             assert!(sum.ends_with(expected), "{relations:?}: {text}");
             assert_eq!(text.matches("tightened").count(), relations.iter().count(), "{text}");
         }
@@ -238,20 +285,27 @@ mod tests {
         let lifted = lifted();
         let text = lifted.bounds_text();
         let of = |line: &str| {
-            let line = text.lines().find(|l| l.trim_start().starts_with(line)).expect("there is such a line");
+            let line = text
+                .lines()
+                .find(|l| l.trim_start().starts_with(line))
+                .expect("there is such a line");
             line.split_once("  // ").map_or("", |(_, comment)| comment)
         };
         assert!(text.starts_with("// x: [0, 1], -0\n// y: {2}\nfn f("), "{text}");
         assert!(of("[%1] =").ends_with(": ends (2 operations)"), "{text}");
         assert!(!of("%0 =").contains("operation") && !of("%0 =").is_empty(), "{text}");
         // What a loop defines is told line by line.
-        let of_loop: Vec<_> = text.lines().skip_while(|line| !line.contains("= loop")).take(3).collect();
+        let of_loop: Vec<_> =
+            text.lines().skip_while(|line| !line.contains("= loop")).take(3).collect();
         for (line, name) in of_loop.iter().zip(["// [%6]: ", "// %7: ", "// [%5]: "]) {
             assert_eq!(line.find(name), of_loop[0].find("//"), "{text}");
         }
         assert_eq!((of("return"), of("yield")), ("", ""));
         // What is behind `//` is nothing to the parser.
         let plain = text.replace(['[', ']'], "");
-        assert_eq!(parse(&plain).map(|function| function.to_string()), Ok(lifted.point.to_string()));
+        assert_eq!(
+            parse(&plain).map(|function| function.to_string()),
+            Ok(lifted.point.to_string())
+        );
     }
 }

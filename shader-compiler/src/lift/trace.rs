@@ -19,28 +19,39 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 struct Interval {
     endpoints: [Value; 2],
-    /// What must hold for the arms around it to be reached: booleans, and which they must be. Cheap arms
-    /// run, and cut what their condition compares, even where no member takes them.
+    /// What must hold for the arms around it to be reached: booleans, and which they must be. Cheap
+    /// arms run, and cut what their condition compares, even where no member takes them.
     reached: Vec<(Value, bool)>,
 }
 
 impl Trace {
     /// The trace of code that was lifted with these options.
     ///
-    /// *Panics* unless selection of cases was told nothing: what other code knows depends on tests that are not kept.
+    /// *Panics* unless selection of cases was told nothing: what other code knows depends on tests
+    /// that are not kept.
     pub fn new(lifted: &Lifted, options: &Options) -> Trace {
         assert_eq!(options.tracking, Tracking::NONE, "the code is naive");
         let Lifted { point, kinds, bounds, related, sides, .. } = lifted;
         let (tests, telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
-        let known = Known { kinds, untested: bounds, bounds, tests: &tests, telling: &telling, related };
+        let known =
+            Known { kinds, untested: bounds, bounds, tests: &tests, telling: &telling, related };
         let lowered = lower::run(point, &known, sides, options);
-        let mut arms = Arms { kinds, endpoints: &lowered.endpoints, around: vec![], of: vec![vec![]; point.len()] };
+        let mut arms = Arms {
+            kinds,
+            endpoints: &lowered.endpoints,
+            around: vec![],
+            of: vec![vec![]; point.len()],
+        };
         arms.visit(&point.body);
         let reached = arms.of;
         let mut intervals = vec![vec![]; lowered.function.len()];
         for (value, (ends, reached)) in lowered.endpoints.into_iter().zip(reached).enumerate() {
-            let Some([lo, hi]) = ends.filter(|_| point.ty(Value(value as u32)) == Type::F32) else { continue };
-            let is_computed = |value: &Value| !matches!(lowered.function.def(*value), Def::Input(_) | Def::Const(_));
+            let Some([lo, hi]) = ends.filter(|_| point.ty(Value(value as u32)) == Type::F32) else {
+                continue;
+            };
+            let is_computed = |value: &Value| {
+                !matches!(lowered.function.def(*value), Def::Input(_) | Def::Const(_))
+            };
             if let Some(last) = [lo, hi].into_iter().filter(is_computed).max() {
                 intervals[last.index()].push(Interval { endpoints: [lo, hi], reached });
             }
@@ -88,15 +99,21 @@ impl Arms<'_> {
             match stmt {
                 Stmt::Op(value) => self.of[value.index()].clone_from(&self.around),
                 Stmt::If(node) => {
-                    let undecided = self.endpoints[node.cond.index()].filter(|_| self.kinds[node.cond.index()]);
+                    let undecided =
+                        self.endpoints[node.cond.index()].filter(|_| self.kinds[node.cond.index()]);
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let known = self.around.len();
                         // An arm is reached where the condition may be true, or need not be.
-                        self.around.extend(undecided.map(|[must, may]| if truth { (may, true) } else { (must, false) }));
+                        self.around
+                            .extend(undecided.map(
+                                |[must, may]| if truth { (may, true) } else { (must, false) },
+                            ));
                         self.visit(arm);
                         self.around.truncate(known);
                     }
-                    node.results.iter().for_each(|result| self.of[result.index()].clone_from(&self.around));
+                    node.results
+                        .iter()
+                        .for_each(|result| self.of[result.index()].clone_from(&self.around));
                 }
                 Stmt::Loop(node) => {
                     let defined = node.params.iter().chain(&node.results);
@@ -132,7 +149,8 @@ mod tests {
             bounds: Bounds::Float(Floats::between(-1.0, 1.0)),
             axis: Some(Axis { vector: 0, component, frame: false, above: false }),
         };
-        let options = |relations| Options { tracking: Tracking::NONE, relations, ..Options::default() };
+        let options =
+            |relations| Options { tracking: Tracking::NONE, relations, ..Options::default() };
         let has_empty = |relations, ends: [f32; 6]| {
             let point = parse(text).expect("the text is well formed");
             let lifted = lift::run(&point, &[0, 1, 2].map(input), &[0], &options(relations));
@@ -145,7 +163,8 @@ mod tests {
 
     #[test]
     fn intervals_of_arms_count_only_where_they_are_reached() {
-        // In its cheap first arm, x is cut to what is below 0.5; in the second one, to what is above.
+        // In its cheap first arm, x is cut to what is below 0.5; in the second one, to what is
+        // above.
         let text = "fn f(x: f32, y: f32) -> (r: f32) {
             %0 = lt x, y
             %1 = if %0 {
@@ -165,15 +184,21 @@ mod tests {
             }
             return %1
         }";
-        let input = |()| Input { interval: true, bounds: Bounds::Float(Floats::between(-9.0, 9.0)), axis: None };
-        let options = Options { tracking: Tracking::NONE, relations: Relations::all(), ..Options::default() };
+        let input = |()| Input {
+            interval: true,
+            bounds: Bounds::Float(Floats::between(-9.0, 9.0)),
+            axis: None,
+        };
+        let options =
+            Options { tracking: Tracking::NONE, relations: Relations::all(), ..Options::default() };
         let point = parse(text).expect("the text is well formed");
         let lifted = lift::run(&point, &[(); 2].map(input), &[0], &options);
         let trace = Trace::new(&lifted, &options);
         let has_empty = |ends: [f32; 4]| trace.has_empty(&[], &ends.map(f32::to_bits), 10);
         // No member takes the first arm, or the second one.
         assert!(!has_empty([0.7, 0.9, 0.1, 0.2]) && !has_empty([0.1, 0.2, 0.7, 0.9]));
-        // Both are taken; within the second one, x is at least y > 0, so that 3 x < y − 1 has no member.
+        // Both are taken; within the second one, x is at least y > 0, so that 3 x < y − 1 has no
+        // member.
         assert!(!has_empty([0.1, 0.9, 0.2, 0.8]));
     }
 }

@@ -1,17 +1,26 @@
 //! eˣ, 2ˣ and the hyperbolic functions made of eˣ.
 //!
-//! x is reduced by a floor, so that what is left is not negative and a polynomial with positive coefficients is monotone; the power
-//! of two comes in through the exponent bits, in two factors where the result may be subnormal.
+//! x is reduced by a floor, so that what is left is not negative and a polynomial with positive
+//! coefficients is monotone; the power of two comes in through the exponent bits, in two factors
+//! where the result may be subnormal.
 
 use super::{FRACTION, Steps, with_sign};
 use crate::ir::Emit;
 
 /// 2ˣ on [0, 1).
-const EXP2: [f32; 7] = [1.0, 0.69314706, 0.24022909, 0.055486184, 0.009673775, 0.0012482288, 0.00021565985];
+const EXP2: [f32; 7] =
+    [1.0, 0.69314706, 0.24022909, 0.055486184, 0.009673775, 0.0012482288, 0.00021565985];
 
 /// eˣ ÷ 2 on [0, ln 2).
-const HALF_EXP: [f32; 7] =
-    [0.5, 0.5, 0.50000226 / 2.0, 0.1666321 / 2.0, 0.04185437 / 2.0, 0.007869273 / 2.0, 0.0019120649 / 2.0];
+const HALF_EXP: [f32; 7] = [
+    0.5,
+    0.5,
+    0.50000226 / 2.0,
+    0.1666321 / 2.0,
+    0.04185437 / 2.0,
+    0.007869273 / 2.0,
+    0.0019120649 / 2.0,
+];
 
 /// ln 2 in two parts; products of the first and integers up to 2⁸ are exact.
 pub(super) const LN_2: [f32; 2] = [0.69314575, 1.4286068e-6];
@@ -49,10 +58,11 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (e.horner(rest, &HALF_EXP), whole)
 }
 
-/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below about 2⁻²⁴ into those of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below about
+/// 2⁻²⁴ into those of `factor`.
 ///
-/// At n = −151 the bits of the factor are those of 0. So results far below the least subnormal, which exp often has, come from no
-/// product that underflows, which some processors are slow at.
+/// At n = −151 the bits of the factor are those of 0. So results far below the least subnormal,
+/// which exp often has, come from no product that underflows, which some processors are slow at.
 #[inline(always)]
 fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value {
     let all = exponent(e, n);

@@ -1,5 +1,5 @@
-//! Conversions, division and bit counting of integers, out of what 4-wide integer instructions there are: no division, shifts by
-//! constants, products of the low 32 bits.
+//! Conversions, division and bit counting of integers, out of what 4-wide integer instructions
+//! there are: no division, shifts by constants, products of the low 32 bits.
 
 use super::{FRACTION, Steps};
 use crate::ir::Emit;
@@ -58,9 +58,9 @@ pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// Quotient and remainder of unsigned integers; (a, 0) where b = 0.
 #[inline(always)]
 fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) {
-    // Two digits of the quotient, each from floats and never too large: the inverse is less than 1 ÷ b by 2⁻²² to 2⁻²⁰ of it,
-    // more than all roundings. After the first digit the remainder is below b + 2⁻²⁰ · a, so the second is below 2¹² and with
-    // it the remainder is below 2b.
+    // Two digits of the quotient, each from floats and never too large: the inverse is less than 1
+    // ÷ b by 2⁻²² to 2⁻²⁰ of it, more than all roundings. After the first digit the remainder is
+    // below b + 2⁻²⁰ · a, so the second is below 2¹² and with it the remainder is below 2b.
     let divisor = from_u32(e, b);
     let almost_one = e.f32(1.0 - 2f32.powi(-21));
     let inverse = e.div(almost_one, divisor);

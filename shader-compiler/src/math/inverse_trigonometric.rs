@@ -34,11 +34,20 @@ pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 }
 
 /// (acos(1 − w/2) − √w) ÷ √w³ in w, on [0, 2].
-const ACOS: [f32; 7] = [0.041667264, 0.0046800673, 0.0007274119, 0.00006284939, 0.00007603783, -2.2931683e-5, 6.8397253e-6];
+const ACOS: [f32; 7] = [
+    0.041667264,
+    0.0046800673,
+    0.0007274119,
+    0.00006284939,
+    0.00007603783,
+    -2.2931683e-5,
+    6.8397253e-6,
+];
 
 /// arccos a, in [0, π]
 pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, whose steps are all monotone; π less that for negative a.
+    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, whose steps are all monotone; π less that
+    // for negative a.
     let x = e.abs(a);
     let one = e.f32(1.0);
     let half = e.sub(one, x);
@@ -55,9 +64,10 @@ pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.select(is_negative, other, x)
 }
 
-/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor is one that makes for the fewest violations
-/// of monotonicity.
-const ATAN: [[f32; 3]; 2] = [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
+/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor is one that
+/// makes for the fewest violations of monotonicity.
+const ATAN: [[f32; 3]; 2] =
+    [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
 
 /// arctan a, in [−π/2, π/2]
 pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
@@ -71,7 +81,13 @@ pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// The angle of small ÷ large, or what is left to π/2 where x < y.
 #[inline(always)]
-fn angle<E: Emit>(e: &mut E, small: E::Value, large: E::Value, x: E::Value, y: E::Value) -> E::Value {
+fn angle<E: Emit>(
+    e: &mut E,
+    small: E::Value,
+    large: E::Value,
+    x: E::Value,
+    y: E::Value,
+) -> E::Value {
     let u = e.div(small, large);
     let square = e.mul(u, u);
     let [above, below] = ATAN;
@@ -87,7 +103,8 @@ fn angle<E: Emit>(e: &mut E, small: E::Value, large: E::Value, x: E::Value, y: E
     e.select(is_steep, rest, p)
 }
 
-/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN where both are infinite
+/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN where both are
+/// infinite
 pub fn atan2<E: Emit>(e: &mut E, y: E::Value, x: E::Value) -> E::Value {
     let (ay, ax) = (e.abs(y), e.abs(x));
     // The order of arguments lets NaN through from either.

@@ -1,7 +1,8 @@
 //! Logarithms, and the inverse hyperbolic functions made of them.
 //!
-//! x = m · 2ⁿ with m in [√½, √2), by integer arithmetic on the bits; subnormal x is scaled up first. With f = m − 1, which is
-//! exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · polynomial in s²): f leads, so the rounding of the rest hardly shows.
+//! x = m · 2ⁿ with m in [√½, √2), by integer arithmetic on the bits; subnormal x is scaled up
+//! first. With f = m − 1, which is exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · polynomial
+//! in s²): f leads, so the rounding of the rest hardly shows.
 
 use super::exponential::LN_2;
 use super::{FRACTION, Steps, with_sign};
@@ -34,7 +35,8 @@ pub fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     of_positive(e, a, l)
 }
 
-/// l + n · ln 2, where n comes as n · 2²³. The larger product is exact, as otherwise results would fall where n rises.
+/// l + n · ln 2, where n comes as n · 2²³. The larger product is exact, as otherwise results would
+/// fall where n rises.
 #[inline(always)]
 fn add_octaves<E: Emit>(e: &mut E, l: E::Value, n: E::Value) -> E::Value {
     let [high, low] = LN_2.map(|part| e.f32(part * UNIT));
@@ -158,7 +160,8 @@ fn log_of_one_and_double<E: Emit>(e: &mut E, u: E::Value) -> E::Value {
 
 /// arsinh a
 pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)); for large x the quotient comes to x − 1, so from 2²⁰ on the excess is added.
+    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)); for large x the quotient comes to x − 1, so from
+    // 2²⁰ on the excess is added.
     let x = e.abs(a);
     let (near, excess) = part(e, x);
     let one = e.f32(1.0);
@@ -178,7 +181,8 @@ pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// arcosh a
 pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = t + √(t² + 2t), t = a − 1; for large t the root comes to t + 1, so from 2²⁰ on the excess is added.
+    // log(1 + u), u = t + √(t² + 2t), t = a − 1; for large t the root comes to t + 1, so from 2²⁰
+    // on the excess is added.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
     // At −1 and below, where the product might be positive again, −1, so that the root is NaN.

@@ -1,20 +1,28 @@
-//! Sequences of basic operations that define the composite ones, each written once over [`Emit`]: run on words it is the
-//! meaning of the operation, run on a builder it is what machine code is made of.
+//! Sequences of basic operations that define the composite ones, each written once over [`Emit`]:
+//! run on words it is the meaning of the operation, run on a builder it is what machine code is
+//! made of.
 //!
-//! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`], [`inverse_trigonometric`]) reduce
-//! their argument, evaluate a polynomial (Horner's rule, one fixed order) and put the result together again, without branches,
-//! with IEEE additions, products, quotients and square roots alone. Polynomials are minimax fits, rounded to floats; `fit.py` in
+//! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`],
+//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, one
+//! fixed order) and put the result together again, without branches, with IEEE additions, products,
+//! quotients and square roots alone. Polynomials are minimax fits, rounded to floats; `fit.py` in
 //! this folder makes them.
 //!
-//! Interval forms evaluate such a function at the ends of an interval, so what counts besides accuracy is that it is *monotone
-//! as computed*. Rounded operations are monotone in each argument, hence so is a sequence whose every step is monotone in the
-//! argument: a polynomial with positive coefficients of a positive argument, say. Reductions are chosen for that: by floors
-//! rather than to the nearest integer, to 1 − |x| rather than |x|. Where it cannot be had, one leading term that is exact is added
-//! last, next to which the rounding of the rest is small. `TABLE.md` in this folder says for each function what errors, ranges and
-//! violations of monotonicity there are over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
+//! Interval forms evaluate such a function at the ends of an interval, so what counts besides
+//! accuracy is that it is *monotone as computed*. Rounded operations are monotone in each argument,
+//! hence so is a sequence whose every step is monotone in the argument: a polynomial with positive
+//! coefficients of a positive argument, say. Reductions are chosen for that: by floors rather than
+//! to the nearest integer, to 1 − |x| rather than |x|. Where it cannot be had, one leading term
+//! that is exact is added last, next to which the rounding of the rest is small. `TABLE.md` in this
+//! folder says for each function what errors, ranges and violations of monotonicity there are over
+//! all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
 //!
-//! Products that underflow are avoided for usual arguments, as some processors take a hundred cycles for one.
-#![allow(clippy::excessive_precision, reason = "coefficients stand here with the nine digits that tell floats apart")]
+//! Products that underflow are avoided for usual arguments, as some processors take a hundred
+//! cycles for one.
+#![allow(
+    clippy::excessive_precision,
+    reason = "coefficients stand here with the nine digits that tell floats apart"
+)]
 
 pub mod exponential;
 pub mod integer;
@@ -111,7 +119,8 @@ const FRACTION: i32 = 23;
 /// Sign bit of a float.
 const SIGN: i32 = i32::MIN;
 
-/// |x| with the sign of another float, or turned by it: x has no sign bit or `sign` stands for a factor ±1.
+/// |x| with the sign of another float, or turned by it: x has no sign bit or `sign` stands for a
+/// factor ±1.
 #[inline(always)]
 fn with_sign<E: Emit>(e: &mut E, x: E::Value, sign: E::Value) -> E::Value {
     let mask = e.i32(SIGN);

@@ -3,7 +3,8 @@
 use super::Steps;
 use crate::ir::Emit;
 
-/// a − b · trunc(a ÷ b). Where a ÷ b rounds to an integer from below, the result may have the other sign.
+/// a − b · trunc(a ÷ b). Where a ÷ b rounds to an integer from below, the result may have the other
+/// sign.
 pub fn rem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let quotient = e.div(a, b);
     let whole = e.trunc(quotient);

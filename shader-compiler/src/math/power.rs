@@ -1,30 +1,40 @@
-//! aᵇ = 2^(b · log₂ a), in single precision throughout, so that errors grow with |b · log₂ a|, as WGSL allows.
+//! aᵇ = 2^(b · log₂ a), in single precision throughout, so that errors grow with |b · log₂ a|, as
+//! WGSL allows.
 //!
-//! Each step is monotone, so pow is, in either argument; where the mantissa jumps back from √2 to √½, that was checked for all n.
-//! Special values are those of IEEE 754, but: negative a, for which WGSL leaves it open, gives NaN whatever b is; NaN in either
-//! argument gives NaN, and so does 1 to the power ±∞; results below 2⁻¹²⁶ are off by up to 2⁻¹²⁷; and 0 and ∞ are taken for
-//! 2^∓(2¹²⁶), which shows in exponents below 2⁻¹¹⁹.
+//! Each step is monotone, so pow is, in either argument; where the mantissa jumps back from √2 to
+//! √½, that was checked for all n. Special values are those of IEEE 754, but: negative a, for which
+//! WGSL leaves it open, gives NaN whatever b is; NaN in either argument gives NaN, and so does 1 to
+//! the power ±∞; results below 2⁻¹²⁶ are off by up to 2⁻¹²⁷; and 0 and ∞ are taken for 2^∓(2¹²⁶),
+//! which shows in exponents below 2⁻¹¹⁹.
 //!
 //! # Error bound
 //!
-//! For positive finite a, τ = b · log₂ a, and u = 2⁻²⁴, a normal result F satisfies |F − aᵇ| ≤ r(|τ|) · aᵇ with
-//! r(τ) = (1 + κ) · 2^(στ + 2⁻²⁵ + 2⁻¹⁵⁰) − 1, σ = (1 + λ)(1 + u) − 1 ([`relative_error`]). Proof, step by step:
+//! For positive finite a, τ = b · log₂ a, and u = 2⁻²⁴, a normal result F satisfies |F − aᵇ| ≤
+//! r(|τ|) · aᵇ with r(τ) = (1 + κ) · 2^(στ + 2⁻²⁵ + 2⁻¹⁵⁰) − 1, σ = (1 + λ)(1 + u) − 1
+//! ([`relative_error`]). Proof, step by step:
 //!
-//! 1. a = m · 2ⁿ is split exactly, and the float n is exact: n · 2²³ is a multiple of 2²³ of at most 8 bits.
-//! 2. l = n + L(m), rounded, has |l − log₂ a| ≤ λ |log₂ a|, λ = [`LOG2_ERROR`]. For n ∈ {−1, 0, 1} that is checked for all 2²³
-//!    mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤ 1.42 u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum rounds by u,
-//!    relatively, so that the error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
+//! 1. a = m · 2ⁿ is split exactly, and the float n is exact: n · 2²³ is a multiple of 2²³ of at
+//!    most 8 bits.
+//! 2. l = n + L(m), rounded, has |l − log₂ a| ≤ λ |log₂ a|, λ = [`LOG2_ERROR`]. For n ∈ {−1, 0, 1}
+//!    that is checked for all 2²³ mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤ 1.42
+//!    u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum rounds by u, relatively, so that the
+//!    error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
 //! 3. t = b · l, rounded, has |t − τ| ≤ σ |τ| + 2⁻¹⁵⁰; the second term is for a subnormal product.
-//! 4. Clamping t to [−127, 128] changes no normal result. x = t − ⌊t⌋ is exact but for −½ < t < 0, where it lies in [½, 1] and
-//!    rounds by at most 2⁻²⁵. So ⌊t⌋ + x is off τ by at most σ |τ| + 2⁻²⁵ + 2⁻¹⁵⁰.
-//! 5. The polynomial p has |p(x) − 2ˣ| ≤ κ 2ˣ, κ = [`EXP2_ERROR`], and 1 ≤ p(x) < 2, checked for all floats x in [0, 1].
-//! 6. Adding ⌊t⌋ to the exponent of p(x) multiplies exactly where the result is normal, that is for ⌊t⌋ ≥ −126.
+//! 4. Clamping t to [−127, 128] changes no normal result. x = t − ⌊t⌋ is exact but for −½ < t < 0,
+//!    where it lies in [½, 1] and rounds by at most 2⁻²⁵. So ⌊t⌋ + x is off τ by at most σ |τ| +
+//!    2⁻²⁵ + 2⁻¹⁵⁰.
+//! 5. The polynomial p has |p(x) − 2ˣ| ≤ κ 2ˣ, κ = [`EXP2_ERROR`], and 1 ≤ p(x) < 2, checked for
+//!    all floats x in [0, 1].
+//! 6. Adding ⌊t⌋ to the exponent of p(x) multiplies exactly where the result is normal, that is for
+//!    ⌊t⌋ ≥ −126.
 //!
-//! For ⌊t⌋ = −127 the exponent field becomes 0, and F = (p(x) − 1) · 2⁻¹²⁶. With q = 2ˣ, which is in [1, 2], this is off q · 2⁻¹²⁷ by at
-//! most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶; for smaller t, F = 0. That comes on top of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶
-//! for all finite results.
+//! For ⌊t⌋ = −127 the exponent field becomes 0, and F = (p(x) − 1) · 2⁻¹²⁶. With q = 2ˣ, which is
+//! in [1, 2], this is off q · 2⁻¹²⁷ by at most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶; for smaller t,
+//! F = 0. That comes on top of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶ for all finite
+//! results.
 //!
-//! `tests/math.rs` checks the mantissas of steps 2 and a sample of step 5; `TABLE.md` records both over all floats.
+//! `tests/math.rs` checks the mantissas of steps 2 and a sample of step 5; `TABLE.md` records both
+//! over all floats.
 
 use super::exponential::{add_exponent, exponent};
 use super::logarithm::{is_positive_and_finite, split};
@@ -46,7 +56,8 @@ pub const LOG2_ERROR: f64 = 3.81 * U;
 /// Largest relative error of [`exp2_of_fraction`].
 pub const EXP2_ERROR: f64 = 2.94 * U;
 
-/// Bound of |pow(a, b) − aᵇ| ÷ aᵇ for t = |b · log₂ a| where the result is normal; see the [proof](self).
+/// Bound of |pow(a, b) − aᵇ| ÷ aᵇ for t = |b · log₂ a| where the result is normal; see the
+/// [proof](self).
 pub fn relative_error(t: f64) -> f64 {
     let slope = (1.0 + LOG2_ERROR) * (1.0 + U) - 1.0;
     // 2⁻¹⁵⁰ is added and not lost: the sum is rounded up.
@@ -97,7 +108,8 @@ fn exp2<E: Emit>(e: &mut E, t: E::Value) -> E::Value {
     let whole = e.floor(t);
     let rest = e.sub(t, whole);
     let p = exp2_of_fraction(e, rest);
-    // 2¹²⁸ comes out as the bits of infinity, 2⁻¹²⁷ as those of 0, and what is between that and 2⁻¹²⁶ on a straight line.
+    // 2¹²⁸ comes out as the bits of infinity, 2⁻¹²⁷ as those of 0, and what is between that and
+    // 2⁻¹²⁶ on a straight line.
     let n = exponent(e, whole);
     add_exponent(e, p, n)
 }

@@ -1,13 +1,16 @@
 //! Look-ups in images: coordinates become texels, and texels a value.
 //!
-//! The rule is that of the renderer's image maps. With (s, t) = (u, 1 − v), which is (0, 0) at the upper left corner and (1, 1) at the
-//! lower right one, the place in units of texels is (x, y) = (s · width − ½, t · height − ½), whole numbers at texels' centres. The
-//! nearest texel is that of the rounded place, halves away from zero; the four around it are those of ⌊x⌋, ⌊x⌋ + 1 and ⌊y⌋, ⌊y⌋ + 1.
-//! Numbers of texels saturate at the ends of the 32-bit integers and are 0 for NaN, then [`Wrap`] says which texel is meant.
+//! The rule is that of the renderer's image maps. With (s, t) = (u, 1 − v), which is (0, 0) at the
+//! upper left corner and (1, 1) at the lower right one, the place in units of texels is (x, y) = (s
+//! · width − ½, t · height − ½), whole numbers at texels' centres. The nearest texel is that of the
+//! rounded place, halves away from zero; the four around it are those of ⌊x⌋, ⌊x⌋ + 1 and ⌊y⌋,
+//! ⌊y⌋ + 1. Numbers of texels saturate at the ends of the 32-bit integers and are 0 for NaN, then
+//! [`Wrap`] says which texel is meant.
 //!
-//! Two properties are what bounds rest on. Each end of the footprint grows with its coordinate, as every step that leads to it is
-//! monotone as computed. And a value lies in the hull of the texels in its footprint, to which interpolated values are cut; that
-//! also makes one of them of what is NaN since a coordinate is.
+//! Two properties are what bounds rest on. Each end of the footprint grows with its coordinate, as
+//! every step that leads to it is monotone as computed. And a value lies in the hull of the texels
+//! in its footprint, to which interpolated values are cut; that also makes one of them of what is
+//! NaN since a coordinate is.
 
 use super::{Steps, integer, with_sign};
 use crate::ir::Emit;
@@ -24,7 +27,8 @@ pub struct Access {
     pub taps: Taps,
     /// Beyond the edge.
     pub wrap: Wrap,
-    /// Texels by which the footprint is moved, to the right and down, before `wrap` is asked; each from −16 to 15.
+    /// Texels by which the footprint is moved, to the right and down, before `wrap` is asked; each
+    /// from −16 to 15.
     pub offset: [i32; 2],
 }
 
@@ -49,8 +53,8 @@ impl Access {
         Access { table, channel, taps, wrap: lookup.wrap, offset: [0, 0] }
     }
 
-    /// The word that operations are given: 16 bits for the table, then two each for channel, taps and wrap mode, and five
-    /// for each component of the offset.
+    /// The word that operations are given: 16 bits for the table, then two each for channel, taps
+    /// and wrap mode, and five for each component of the offset.
     pub fn pack(self) -> u32 {
         let taps = match self.taps {
             Taps::Point => 0,
@@ -71,8 +75,10 @@ impl Access {
 
     /// What [`pack`](Access::pack) packed; `None` where it did not make the word.
     pub fn unpack(word: u32) -> Option<Access> {
-        let taps = [Some(Taps::Point), Some(Taps::Bilinear), Some(Taps::Corner), None][(word >> 18 & 3) as usize]?;
-        let wrap = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral][(word >> 20 & 3) as usize];
+        let taps = [Some(Taps::Point), Some(Taps::Bilinear), Some(Taps::Corner), None]
+            [(word >> 18 & 3) as usize]?;
+        let wrap =
+            [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral][(word >> 20 & 3) as usize];
         let offset = [word << 5, word].map(|bits| bits as i32 >> 27);
         Some(Access { table: word & 0xffff, channel: word >> 16 & 3, taps, wrap, offset })
     }
@@ -98,7 +104,8 @@ enum Beyond<V> {
     Nothing,
     /// The texel is black where this holds.
     Black(V),
-    /// Where the first holds, the other axis is turned round; the second is this axis when it is turned round itself.
+    /// Where the first holds, the other axis is turned round; the second is this axis when it is
+    /// turned round itself.
     Turned(V, V),
 }
 
@@ -111,7 +118,8 @@ struct Axis<V> {
     next: Option<(Tap<V>, V)>,
 }
 
-/// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the image
+/// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the
+/// image
 pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E::Value {
     let access = access(e, what);
     let one = e.f32(1.0);
@@ -129,7 +137,8 @@ pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E:
     }
 }
 
-/// A channel of a texel, whose column and row are counted from the top left and unsigned; of the last one beyond the end
+/// A channel of a texel, whose column and row are counted from the top left and unsigned; of the
+/// last one beyond the end
 pub fn fetch<E: Emit>(e: &mut E, what: E::Value, column: E::Value, row: E::Value) -> E::Value {
     let access = access(e, what);
     let one = e.i32(1);
@@ -148,7 +157,12 @@ pub(crate) fn size<E: Emit>(e: &mut E, access: Access, dimension: i32) -> E::Val
 
 /// Where the footprint lies along a dimension.
 #[inline(always)]
-fn axis<E: Emit>(e: &mut E, access: Access, dimension: usize, coordinate: E::Value) -> Axis<E::Value> {
+fn axis<E: Emit>(
+    e: &mut E,
+    access: Access,
+    dimension: usize,
+    coordinate: E::Value,
+) -> Axis<E::Value> {
     let size = size(e, access, dimension as i32);
     let extent = e.convert(size);
     let place = e.mul(coordinate, extent);
@@ -197,11 +211,17 @@ fn inside<V>(at: V) -> Tap<V> {
 
 /// The index modulo the size.
 ///
-/// Of images wider than 256, a quotient of floats is off by less than one, so that what the first one leaves lies between −1 and 2
-/// sizes; of others, it is off by 64 + 64/size at most, for the largest indices. Either way a float has the rest exactly, for sizes
-/// up to 2²³. The second quotient then is right, since it is a whole number or differs from one by 1/size at least.
+/// Of images wider than 256, a quotient of floats is off by less than one, so that what the first
+/// one leaves lies between −1 and 2 sizes; of others, it is off by 64 + 64/size at most, for the
+/// largest indices. Either way a float has the rest exactly, for sizes up to 2²³. The second
+/// quotient then is right, since it is a whole number or differs from one by 1/size at least.
 #[inline(always)]
-pub(crate) fn modulo<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value) -> E::Value {
+pub(crate) fn modulo<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    size: E::Value,
+    extent: E::Value,
+) -> E::Value {
     let mut left = index;
     for _ in 0..2 {
         let x = e.convert(left);
@@ -216,7 +236,13 @@ pub(crate) fn modulo<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent
 }
 
 #[inline(always)]
-fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value, interpolates: bool) -> Taken<E::Value> {
+fn repeat<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    size: E::Value,
+    extent: E::Value,
+    interpolates: bool,
+) -> Taken<E::Value> {
     let left = modulo(e, index, size, extent);
     let next = interpolates.then(|| {
         let (zero, one) = (e.i32(0), e.i32(1));
@@ -228,7 +254,12 @@ fn repeat<E: Emit>(e: &mut E, index: E::Value, size: E::Value, extent: E::Value,
 }
 
 #[inline(always)]
-fn black<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+fn black<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    size: E::Value,
+    interpolates: bool,
+) -> Taken<E::Value> {
     let tap = |e: &mut E, at| {
         let is_inside = e.ult(at, size);
         Tap { at, beyond: Beyond::Black(e.not(is_inside)) }
@@ -243,7 +274,12 @@ fn black<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool
 }
 
 #[inline(always)]
-fn clamp<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+fn clamp<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    size: E::Value,
+    interpolates: bool,
+) -> Taken<E::Value> {
     let (zero, one) = (e.i32(0), e.i32(1));
     let last = e.isub(size, one);
     let first = within(e, index, zero, last);
@@ -253,7 +289,12 @@ fn clamp<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool
 
 /// Passing an edge comes back through the same edge at the point mirrored at its middle.
 #[inline(always)]
-fn octahedral<E: Emit>(e: &mut E, index: E::Value, size: E::Value, interpolates: bool) -> Taken<E::Value> {
+fn octahedral<E: Emit>(
+    e: &mut E,
+    index: E::Value,
+    size: E::Value,
+    interpolates: bool,
+) -> Taken<E::Value> {
     let (all, one) = (e.i32(-1), e.i32(1));
     let last = e.isub(size, one);
     // −size and 2 · size − 1
@@ -296,7 +337,13 @@ fn after<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::V
 
 /// The texel in a column and a row.
 #[inline(always)]
-fn read<E: Emit>(e: &mut E, access: Access, width: E::Value, column: Tap<E::Value>, row: Tap<E::Value>) -> E::Value {
+fn read<E: Emit>(
+    e: &mut E,
+    access: Access,
+    width: E::Value,
+    column: Tap<E::Value>,
+    row: Tap<E::Value>,
+) -> E::Value {
     match (column.beyond, row.beyond) {
         (Beyond::Black(left_or_right), Beyond::Black(above_or_below)) => {
             let outside = e.either(left_or_right, above_or_below);
@@ -314,7 +361,13 @@ fn read<E: Emit>(e: &mut E, access: Access, width: E::Value, column: Tap<E::Valu
 
 /// What stands in a column and a row.
 #[inline(always)]
-fn cell<E: Emit>(e: &mut E, access: Access, width: E::Value, column: E::Value, row: E::Value) -> E::Value {
+fn cell<E: Emit>(
+    e: &mut E,
+    access: Access,
+    width: E::Value,
+    column: E::Value,
+    row: E::Value,
+) -> E::Value {
     let above = e.imul(row, width);
     let texel = e.iadd(above, column);
     let two = e.i32(2);
@@ -328,7 +381,11 @@ fn cell<E: Emit>(e: &mut E, access: Access, width: E::Value, column: E::Value, r
 
 /// A value between four texels, the upper ones first, cut to their hull.
 #[inline(always)]
-fn interpolate<E: Emit>(e: &mut E, [[a, b], [c, d]]: [[E::Value; 2]; 2], [dx, dy]: [E::Value; 2]) -> E::Value {
+fn interpolate<E: Emit>(
+    e: &mut E,
+    [[a, b], [c, d]]: [[E::Value; 2]; 2],
+    [dx, dy]: [E::Value; 2],
+) -> E::Value {
     let mut mix = |low, high, t| {
         let one = e.f32(1.0);
         let rest = e.sub(one, t);
@@ -368,7 +425,9 @@ mod tests {
     impl Image {
         fn new(width: i64, height: i64) -> Image {
             let mut random = Random::new(width as u64 * 1000 + height as u64);
-            let texels = (0..width * height).map(|_| [(); 4].map(|()| random.below(1 << 16) as f32 / 997.0 - 20.0)).collect();
+            let texels = (0..width * height)
+                .map(|_| [(); 4].map(|()| random.below(1 << 16) as f32 / 997.0 - 20.0))
+                .collect();
             Image { width, height, texels }
         }
 
@@ -385,7 +444,8 @@ mod tests {
                 Wrap::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
                 Wrap::Black => return 0.0,
                 Wrap::Octahedral => {
-                    let (mut x, mut y) = (x.clamp(-width, 2 * width - 1), y.clamp(-height, 2 * height - 1));
+                    let (mut x, mut y) =
+                        (x.clamp(-width, 2 * width - 1), y.clamp(-height, 2 * height - 1));
                     if x < 0 || x >= width {
                         x = if x < 0 { -1 - x } else { 2 * width - 1 - x };
                         y = height - 1 - y;
@@ -415,7 +475,8 @@ mod tests {
                 return at(i, j);
             }
             let (dx, dy) = (x - x0, y - y0);
-            let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| at(i, j));
+            let [a, b, c, d] =
+                [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| at(i, j));
             let value = (a * (1.0 - dx) + b * dx) * (1.0 - dy) + (c * (1.0 - dx) + d * dx) * dy;
             value.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
         }
@@ -424,10 +485,13 @@ mod tests {
     /// All that may be asked of an image.
     fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
         let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
-        taps.into_iter().flat_map(move |taps| WRAPS.map(|wrap| Access { table: 1, channel: 2, taps, wrap, offset }))
+        taps.into_iter().flat_map(move |taps| {
+            WRAPS.map(|wrap| Access { table: 1, channel: 2, taps, wrap, offset })
+        })
     }
 
-    /// Coordinates: special ones, ones that hit edges and centres of texels, usual ones and large ones.
+    /// Coordinates: special ones, ones that hit edges and centres of texels, usual ones and large
+    /// ones.
     fn coordinate(random: &mut Random, size: i64) -> f32 {
         const SPECIAL: [f32; 14] = [
             0.0,
@@ -447,7 +511,9 @@ mod tests {
         ];
         match random.below(8) {
             0 => SPECIAL[random.below(14)],
-            1 | 2 => (random.below(40 * size as usize) as f32 - 20.0 * size as f32) / (2.0 * size as f32),
+            1 | 2 => {
+                (random.below(40 * size as usize) as f32 - 20.0 * size as f32) / (2.0 * size as f32)
+            }
             3 => (random.below(1 << 24) as f32 - 8388608.0) * (random.below(1 << 10) as f32),
             4 => f32::from_bits(random.bits() as u32),
             _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
@@ -459,11 +525,14 @@ mod tests {
         let tables = [Table::new(&[0]), Table::new(texture.words())];
         let mut random = Random::new(seed);
         for _ in 0..rows {
-            let (u, v) = (coordinate(&mut random, image.width), coordinate(&mut random, image.height));
+            let (u, v) =
+                (coordinate(&mut random, image.width), coordinate(&mut random, image.height));
             let args = [access.pack(), u.to_bits(), v.to_bits()];
             let found = f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
-            // Where an offset could pass the ends of the integers, they are not as far away as the rule has it.
-            let far = |x: f32, size: i64| !(x * size as f32).is_finite() || (x * size as f32).abs() > 2e9;
+            // Where an offset could pass the ends of the integers, they are not as far away as the
+            // rule has it.
+            let far =
+                |x: f32, size: i64| !(x * size as f32).is_finite() || (x * size as f32).abs() > 2e9;
             if access.offset != [0, 0] && (far(u, image.width) || far(v, image.height)) {
                 continue;
             }
@@ -489,8 +558,28 @@ mod tests {
 
     #[test]
     fn large_coordinates_wrap_around_exactly() {
-        let sizes =
-            [1, 2, 3, 5, 7, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4097, 65535, 1 << 20, (1 << 23) - 1, 1 << 23];
+        let sizes = [
+            1,
+            2,
+            3,
+            5,
+            7,
+            63,
+            64,
+            65,
+            127,
+            128,
+            129,
+            255,
+            256,
+            257,
+            1000,
+            4097,
+            65535,
+            1 << 20,
+            (1 << 23) - 1,
+            1 << 23,
+        ];
         let mut random = Random::new(3);
         for size in sizes {
             for k in 0..3000 {
@@ -499,13 +588,19 @@ mod tests {
                     1 => i32::MIN,
                     2 => i32::MAX - 1,
                     k if k % 2 == 0 => (random.bits() as i32) >> random.below(32),
-                    _ => (random.bits() as i32 / size).wrapping_mul(size).wrapping_sub(random.below(3) as i32),
+                    _ => (random.bits() as i32 / size)
+                        .wrapping_mul(size)
+                        .wrapping_sub(random.below(3) as i32),
                 };
                 let (size, extent) = (size as u32, (size as f32).to_bits());
                 let (first, next) = repeat(&mut Words::default(), x as u32, size, extent, true);
                 let expected = i64::from(x).rem_euclid(i64::from(size)) as u32;
                 assert_eq!(first.at, expected, "{x} modulo {size}");
-                assert_eq!(next.map(|next| next.at), Some((expected + 1) % size), "{x} + 1 modulo {size}");
+                assert_eq!(
+                    next.map(|next| next.at),
+                    Some((expected + 1) % size),
+                    "{x} + 1 modulo {size}"
+                );
             }
         }
     }
@@ -542,10 +637,12 @@ mod tests {
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
             let what = Access::new(0, channel, Lookup::default()).pack();
-            f32::from_bits(Op::Fetch.eval_with(&mut Words { tables: &tables }, &[what, column, row]))
+            f32::from_bits(
+                Op::Fetch.eval_with(&mut Words { tables: &tables }, &[what, column, row]),
+            )
         };
-        for (row, column, channel) in
-            (0..4).flat_map(|row| (0..5).flat_map(move |column| (0..4).map(move |c| (row, column, c))))
+        for (row, column, channel) in (0..4)
+            .flat_map(|row| (0..5).flat_map(move |column| (0..4).map(move |c| (row, column, c))))
         {
             let nearest = image.texels[(row.min(1) * 3 + column.min(2)) as usize][channel as usize];
             assert_eq!(fetch(channel, column, row), nearest);

@@ -1,7 +1,8 @@
 //! sin, cos and tan.
 //!
-//! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and Waite 1980), all products but the last
-//! being exact for |a| ≤ 2¹³. Beyond, what is left is ever less exact; sines and cosines stay within [−1, 1] all the same.
+//! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and
+//! Waite 1980), all products but the last being exact for |a| ≤ 2¹³. Beyond, what is left is ever
+//! less exact; sines and cosines stay within [−1, 1] all the same.
 
 use super::{SIGN, Steps};
 use crate::ir::Emit;
@@ -19,7 +20,8 @@ const SIN: [f32; 3] = [-0.166666552, 0.00833218917, -0.000195182918];
 /// What the polynomial makes of π/4.
 const SIN_OF_QUARTER: f32 = 0.70710677;
 
-/// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, and its lowest bit shows in the sum.
+/// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, and
+/// its lowest bit shows in the sum.
 const MAGIC: f32 = 12582912.0;
 
 /// sin a
@@ -56,14 +58,16 @@ fn parity<E: Emit>(e: &mut E, sum: E::Value) -> E::Value {
 
 /// sin x for x = a − turns · π, negated where the lowest bit of `sum` is set.
 ///
-/// Monotone on [−π/2, π/2], to the bit, which lets interval forms evaluate it at endpoints without widening:
+/// Monotone on [−π/2, π/2], to the bit, which lets interval forms evaluate it at endpoints without
+/// widening:
 ///
-/// - Up to π/4, sin x = x + x³ p(x²), and what is rounded last, the exact sum of the two terms, grows from one float to the next. With
-///   u = 2⁻²⁴, four roundings leave an error of at most 4.1 u x³/6 in the second term. From ½ on, floats are u apart, the sum grows by at least
-///   (1 − x²/2) u ≥ 0.69 u, and errors are at most 0.33 u at each of the two; below, floats are u x apart or more, the sum grows by
-///   at least 0.87 u x, and errors are at most 0.18 u x.
-/// - Beyond, where the slope goes to 0, sin x = 1 − 2 sin² y with y = (π/2 − x)/2 ≤ π/8. The sine of y is monotone as above, and so are its
-///   square, twice that, and what it leaves to 1.
+/// - Up to π/4, sin x = x + x³ p(x²), and what is rounded last, the exact sum of the two terms,
+///   grows from one float to the next. With u = 2⁻²⁴, four roundings leave an error of at most 4.1
+///   u x³/6 in the second term. From ½ on, floats are u apart, the sum grows by at least (1 − x²/2)
+///   u ≥ 0.69 u, and errors are at most 0.33 u at each of the two; below, floats are u x apart or
+///   more, the sum grows by at least 0.87 u x, and errors are at most 0.18 u x.
+/// - Beyond, where the slope goes to 0, sin x = 1 − 2 sin² y with y = (π/2 − x)/2 ≤ π/8. The sine
+///   of y is monotone as above, and so are its square, twice that, and what it leaves to 1.
 /// - At the seam, the second branch is clamped to what the first one ends with.
 fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) -> E::Value {
     let (x, correction) = reduce(e, a, turns, &PI);
@@ -98,8 +102,9 @@ fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) 
     e.float(p)
 }
 
-/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this leads to: that is one rounding less,
-/// and it is below 2⁻²⁶ for |a| ≤ 2¹³, so that the slope of the function, where it is not 1, hardly matters.
+/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this
+/// leads to: that is one rounding less, and it is below 2⁻²⁶ for |a| ≤ 2¹³, so that the slope of
+/// the function, where it is not 1, hardly matters.
 #[inline(always)]
 fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E::Value, E::Value) {
     let [parts @ .., last] = parts;

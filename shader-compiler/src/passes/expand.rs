@@ -1,5 +1,5 @@
-//! Writes composite operations out as the basic ones that define them, and shifts by amounts that vary, which SSE has not, as
-//! shifts that are fixed.
+//! Writes composite operations out as the basic ones that define them, and shifts by amounts that
+//! vary, which SSE has not, as shifts that are fixed.
 
 use super::simplify;
 use crate::ir::rewrite::rewrite;
@@ -8,7 +8,9 @@ use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
 /// Leaves basic operations alone, and shifts by constants.
 pub fn run(function: &Function) -> Function {
     let builder = Builder::new(&function.name, Rules::Exact);
-    rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| Expand(builder).op(op, args))
+    rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| {
+        Expand(builder).op(op, args)
+    })
 }
 
 /// Expands whatever is appended, so that composite operations may be made of composite ones.
@@ -43,7 +45,8 @@ impl Emit for Expand<'_> {
 }
 
 impl Expand<'_> {
-    /// x · 2ⁿ, where the power is made as a float. Of 2³¹, which fits no signed integer, `chop` makes 0x80000000, as it should be.
+    /// x · 2ⁿ, where the power is made as a float. Of 2³¹, which fits no signed integer, `chop`
+    /// makes 0x80000000, as it should be.
     fn shl(&mut self, x: Value, amount: Value) -> Value {
         let (mask, bias, place) = (self.i32(31), self.i32(127), self.i32(23));
         let amount = self.op(Op::And, &[amount, mask]);
@@ -85,7 +88,8 @@ mod tests {
             for mut row in random::special_rows(&function.inputs, 1000, 11) {
                 for amount in [row[1], row[1] & 31] {
                     row[1] = amount;
-                    let result = interpreter::run(&function, &[], &row, 0).expect("there are no loops");
+                    let result =
+                        interpreter::run(&function, &[], &row, 0).expect("there are no loops");
                     assert_eq!(result, [op.eval(&row)], "{} {row:x?}", op.name());
                 }
             }
@@ -99,7 +103,9 @@ mod tests {
             let function = run(&whole);
             let tables = random::tables();
             for row in random::special_rows(&function.inputs, 300, 11) {
-                let run = |function| interpreter::run(function, &tables, &row, 0).expect("there are no loops")[0];
+                let run = |function| {
+                    interpreter::run(function, &tables, &row, 0).expect("there are no loops")[0]
+                };
                 let (result, expected) = (run(&function), run(&whole));
                 let equal = same(function.outputs[0].ty, result, expected);
                 assert!(equal, "{} {row:x?}: {result:x?}, not {expected:x}\n{function}", op.name());

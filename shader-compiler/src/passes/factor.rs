@@ -1,6 +1,8 @@
-//! Common factors of sums of products: a·c + b·c → (a + b)·c, where each of the two is a sum of at least two products, as dot products
-//! are: a sum of two that share a vector becomes one of the summed vectors. That takes fewer products in the point shader, and in
-//! the bounding shader, where a product of intervals is dear, far fewer; and bounds get tighter, since x·z + y·z ⊇ (x + y)·z for intervals.
+//! Common factors of sums of products: a·c + b·c → (a + b)·c, where each of the two is a sum of at
+//! least two products, as dot products are: a sum of two that share a vector becomes one of the
+//! summed vectors. That takes fewer products in the point shader, and in the bounding shader, where
+//! a product of intervals is dear, far fewer; and bounds get tighter, since x·z + y·z ⊇ (x + y)·z
+//! for intervals.
 //!
 //! Sums that are used elsewhere as well stay, since they would be computed twice.
 
@@ -23,10 +25,16 @@ pub(crate) fn uses(function: &Function) -> Vec<u32> {
     let mut count = |values: &[Value]| values.iter().for_each(|value| uses[value.index()] += 1);
     count(&function.body.yields);
     for_each_stmt(&function.body, &mut |stmt| match stmt {
-        Stmt::Op(value) => count(function.operation(*value).expect("statements define operations").1),
-        Stmt::If(i) => [&[i.cond], &i.then.yields[..], &i.otherwise.yields].into_iter().for_each(&mut count),
+        Stmt::Op(value) => {
+            count(function.operation(*value).expect("statements define operations").1)
+        }
+        Stmt::If(i) => {
+            [&[i.cond], &i.then.yields[..], &i.otherwise.yields].into_iter().for_each(&mut count)
+        }
         Stmt::Loop(l) => {
-            [&l.init, &l.head.yields, &l.body.yields, &vec![l.cond]].into_iter().for_each(|values| count(values));
+            [&l.init, &l.head.yields, &l.body.yields, &vec![l.cond]]
+                .into_iter()
+                .for_each(|values| count(values));
         }
     });
     uses
@@ -40,7 +48,9 @@ struct Factor<'a> {
 impl Pass for Factor<'_> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
         let (_, sums) = self.old.operation(old).expect("it is an operation");
-        if matches!(op, Op::Add | Op::Sub) && sums.iter().all(|&sum| self.terms(sum).is_some_and(|terms| terms >= TERMS)) {
+        if matches!(op, Op::Add | Op::Sub)
+            && sums.iter().all(|&sum| self.terms(sum).is_some_and(|terms| terms >= TERMS))
+        {
             let (x, y) = (args[0], args[1]);
             if is_alike(builder.function(), x, y) {
                 return join(builder, op, x, y);
@@ -86,7 +96,8 @@ fn common(function: &Function, x: Value, y: Value) -> Option<(Value, [Value; 2])
 fn is_alike(function: &Function, x: Value, y: Value) -> bool {
     match (arguments(function, x, Op::Add), arguments(function, y, Op::Add)) {
         (Some([a, b]), Some([c, d])) => {
-            (is_alike(function, a, c) && is_alike(function, b, d)) || (is_alike(function, a, d) && is_alike(function, b, c))
+            (is_alike(function, a, c) && is_alike(function, b, d))
+                || (is_alike(function, a, d) && is_alike(function, b, c))
         }
         (None, None) => common(function, x, y).is_some(),
         _ => false,
@@ -95,7 +106,8 @@ fn is_alike(function: &Function, x: Value, y: Value) -> bool {
 
 /// The sum, or the difference, of two sums that are alike.
 fn join(builder: &mut Builder, op: Op, x: Value, y: Value) -> Value {
-    if let (Some([a, b]), Some([c, d])) = (arguments(builder.function(), x, Op::Add), arguments(builder.function(), y, Op::Add))
+    if let (Some([a, b]), Some([c, d])) =
+        (arguments(builder.function(), x, Op::Add), arguments(builder.function(), y, Op::Add))
     {
         let straight = is_alike(builder.function(), a, c) && is_alike(builder.function(), b, d);
         let [c, d] = if straight { [c, d] } else { [d, c] };
@@ -114,8 +126,11 @@ mod tests {
 
     fn becomes(before: &str, after: &str) {
         let parsed = |text: &str| parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let text =
-            |body: &str| format!("fn f(a: f32, b: f32, c: f32, d: f32, x: f32, y: f32) -> (s: f32, t: f32) {{ {body} }}");
+        let text = |body: &str| {
+            format!(
+                "fn f(a: f32, b: f32, c: f32, d: f32, x: f32, y: f32) -> (s: f32, t: f32) {{ {body} }}"
+            )
+        };
         assert_eq!(run(&parsed(&text(before))).to_string(), parsed(&text(after)).to_string());
     }
 

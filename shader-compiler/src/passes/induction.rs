@@ -1,12 +1,14 @@
-//! Proves by induction that counters stay in range, so that tests whose outcome is certain go: above all those for the cap on a
-//! loop's rounds, which every loop has and hardly one needs.
+//! Proves by induction that counters stay in range, so that tests whose outcome is certain go:
+//! above all those for the cap on a loop's rounds, which every loop has and hardly one needs.
 //!
-//! A loop whose condition holds only while p < n, where p grows by at least one each round, has a bound on its rounds; so has one
-//! that counts down, or up to p = n. With N the bound, every parameter that changes by a constant each round is at most N such
-//! steps away from where it starts, and comparisons of it come out one way.
+//! A loop whose condition holds only while p < n, where p grows by at least one each round, has a
+//! bound on its rounds; so has one that counts down, or up to p = n. With N the bound, every
+//! parameter that changes by a constant each round is at most N such steps away from where it
+//! starts, and comparisons of it come out one way.
 //!
-//! After a `break`, a translated loop leaves p as it is, and clears a bool parameter that its condition wants. So for the bound on
-//! rounds it is enough that p grows whenever the parameters that the condition wants are such that there can be a next round.
+//! After a `break`, a translated loop leaves p as it is, and clears a bool parameter that its
+//! condition wants. So for the bound on rounds it is enough that p grows whenever the parameters
+//! that the condition wants are such that there can be a next round.
 
 use super::range;
 use crate::ir::function::for_each_stmt;
@@ -41,7 +43,9 @@ impl Pass for Induction<'_> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
         if matches!(op, Op::SLt | Op::ULt | Op::IEq) && !self.ranges.is_empty() {
             let (_, old_args) = self.function.operation(old).expect("it was made by an operation");
-            if let Some(known) = range::compare(self.function, op, old_args, &|value| self.ranges.get(&value).copied()) {
+            if let Some(known) = range::compare(self.function, op, old_args, &|value| {
+                self.ranges.get(&value).copied()
+            }) {
                 return builder.bool(known);
             }
         }
@@ -74,7 +78,8 @@ impl Induction<'_> {
             {
                 let [low, high] = self.signed(node.init[k]);
                 let [least, most] = steps.map(|step| step.saturating_mul(rounds));
-                let (low, high) = (low.saturating_add(least.min(0)), high.saturating_add(most.max(0)));
+                let (low, high) =
+                    (low.saturating_add(least.min(0)), high.saturating_add(most.max(0)));
                 if ENDS[0] <= low && high <= ENDS[1] {
                     self.ranges.insert(param, [low, high]);
                 }
@@ -95,8 +100,12 @@ impl Induction<'_> {
         let (value, truth) = fact;
         match self.function.operation(value) {
             Some((Op::BNot, args)) => self.conclude((args[0], !truth), known),
-            Some((Op::BAnd, args)) if truth => args.iter().for_each(|&arg| self.conclude((arg, true), known)),
-            Some((Op::BOr, args)) if !truth => args.iter().for_each(|&arg| self.conclude((arg, false), known)),
+            Some((Op::BAnd, args)) if truth => {
+                args.iter().for_each(|&arg| self.conclude((arg, true), known))
+            }
+            Some((Op::BOr, args)) if !truth => {
+                args.iter().for_each(|&arg| self.conclude((arg, false), known))
+            }
             _ => {}
         }
         // A choice of which one side is constant, and not what was found, took the other.
@@ -115,7 +124,10 @@ impl Induction<'_> {
         match self.function.operation(value) {
             Some((Op::Select, &[cond, t, e])) => Some((cond, t, e)),
             Some(_) => None,
-            None => self.arms.get(&value).map(|&(node, k)| (node.cond, node.then.yields[k], node.otherwise.yields[k])),
+            None => self
+                .arms
+                .get(&value)
+                .map(|&(node, k)| (node.cond, node.then.yields[k], node.otherwise.yields[k])),
         }
     }
 
@@ -141,11 +153,16 @@ impl Induction<'_> {
 
     /// Bounds on the number of rounds of a loop in which a fact holds.
     fn rounds(&self, node: &Loop, (value, truth): Fact, onward: &[Fact]) -> Vec<i64> {
-        let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value) else { return vec![] };
+        let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value)
+        else {
+            return vec![];
+        };
         let side = |counter: Value, limit: Value, is_left: bool| {
             // A parameter plus a constant counts like the parameter, from elsewhere.
             let (param, offset) = match self.function.operation(counter) {
-                Some((Op::IAdd, &[of, offset])) => (of, i64::from(self.function.constant(offset)? as i32)),
+                Some((Op::IAdd, &[of, offset])) => {
+                    (of, i64::from(self.function.constant(offset)? as i32))
+                }
                 _ => (counter, 0),
             };
             let k = node.params.iter().position(|&p| p == param)?;
@@ -159,7 +176,9 @@ impl Induction<'_> {
                 Op::IEq if truth => return None,
                 Op::IEq => return rounds_until(init, steps, limit),
                 Op::SLt => (init, limit, ENDS),
-                _ => (range::as_unsigned(init), range::as_unsigned(limit), [0, i64::from(u32::MAX)]),
+                _ => {
+                    (range::as_unsigned(init), range::as_unsigned(limit), [0, i64::from(u32::MAX)])
+                }
             };
             // param < limit, limit < param, or with ≤ where the fact is that a comparison is false.
             let slack = i64::from(!truth);
@@ -178,7 +197,11 @@ impl Induction<'_> {
 const ENDS: [i64; 2] = [i32::MIN as i64, i32::MAX as i64];
 
 /// Rounds of a loop that is left where a counter equals `limit`.
-fn rounds_until([low, high]: [i64; 2], [step, most]: [i64; 2], [limit, end]: [i64; 2]) -> Option<i64> {
+fn rounds_until(
+    [low, high]: [i64; 2],
+    [step, most]: [i64; 2],
+    [limit, end]: [i64; 2],
+) -> Option<i64> {
     if step != most || limit != end || step == 0 {
         return None;
     }
@@ -206,8 +229,8 @@ mod tests {
     use crate::ir::text::parse;
     use crate::passes;
 
-    /// A loop with a cap as the front end makes it; `cond` defines `%c`, `next` what comes after `%i`. The outputs tell
-    /// whether the cap was reached.
+    /// A loop with a cap as the front end makes it; `cond` defines `%c`, `next` what comes after
+    /// `%i`. The outputs tell whether the cap was reached.
     fn capped(init: &str, cond: &str, next: &str, cap: u32) -> Function {
         let text = format!(
             "fn f(n: i32, x: f32) -> (i: i32, s: f32, capped: bool) {{
@@ -235,9 +258,15 @@ mod tests {
     fn is_proved(function: &Function) -> bool {
         let proved = passes::optimize_by(function, Rules::Exact);
         for row in random::special_rows(&function.inputs, 40, 3) {
-            let run = |function| interpreter::run(function, &[], &row, 1 << 20).expect("loops are capped");
+            let run = |function| {
+                interpreter::run(function, &[], &row, 1 << 20).expect("loops are capped")
+            };
             let (before, after) = (run(function), run(&proved));
-            assert_eq!((before[0], before[2]), (after[0], after[2]), "{row:x?}\n{function}\n{proved}");
+            assert_eq!(
+                (before[0], before[2]),
+                (after[0], after[2]),
+                "{row:x?}\n{function}\n{proved}"
+            );
         }
         proved.constant(proved.body.yields[2]) == Some(0)
     }
@@ -256,11 +285,23 @@ mod tests {
             ("%init = and n, 255", "%d = slt %i, 0 %c = bnot %d", down),
             ("%init = and n, 255", "%d = ieq %i, 0 %c = bnot %d", down),
             ("%init = and n, 255", "%a = slt %i, 100 %b = lt x, %s %c = band %a, %b", up),
-            ("%init = and n, 255", "%a = slt 99, %i %b = lt x, %s %d = bor %a, %b %c = bnot %d", up),
+            (
+                "%init = and n, 255",
+                "%a = slt 99, %i %b = lt x, %s %d = bor %a, %b %c = bnot %d",
+                up,
+            ),
             // Counted before it is compared.
-            ("%init = and n, 7", "%j = iadd %i, 1 %d = slt 10, %j %c = bnot %d", "%i2 = iadd %i, 1"),
+            (
+                "%init = and n, 7",
+                "%j = iadd %i, 1 %d = slt 10, %j %c = bnot %d",
+                "%i2 = iadd %i, 1",
+            ),
             // Steps that differ, but never stand still.
-            ("%init = and n, 7", "%c = slt %i, 100", "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b"),
+            (
+                "%init = and n, 7",
+                "%c = slt %i, 100",
+                "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b",
+            ),
             // Frozen only where the loop is left.
             ("%init = and n, 7", "%c = slt %i, 100", "%a = iadd %i, 1 %i2 = select %c, %a, %i"),
         ] {
@@ -268,7 +309,14 @@ mod tests {
             // Of an unknown start nothing follows.
             assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
         }
-        let exact = |step| capped("%init = and 0, n", "%d = ieq %i, 30 %c = bnot %d", &format!("%i2 = iadd %i, {step}"), 1000);
+        let exact = |step| {
+            capped(
+                "%init = and 0, n",
+                "%d = ieq %i, 30 %c = bnot %d",
+                &format!("%i2 = iadd %i, {step}"),
+                1000,
+            )
+        };
         assert!(is_proved(&exact(3)) && is_proved(&exact(-0x7fff_fff1)));
         assert!(!is_proved(&exact(4)) && !is_proved(&exact(-1)));
     }
@@ -279,7 +327,11 @@ mod tests {
         for (init, cond, next) in [
             ("%init = and n, 7", "%c = slt %i, n", up),
             ("%init = and n, 7", "%c = slt %i, 2000", up),
-            ("%init = and n, 7", "%c = slt %i, 100", "%e = lt %s, 0.5 %a = iadd %i, 1 %i2 = select %e, %a, %i"),
+            (
+                "%init = and n, 7",
+                "%c = slt %i, 100",
+                "%e = lt %s, 0.5 %a = iadd %i, 1 %i2 = select %e, %a, %i",
+            ),
             ("%init = and n, 7", "%c = slt %i, 100", "%i2 = iadd %i, -1"),
             ("%init = and n, 7", "%c = slt %i, 100", "%i2 = imul %i, 3"),
             // Wraps before it gets there.
@@ -312,7 +364,9 @@ mod tests {
         let function = function.unwrap_or_else(|error| panic!("{error}"));
         let after = passes::optimize_by(&function, Rules::Exact);
         for x in [0.0f32, 1.0, -1.0, 1e-40] {
-            let run = |function| interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop ends");
+            let run = |function| {
+                interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop ends")
+            };
             assert_eq!(run(&function), run(&after), "{x}\n{after}");
         }
     }
@@ -375,8 +429,10 @@ mod tests {
     fn random_counter(seed: u64) {
         let mut random = Random::new(seed);
         let mut number = |special: &[i32]| *random.pick(special) + (random.below(7) as i32 - 3);
-        let (init, limit) =
-            (number(&[0, 40, i32::MIN + 3, i32::MAX - 3, -40]), number(&[0, 40, i32::MIN + 3, i32::MAX - 3, 20]));
+        let (init, limit) = (
+            number(&[0, 40, i32::MIN + 3, i32::MAX - 3, -40]),
+            number(&[0, 40, i32::MIN + 3, i32::MAX - 3, 20]),
+        );
         let (step, other) = (number(&[0, 0, 10, 1 << 28, i32::MAX - 3]), number(&[0, 0, 4]));
         let init = random
             .pick(&[
@@ -390,7 +446,9 @@ mod tests {
         let op = *random.pick(&["slt", "ult", "ieq"]);
         let not = *random.pick(&["%c = bnot %b", "%c = bor %b, false"]);
         let cond = format!("%m = and n, 31 %j = iadd %i, {other} %b = {op} {left}, {right} {not}");
-        let next = format!("%p = iadd %i, {step} %q = iadd %i, {other} %e = lt %s, 0.01 %i2 = select %e, %p, %q");
+        let next = format!(
+            "%p = iadd %i, {step} %q = iadd %i, {other} %e = lt %s, 0.01 %i2 = select %e, %p, %q"
+        );
         let next = if random.once_in(2) { format!("%i2 = iadd %i, {step}") } else { next };
         is_proved(&capped(&init, &cond, &next, 1 + random.below(60) as u32));
     }

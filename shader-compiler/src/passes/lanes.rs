@@ -1,19 +1,22 @@
 //! Control flow for groups of lanes: what a lane does alone becomes what a group does together.
 //!
-//! A group takes a branch if *any* of its lanes does, and lanes that would not have gone along are *idle*: they compute, but what
-//! they compute is not used. After this pass the condition of every if and loop is an `any`, which is the same in all lanes, and
-//! results are merged by `select` on the lane's own condition.
+//! A group takes a branch if *any* of its lanes does, and lanes that would not have gone along
+//! are *idle*: they compute, but what they compute is not used. After this pass the condition of
+//! every if and loop is an `any`, which is the same in all lanes, and results are merged by
+//! `select` on the lane's own condition.
 //!
-//! - An if whose arms are cheap runs both, and selects. One with an expensive arm runs that if any lane wants it; a cheap arm runs
-//!   before the if; two expensive arms become two ifs.
-//! - A loop runs while any lane goes on. A lane that has left keeps its parameters, by select. So its head computes
-//!   over and over what it computed when the lane left: a false condition, and the very same results. That is why no mask of lanes
-//!   that are still in the loop needs to be carried along, why results need no select, and why parameters that the
-//!   head does not use for condition or results need not be kept.
-//! - Idle lanes run on garbage, so their conditions count for nothing: within arms and bodies, conditions are taken together with
-//!   the *mask* of the lanes for which the block runs. The head of a loop runs for all lanes that came to the loop.
-//! - Where a condition is made of constants and of counters of loops that all lanes leave together, it is the same in all
-//!   lanes, and there is nothing to select or to mask.
+//! - An if whose arms are cheap runs both, and selects. One with an expensive arm runs that if any
+//!   lane wants it; a cheap arm runs before the if; two expensive arms become two ifs.
+//! - A loop runs while any lane goes on. A lane that has left keeps its parameters, by select. So
+//!   its head computes over and over what it computed when the lane left: a false condition, and
+//!   the very same results. That is why no mask of lanes that are still in the loop needs to be
+//!   carried along, why results need no select, and why parameters that the head does not use for
+//!   condition or results need not be kept.
+//! - Idle lanes run on garbage, so their conditions count for nothing: within arms and bodies,
+//!   conditions are taken together with the *mask* of the lanes for which the block runs. The head
+//!   of a loop runs for all lanes that came to the loop.
+//! - Where a condition is made of constants and of counters of loops that all lanes leave together,
+//!   it is the same in all lanes, and there is nothing to select or to mask.
 //!
 //! Of one lane alone, `any` is the lane's condition, and the function computes what it did before.
 
@@ -23,8 +26,8 @@ use crate::ir::rewrite::{Open, Pass, Rewriter, rewrite};
 use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Value};
 use rustc_hash::FxHashSet;
 
-/// Cost of an arm, in basic operations, up to which it runs whether it is wanted or not. A branch costs a few instructions, and some
-/// twenty cycles where it is mispredicted.
+/// Cost of an arm, in basic operations, up to which it runs whether it is wanted or not. A branch
+/// costs a few instructions, and some twenty cycles where it is mispredicted.
 const CHEAP: u32 = 24;
 
 /// The same for conditions that are the same in all lanes, where a branch always saves an arm.
@@ -53,7 +56,8 @@ impl Pass for Lanes {
         let results = rewriter.live(&node.results);
         let [cheap, cheap_otherwise] = self.cheap_arms(rewriter, node);
         let values = if cheap && cheap_otherwise {
-            let (then, otherwise) = (rewriter.arm(self, node, true), rewriter.arm(self, node, false));
+            let (then, otherwise) =
+                (rewriter.arm(self, node, true), rewriter.arm(self, node, false));
             choose(&mut rewriter.builder, cond, &then, &otherwise)
         } else if self.uniform[node.cond.index()] {
             self.branch(rewriter, node, cond)
@@ -61,8 +65,11 @@ impl Pass for Lanes {
             let then = rewriter.arm(self, node, true);
             self.guarded(rewriter, node, false, Some(&then))
         } else {
-            let otherwise =
-                if cheap_otherwise { rewriter.arm(self, node, false) } else { self.guarded(rewriter, node, false, None) };
+            let otherwise = if cheap_otherwise {
+                rewriter.arm(self, node, false)
+            } else {
+                self.guarded(rewriter, node, false, None)
+            };
             self.guarded(rewriter, node, true, Some(&otherwise))
         };
         rewriter.set_all(&results, &values);
@@ -84,7 +91,8 @@ impl Pass for Lanes {
         let kept = if is_uniform {
             FxHashSet::default()
         } else if has_loop(&node.head) {
-            // Lanes that have left go through it as well, and should not do so with what it was never meant for.
+            // Lanes that have left go through it as well, and should not do so with what it was
+            // never meant for.
             params.iter().copied().collect()
         } else {
             kept(&rewriter.builder, &params, &exits, cond)
@@ -98,7 +106,11 @@ impl Pass for Lanes {
             self.within(active, |pass| rewriter.body(pass, node, &next))
         };
         let next = std::iter::zip(next, params).map(|(next, param)| {
-            if kept.contains(&param) { rewriter.builder.op(Op::Select, &[active, next, param]) } else { next }
+            if kept.contains(&param) {
+                rewriter.builder.op(Op::Select, &[active, next, param])
+            } else {
+                next
+            }
         });
         let next: Vec<_> = next.collect();
         let values = rewriter.builder.close_loop(&next);
@@ -135,8 +147,15 @@ impl Lanes {
         rewriter.builder.push_if(any, then, otherwise)
     }
 
-    /// An arm that runs if any lane takes it. Its values are merged with those of the other arm, if they are there already.
-    fn guarded(&mut self, rewriter: &mut Rewriter<'_>, node: &If, truth: bool, other: Option<&[Value]>) -> Vec<Value> {
+    /// An arm that runs if any lane takes it. Its values are merged with those of the other arm, if
+    /// they are there already.
+    fn guarded(
+        &mut self,
+        rewriter: &mut Rewriter<'_>,
+        node: &If,
+        truth: bool,
+        other: Option<&[Value]>,
+    ) -> Vec<Value> {
         let mut cond = rewriter.get(node.cond);
         if !truth {
             cond = rewriter.builder.op(Op::BNot, &[cond]);
@@ -153,7 +172,9 @@ impl Lanes {
         for (k, &value) in values.iter().enumerate().filter(|&(k, _)| inner[k]) {
             let ty = builder.ty(value);
             yields.1.push(other.map_or_else(|| builder.constant(ty, 0), |other| other[k]));
-            yields.0.push(other.map_or(value, |other| builder.op(Op::Select, &[cond, value, other[k]])));
+            yields.0.push(
+                other.map_or(value, |other| builder.op(Op::Select, &[cond, value, other[k]])),
+            );
         }
         let then = builder.close_arm(&yields.0);
         builder.open_arm();
@@ -168,10 +189,12 @@ impl Lanes {
         values.into_iter().enumerate().map(merge).collect()
     }
 
-    /// Which arms of an if may run where they are not wanted. That both may means that the if becomes selects.
+    /// Which arms of an if may run where they are not wanted. That both may means that the if
+    /// becomes selects.
     fn cheap_arms(&self, rewriter: &Rewriter<'_>, node: &If) -> [bool; 2] {
         let limit = if self.uniform[node.cond.index()] { CHEAP_IF_UNIFORM } else { CHEAP };
-        [&node.then, &node.otherwise].map(|arm| self.cost(rewriter, arm).is_some_and(|cost| cost <= limit))
+        [&node.then, &node.otherwise]
+            .map(|arm| self.cost(rewriter, arm).is_some_and(|cost| cost <= limit))
     }
 
     /// Cost of a block, if it has no control flow in the end.
@@ -198,8 +221,8 @@ fn choose(builder: &mut Builder, cond: Value, then: &[Value], otherwise: &[Value
     std::iter::zip(then, otherwise).map(|(&t, &e)| builder.op(Op::Select, &[cond, t, e])).collect()
 }
 
-/// The parameters of a loop that lanes must keep when they leave it: those that its condition and its exits depend on. The head is
-/// the innermost open block.
+/// The parameters of a loop that lanes must keep when they leave it: those that its condition and
+/// its exits depend on. The head is the innermost open block.
 fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> FxHashSet<Value> {
     let head = builder.depth() - 1;
     let mut work: Vec<_> = exits.iter().copied().chain([cond]).collect();
@@ -220,7 +243,8 @@ fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> Fx
 
 /// Which values are the same in all lanes, idle ones among them, because no input goes into them.
 fn uniform(function: &Function) -> Vec<bool> {
-    let mut uniform: Vec<_> = function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
+    let mut uniform: Vec<_> =
+        function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
     uniform_block(function, &function.body, &mut uniform);
     uniform
 }
@@ -236,8 +260,9 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
                 uniform_block(function, &i.then, uniform);
                 uniform_block(function, &i.otherwise, uniform);
                 for (k, result) in i.results.iter().enumerate() {
-                    uniform[result.index()] =
-                        [i.cond, i.then.yields[k], i.otherwise.yields[k]].iter().all(|v| uniform[v.index()]);
+                    uniform[result.index()] = [i.cond, i.then.yields[k], i.otherwise.yields[k]]
+                        .iter()
+                        .all(|v| uniform[v.index()]);
                 }
             }
             Stmt::Loop(l) => {
@@ -279,7 +304,8 @@ mod tests {
 
     const LANES: usize = 4;
 
-    /// Runs a lowered function on a group, all of whose lanes go the same way; counts the rounds of loops.
+    /// Runs a lowered function on a group, all of whose lanes go the same way; counts the rounds of
+    /// loops.
     struct Group<'a> {
         function: &'a Function,
         words: Vec<[u32; LANES]>,
@@ -296,7 +322,10 @@ mod tests {
             let mut group = Group { function, words: words.collect(), rounds: 0 };
             group.block(&function.body);
             let outputs = group.all(&function.body.yields);
-            ((0..LANES).map(|lane| outputs.iter().map(|words| words[lane]).collect()).collect(), group.rounds)
+            (
+                (0..LANES).map(|lane| outputs.iter().map(|words| words[lane]).collect()).collect(),
+                group.rounds,
+            )
         }
 
         fn all(&self, values: &[Value]) -> Vec<[u32; LANES]> {
@@ -311,7 +340,10 @@ mod tests {
 
         fn holds(&self, cond: Value) -> bool {
             let words = self.words[cond.index()];
-            assert!(words.iter().all(|&word| word == words[0]), "a condition differs between lanes");
+            assert!(
+                words.iter().all(|&word| word == words[0]),
+                "a condition differs between lanes"
+            );
             words[0] != 0
         }
 
@@ -319,15 +351,21 @@ mod tests {
             for stmt in &block.stmts {
                 match stmt {
                     Stmt::Op(value) => {
-                        let (op, args) = self.function.operation(*value).expect("statements define operations");
+                        let (op, args) =
+                            self.function.operation(*value).expect("statements define operations");
                         let args = self.all(args);
                         let tables = random::tables();
                         let mut tables = Words { tables: &tables };
-                        let mut lane =
-                            |lane: usize| op.eval_with(&mut tables, &args.iter().map(|words| words[lane]).collect::<Vec<_>>());
+                        let mut lane = |lane: usize| {
+                            op.eval_with(
+                                &mut tables,
+                                &args.iter().map(|words| words[lane]).collect::<Vec<_>>(),
+                            )
+                        };
                         let words: [u32; LANES] = std::array::from_fn(&mut lane);
                         let any = words.iter().fold(0, |a, b| a | b);
-                        self.words[value.index()] = if op == Op::Any { [any; LANES] } else { words };
+                        self.words[value.index()] =
+                            if op == Op::Any { [any; LANES] } else { words };
                     }
                     Stmt::If(i) => {
                         let arm = if self.holds(i.cond) { &i.then } else { &i.otherwise };
@@ -357,34 +395,51 @@ mod tests {
         let mut high = 1 << 20;
         while low < high {
             let middle = (low + high) / 2;
-            if interpreter::run(function, &random::tables(), row, middle).is_ok() { high = middle } else { low = middle + 1 }
+            if interpreter::run(function, &random::tables(), row, middle).is_ok() {
+                high = middle
+            } else {
+                low = middle + 1
+            }
         }
         low as usize
     }
 
-    /// Asserts that lanes compute in groups what they compute alone, and that no loop goes on for idle lanes alone.
+    /// Asserts that lanes compute in groups what they compute alone, and that no loop goes on for
+    /// idle lanes alone.
     fn check(before: &Function, rows: &[Vec<u32>]) -> Function {
         let after = passes::lower(before);
         verify_lowered(&after).unwrap_or_else(|error| panic!("{error}\n{before}"));
         let mut has_loops_in_heads = false;
         for_each_stmt(&after.body, &mut |stmt| {
             if let Stmt::Loop(l) = stmt {
-                for_each_stmt(&l.head, &mut |inner| has_loops_in_heads |= matches!(inner, Stmt::Loop(_)));
+                for_each_stmt(&l.head, &mut |inner| {
+                    has_loops_in_heads |= matches!(inner, Stmt::Loop(_))
+                });
             }
         });
         for rows in rows.chunks_exact(LANES) {
             let (group, rounds) = Group::run(&after, rows);
             let mut alone = 0;
             for (lane, row) in rows.iter().enumerate() {
-                let expected = interpreter::run(before, &random::tables(), row, 1 << 20).expect("loops end");
-                let ports = std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
-                let same = ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
-                assert!(same, "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}", group[lane]);
+                let expected =
+                    interpreter::run(before, &random::tables(), row, 1 << 20).expect("loops end");
+                let ports =
+                    std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
+                let same =
+                    ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
+                assert!(
+                    same,
+                    "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}",
+                    group[lane]
+                );
                 if rounds > 0 {
                     alone += rounds_alone(before, row);
                 }
             }
-            assert!(has_loops_in_heads || rounds <= alone, "{rounds} rounds for {alone}\n{before}\n{after}");
+            assert!(
+                has_loops_in_heads || rounds <= alone,
+                "{rounds} rounds for {alone}\n{before}\n{after}"
+            );
         }
         after
     }
@@ -444,7 +499,10 @@ mod tests {
     #[test]
     fn an_expensive_arm_runs_if_any_lane_wants_it() {
         let arm = chain("a", "t");
-        for arms in [format!("{arm} yield %t, a }} else {{ yield b, b"), format!("yield b, b }} else {{ {arm} yield %t, a")] {
+        for arms in [
+            format!("{arm} yield %t, a }} else {{ yield b, b"),
+            format!("yield b, b }} else {{ {arm} yield %t, a"),
+        ] {
             let lowered = check_text(&format!(
                 "fn f(a: f32, b: f32) -> (r: f32, s: f32) {{
                    %c = lt a, b
@@ -551,7 +609,8 @@ mod tests {
                return %r
              }",
         );
-        // The inner loop would go on for all integers for lanes that have left the outer one, with %j at 8.
+        // The inner loop would go on for all integers for lanes that have left the outer one, with
+        // %j at 8.
         check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %few = and n, 7

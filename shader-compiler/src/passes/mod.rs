@@ -4,10 +4,11 @@
 //! front end ─► optimize ─► point shader ─► (analyses) ─► lower ─► back end
 //! ```
 //!
-//! Up to the point shader, values may change: by rounding, in the sign of a zero, where they are not finite. What
-//! [`optimize`] returns *is* the point shader, to the bit, and everything after it computes exactly that, in the interpreter and on all
-//! targets. Passes rebuild the function through a [`Builder`], so each of them also folds, simplifies, numbers
-//! and hoists, and removes dead code.
+//! Up to the point shader, values may change: by rounding, in the sign of a zero, where they are
+//! not finite. What [`optimize`] returns *is* the point shader, to the bit, and everything after it
+//! computes exactly that, in the interpreter and on all targets. Passes rebuild the function
+//! through a [`Builder`], so each of them also folds, simplifies, numbers and hoists, and removes
+//! dead code.
 
 pub mod expand;
 pub mod factor;
@@ -21,8 +22,8 @@ use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::clean;
 use crate::ir::{Builder, Function, Rules, Stmt, verify};
 
-/// Fixes the point shader: everything that may change values, and everything else that pays. Composite operations stay, since
-/// analyses know them.
+/// Fixes the point shader: everything that may change values, and everything else that pays.
+/// Composite operations stay, since analyses know them.
 pub fn optimize(function: &Function) -> Function {
     checked(factor::run(&optimize_by(function, Rules::Relaxed)))
 }
@@ -31,7 +32,8 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
     let mut function = checked(unroll::run(function, rules));
     if has_loops(&function) {
         function = checked(induction::run(&function, rules));
-        // Parameters that turn out not to vary may be what others, of loops around or within, depend on.
+        // Parameters that turn out not to vary may be what others, of loops around or within,
+        // depend on.
         let mut params = usize::MAX;
         while params_of(&function) < params {
             params = params_of(&function);
@@ -41,8 +43,8 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
     function
 }
 
-/// Makes a function ready for back ends: composite operations expanded, control flow on conditions that are the same in all lanes.
-/// Changes no value.
+/// Makes a function ready for back ends: composite operations expanded, control flow on conditions
+/// that are the same in all lanes. Changes no value.
 pub fn lower(function: &Function) -> Function {
     let mut function = checked(expand::run(function));
     if !is_straight(&function) {
@@ -89,9 +91,12 @@ mod tests {
     /// Asserts that two functions have the same bits, NaN aside, for random inputs.
     fn equals(before: &Function, after: &Function, rows: usize, seed: u64) {
         for row in random::special_rows(&before.inputs, rows, seed) {
-            let run = |function| interpreter::run(function, &random::tables(), &row, 1 << 22).expect("loops end");
+            let run = |function| {
+                interpreter::run(function, &random::tables(), &row, 1 << 22).expect("loops end")
+            };
             let (a, b) = (run(before), run(after));
-            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b)).all(|(port, (&a, &b))| same(port.ty, a, b));
+            let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b))
+                .all(|(port, (&a, &b))| same(port.ty, a, b));
             assert!(equal, "seed {seed}, {row:x?}: {a:x?} became {b:x?}\n{before}\n{after}");
         }
     }
@@ -104,7 +109,8 @@ mod tests {
             equals(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);
             equals(&before, &lowered, 8, seed);
-            // Relaxed rules, whose values may differ, must still make functions that are well formed.
+            // Relaxed rules, whose values may differ, must still make functions that are well
+            // formed.
             lower(&optimize(&before));
         }
     }

@@ -1,6 +1,7 @@
-//! What a few operations say about the range of their results: enough to see that a clamp does nothing, or that a counter stays
-//! below a limit. It is no bounds analysis, which follows facts through all operations and over all paths: here a handful of
-//! operations is looked through, a few steps deep.
+//! What a few operations say about the range of their results: enough to see that a clamp does
+//! nothing, or that a counter stays below a limit. It is no bounds analysis, which follows facts
+//! through all operations and over all paths: here a handful of operations is looked through, a few
+//! steps deep.
 
 use crate::ir::{Def, Function, Op, Type, Value};
 
@@ -19,10 +20,14 @@ fn float_within(function: &Function, value: Value, depth: u32) -> [f32; 2] {
         let x = f32::from_bits(bits);
         return if x.is_nan() { ALL } else { [x, x] };
     }
-    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else { return ALL };
+    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
+        return ALL;
+    };
     let range = |k: usize| float_within(function, args[k], depth);
-    // A constant operand of min or max is a bound even where the other operand is NaN and the result is the constant.
-    let constant = |k: usize| Some(f32::from_bits(function.constant(args[k])?)).filter(|x| !x.is_nan());
+    // A constant operand of min or max is a bound even where the other operand is NaN and the
+    // result is the constant.
+    let constant =
+        |k: usize| Some(f32::from_bits(function.constant(args[k])?)).filter(|x| !x.is_nan());
     match op {
         Op::Abs => {
             let [low, high] = range(0);
@@ -32,14 +37,21 @@ fn float_within(function: &Function, value: Value, depth: u32) -> [f32; 2] {
             let [low, high] = range(0);
             [-high, -low]
         }
-        // Rounding keeps order, so the ends of a sum are the sums of the ends; what is NaN there says nothing.
+        // Rounding keeps order, so the ends of a sum are the sums of the ends; what is NaN there
+        // says nothing.
         Op::Add => {
             let ([a, b], [c, d]) = (range(0), range(1));
-            [if (a + c).is_nan() { ALL[0] } else { a + c }, if (b + d).is_nan() { ALL[1] } else { b + d }]
+            [
+                if (a + c).is_nan() { ALL[0] } else { a + c },
+                if (b + d).is_nan() { ALL[1] } else { b + d },
+            ]
         }
         Op::Sub => {
             let ([a, b], [c, d]) = (range(0), range(1));
-            [if (a - d).is_nan() { ALL[0] } else { a - d }, if (b - c).is_nan() { ALL[1] } else { b - c }]
+            [
+                if (a - d).is_nan() { ALL[0] } else { a - d },
+                if (b - c).is_nan() { ALL[1] } else { b - c },
+            ]
         }
         Op::Mul if args[0] == args[1] => [0.0, ALL[1]],
         Op::Mul if range(0)[0] >= 0.0 && range(1)[0] >= 0.0 => [0.0, ALL[1]],
@@ -101,7 +113,9 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
     if let Some(range) = known(value) {
         return range;
     }
-    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else { return ANY };
+    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
+        return ANY;
+    };
     let range = |k: usize| signed_within(function, args[k], known, depth);
     // Whatever does not fit wraps, and may be anything.
     let fit = |low: i64, high: i64| if ANY[0] <= low && high <= ANY[1] { [low, high] } else { ANY };
@@ -112,10 +126,19 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
         Op::ISub => fit(a - range(1)[1], b - range(1)[0]),
         Op::SMin => [a.min(range(1)[0]), b.min(range(1)[1])],
         Op::SMax => [a.max(range(1)[0]), b.max(range(1)[1])],
-        // The smaller of two, or the bits that both have, is no more than either that is known to have no top bit.
+        // The smaller of two, or the bits that both have, is no more than either that is known to
+        // have no top bit.
         Op::UMin | Op::And if a >= 0 || range(1)[0] >= 0 => {
             let [c, d] = range(1);
-            [0, [(a, b), (c, d)].into_iter().filter(|r| r.0 >= 0).map(|r| r.1).min().unwrap_or(ANY[1])]
+            [
+                0,
+                [(a, b), (c, d)]
+                    .into_iter()
+                    .filter(|r| r.0 >= 0)
+                    .map(|r| r.1)
+                    .min()
+                    .unwrap_or(ANY[1]),
+            ]
         }
         Op::LShr => match amount(1) {
             Some(n @ 1..) => [0, (WRAP - 1) >> n],
@@ -158,7 +181,8 @@ pub fn compare(function: &Function, op: Op, args: &[Value], known: Known) -> Opt
         Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),
         Op::ULt => less(unsigned(function, args[0], known), unsigned(function, args[1], known)),
         Op::IEq => {
-            let ([a, b], [c, d]) = (signed(function, args[0], known), signed(function, args[1], known));
+            let ([a, b], [c, d]) =
+                (signed(function, args[0], known), signed(function, args[1], known));
             (b < c || d < a).then_some(false)
         }
         _ => None,

@@ -1,14 +1,17 @@
 //! Algebraic simplification: an operation that can be had for less.
 //!
-//! The builder asks for each operation that it appends. A rule is an arm of a `match` on the forms of the arguments. *Exact* rules
-//! leave every bit of the value (NaN payloads and signs aside); *relaxed* ones, which stand behind `if relaxed`, may change it
-//! and are for use before the point shader is fixed ([`Rules`]). What relaxed rules change:
+//! The builder asks for each operation that it appends. A rule is an arm of a `match` on the forms
+//! of the arguments. *Exact* rules leave every bit of the value (NaN payloads and signs
+//! aside); *relaxed* ones, which stand behind `if relaxed`, may change it and are for use before
+//! the point shader is fixed ([`Rules`]). What relaxed rules change:
 //!
 //! - the sign of a zero: x + 0 → x, 0 − x → −x, −(x − y) → y − x, |√x| → √x;
-//! - what is not finite or not a number: x · 0 → 0, x − x → 0, x ÷ x → 1, xʸ of negative x for small integers y, where x is outside of a
-//!   function's domain (exp (log x) → x, cos (acos x) → x, √x · √x → x), where an intermediate result would overflow (√(x²) → |x|);
-//! - rounding, by an ulp or two: x ÷ c → x · (1 ÷ c), constants that meet (with equal signs, so that nothing cancels), 1 ÷ √x, sin (acos x);
-//!   more for xⁿ as products, where the error is that of the products, below n/2 ulp.
+//! - what is not finite or not a number: x · 0 → 0, x − x → 0, x ÷ x → 1, xʸ of negative x for
+//!   small integers y, where x is outside of a function's domain (exp (log x) → x, cos (acos x) →
+//!   x, √x · √x → x), where an intermediate result would overflow (√(x²) → |x|);
+//! - rounding, by an ulp or two: x ÷ c → x · (1 ÷ c), constants that meet (with equal signs, so
+//!   that nothing cancels), 1 ÷ √x, sin (acos x); more for xⁿ as products, where the error is that
+//!   of the products, below n/2 ulp.
 //!
 //! They never undo a cancellation: (x + c) − c stays.
 
@@ -33,7 +36,8 @@ const TWO: u32 = 0x4000_0000;
 const TRUE: u32 = !0;
 const FALSE: u32 = 0;
 
-/// The value of an operation, if it can be had without it; commuting arguments come with constants last.
+/// The value of an operation, if it can be had without it; commuting arguments come with constants
+/// last.
 pub fn simplify(b: &mut Builder, op: Op, args: &[Value]) -> Option<Value> {
     let relaxed = b.rules() == Rules::Relaxed;
     let (x, y) = (args[0], *args.get(1).unwrap_or(&args[0]));
@@ -113,7 +117,9 @@ fn choice_of_constants(b: &mut Builder, op: Op, args: &[Value]) -> Option<Value>
     for (k, &arg) in args.iter().enumerate() {
         match form(b, arg) {
             Const(_) => {}
-            Do(Select, [c, t, e]) if choice.is_none() && constant(b, t).is_some() && constant(b, e).is_some() => {
+            Do(Select, [c, t, e])
+                if choice.is_none() && constant(b, t).is_some() && constant(b, e).is_some() =>
+            {
                 choice = Some((k, c, t, e));
             }
             _ => return None,
@@ -243,7 +249,8 @@ fn div(b: &mut Builder, relaxed: bool, x: Value, y: Value) -> Option<Value> {
     Some(match (form(b, x), form(b, y)) {
         (_, Const(bits)) => {
             let (c, inverse) = (f32::from_bits(bits), 1.0 / f32::from_bits(bits));
-            // Multiplication by the inverse of a power of two, a denormal even, rounds the very same number.
+            // Multiplication by the inverse of a power of two, a denormal even, rounds the very
+            // same number.
             let exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
             if exact || relaxed && c.is_normal() && inverse.is_normal() {
                 let inverse = b.f32(inverse);
@@ -286,7 +293,8 @@ fn integral(b: &Builder, x: Value) -> Option<Value> {
 
 /// Exact. `min` is b < a ? b : a, `max` is a < b ? b : a.
 fn min_max(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
-    // Whether the end of `value`'s range is such that `limit` is never chosen for it, unless they are equal.
+    // Whether the end of `value`'s range is such that `limit` is never chosen for it, unless they
+    // are equal.
     let within = |b: &Builder, value: Value, limit: f32| {
         let [low, high] = range::float(b.function(), value);
         if op == Min { high <= limit } else { low >= limit }
@@ -332,7 +340,9 @@ fn compare(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
     if op == Lt && x == y {
         return Some(b.bool(false));
     }
-    let mirrored = |b: &mut Builder, x: Value, y: Value| if op == Eq { b.op(op, &[x, y]) } else { b.op(op, &[y, x]) };
+    let mirrored = |b: &mut Builder, x: Value, y: Value| {
+        if op == Eq { b.op(op, &[x, y]) } else { b.op(op, &[y, x]) }
+    };
     Some(match (form(b, x), form(b, y)) {
         (Do(Neg, [x, ..]), Do(Neg, [y, ..])) => mirrored(b, x, y),
         (Do(Neg, [x, ..]), Const(_)) => {
@@ -365,7 +375,9 @@ fn compare(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
 /// Two constants that meet, or none.
 fn merged(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
     match form(b, x) {
-        Do(inner, [z, c, _]) if inner == op && constant(b, c).is_some() && constant(b, y).is_some() => {
+        Do(inner, [z, c, _])
+            if inner == op && constant(b, c).is_some() && constant(b, y).is_some() =>
+        {
             let c = b.op(op, &[c, y]);
             Some(b.op(op, &[z, c]))
         }
@@ -433,7 +445,8 @@ fn integer_min_max(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value>
         return Some(x);
     }
     let ([a, b_], [c, d]) = (range(x), range(y));
-    let (first, second) = if matches!(op, SMin | UMin) { (b_ <= c, d <= a) } else { (a >= d, c >= b_) };
+    let (first, second) =
+        if matches!(op, SMin | UMin) { (b_ <= c, d <= a) } else { (a >= d, c >= b_) };
     if first {
         return Some(x);
     }
@@ -478,7 +491,9 @@ fn shift(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
         return match (form(b, x), form(b, y)) {
             (Const(0), _) => Some(x),
             (Const(u32::MAX), _) if op == AShr => Some(x),
-            (_, Do(And, [n, mask, _])) if constant(b, mask).is_some_and(|mask| mask & 31 == 31) => Some(b.op(op, &[x, n])),
+            (_, Do(And, [n, mask, _])) if constant(b, mask).is_some_and(|mask| mask & 31 == 31) => {
+                Some(b.op(op, &[x, n]))
+            }
             _ => None,
         };
     };
@@ -563,7 +578,8 @@ fn divide(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
             let mask = b.constant(Type::I32, divisor - 1);
             b.op(And, &[x, mask])
         }
-        // Negative numbers are rounded up: 2ⁿ − 1 is added before the shift. (2³¹ itself is negative.)
+        // Negative numbers are rounded up: 2ⁿ − 1 is added before the shift. (2³¹ itself is
+        // negative.)
         (SDiv | SRem, _, Some(n @ 1..=30)) => {
             let (n, top, rest) = (b.i32(n), b.i32(31), b.i32(32 - n));
             let sign = b.op(AShr, &[x, top]);
@@ -583,7 +599,8 @@ fn divide(b: &mut Builder, op: Op, x: Value, y: Value) -> Option<Value> {
 // Bools; all rules are exact.
 
 fn is_not(b: &Builder, x: Value, y: Value) -> bool {
-    matches!(form(b, x), Do(BNot, [z, ..]) if z == y) || matches!(form(b, y), Do(BNot, [z, ..]) if z == x)
+    matches!(form(b, x), Do(BNot, [z, ..]) if z == y)
+        || matches!(form(b, y), Do(BNot, [z, ..]) if z == x)
 }
 
 /// The other one of two arguments of `op`, if `of` is one.
@@ -595,7 +612,8 @@ fn other(b: &Builder, op: Op, value: Value, of: Value) -> Option<Value> {
     }
 }
 
-/// What `outer` makes of x and y, where the one is made from the other by `inner`: x & (x | y) → x, x & (¬x | y) → x & y.
+/// What `outer` makes of x and y, where the one is made from the other by `inner`: x & (x | y) → x,
+/// x & (¬x | y) → x & y.
 fn absorbed(b: &mut Builder, outer: Op, inner: Op, x: Value, y: Value) -> Option<Value> {
     for (x, y) in [(x, y), (y, x)] {
         if other(b, outer, y, x).is_some() {
@@ -662,7 +680,8 @@ fn bnot(b: &mut Builder, x: Value) -> Option<Value> {
         Do(op @ (SLt | ULt), [y, z, _]) => (op, y, z),
         _ => return None,
     };
-    // ¬(x < c) → c − 1 < x, and ¬(c < x) → x < c + 1. Nothing wraps: comparisons with the ends are constants.
+    // ¬(x < c) → c − 1 < x, and ¬(c < x) → x < c + 1. Nothing wraps: comparisons with the ends are
+    // constants.
     let next = |b: &mut Builder, c: u32, step: u32| b.constant(Type::I32, c.wrapping_add(step));
     match (constant(b, y), constant(b, z)) {
         (_, Some(c)) => {
@@ -730,7 +749,13 @@ fn select_bool(b: &mut Builder, c: Value, t: Value, e: Value) -> Option<Value> {
 }
 
 /// Minima, maxima and absolute values that are written as a choice.
-fn chosen_by_comparison(b: &mut Builder, relaxed: bool, c: Value, t: Value, e: Value) -> Option<Value> {
+fn chosen_by_comparison(
+    b: &mut Builder,
+    relaxed: bool,
+    c: Value,
+    t: Value,
+    e: Value,
+) -> Option<Value> {
     let Do(op, [p, q, _]) = form(b, c) else { return None };
     let (straight, crossed) = ((t, e) == (p, q), (t, e) == (q, p));
     let zero = |value| matches!(constant(b, value), Some(ZERO | NEG_ZERO));
@@ -740,7 +765,11 @@ fn chosen_by_comparison(b: &mut Builder, relaxed: bool, c: Value, t: Value, e: V
         Lt | Le if straight && (op == Lt || relaxed) => b.op(Min, &[q, p]),
         Lt | Le if crossed && (op == Lt || relaxed) => b.op(Max, &[p, q]),
         // x < 0 ? −x : x, and 0 < x ? x : −x.
-        Lt | Le if relaxed && ((zero(q) && e == p && negates(t, p)) || (zero(p) && t == q && negates(e, q))) => {
+        Lt | Le
+            if relaxed
+                && ((zero(q) && e == p && negates(t, p))
+                    || (zero(p) && t == q && negates(e, q))) =>
+        {
             let x = if zero(q) { p } else { q };
             b.op(Abs, &[x])
         }
@@ -825,7 +854,13 @@ fn product(b: &mut Builder, x: Value, n: u32) -> Option<Value> {
 fn elementary(b: &mut Builder, op: Op, x: Value) -> Option<Value> {
     let Do(inner, [z, ..]) = form(b, x) else { return None };
     Some(match (op, inner) {
-        (Exp, Log) | (Log, Exp) | (Exp2, Log2) | (Log2, Exp2) | (Cos, Acos) | (Sin, Asin) | (Tan, Atan) => z,
+        (Exp, Log)
+        | (Log, Exp)
+        | (Exp2, Log2)
+        | (Log2, Exp2)
+        | (Cos, Acos)
+        | (Sin, Asin)
+        | (Tan, Atan) => z,
         (Cos, Neg | Abs) => b.op(Cos, &[z]),
         (Sin | Tan, Neg) => {
             let value = b.op(op, &[z]);
@@ -859,20 +894,26 @@ mod tests {
         [Type::F32, Type::I32, Type::Bool][index / 3]
     }
 
-    /// Writes an expression, as in `sub(x, 1.0)`, into a builder or computes it; returns the rest of the text, too.
+    /// Writes an expression, as in `sub(x, 1.0)`, into a builder or computes it; returns the rest
+    /// of the text, too.
     fn write<'a, E: Emit>(e: &mut E, variables: &[E::Value], text: &'a str) -> (E::Value, &'a str) {
         let end = text.find(['(', ',', ')']).unwrap_or(text.len());
         let (word, mut rest) = (text[..end].trim(), &text[end..]);
         if !rest.starts_with('(') {
             let value = match word {
                 "true" | "false" => e.bool(word == "true"),
-                _ if word.len() == 1 && VARIABLES.contains(word) => variables[VARIABLES.find(word).expect("a variable")],
+                _ if word.len() == 1 && VARIABLES.contains(word) => {
+                    variables[VARIABLES.find(word).expect("a variable")]
+                }
                 _ if word.contains(['.', 'n']) => e.f32(word.parse().expect("a float")),
                 _ => e.i32(word.parse::<i64>().expect("an integer") as i32),
             };
             return (value, rest);
         }
-        let op = *Op::ALL.iter().find(|op| op.name() == word).unwrap_or_else(|| panic!("no operation `{word}`"));
+        let op = *Op::ALL
+            .iter()
+            .find(|op| op.name() == word)
+            .unwrap_or_else(|| panic!("no operation `{word}`"));
         let mut args = vec![];
         while !rest.starts_with(')') {
             let (arg, after) = write(e, variables, &rest[1..]);
@@ -885,9 +926,14 @@ mod tests {
     /// Checks that the builder makes the same of both sides, in few operations.
     fn becomes(rules: Rules, left: &str, right: &str) {
         let mut b = Builder::new("rule", rules);
-        let variables: Vec<_> = VARIABLES.char_indices().map(|(k, name)| b.input(&name.to_string(), type_of(k))).collect();
-        let (left_value, right_value) = (write(&mut b, &variables, left).0, write(&mut b, &variables, right).0);
-        let function = b.finish([("left".to_owned(), left_value), ("right".to_owned(), right_value)]);
+        let variables: Vec<_> = VARIABLES
+            .char_indices()
+            .map(|(k, name)| b.input(&name.to_string(), type_of(k)))
+            .collect();
+        let (left_value, right_value) =
+            (write(&mut b, &variables, left).0, write(&mut b, &variables, right).0);
+        let function =
+            b.finish([("left".to_owned(), left_value), ("right".to_owned(), right_value)]);
         assert!(left_value == right_value, "{left} → {right}: {function:?}");
     }
 
@@ -895,8 +941,12 @@ mod tests {
     fn equals(left: &str, right: &str, rows: usize) {
         let mut random = Random::new(1);
         for row in 0..rows {
-            let words: Vec<_> = (0..VARIABLES.len()).map(|k| word(&mut random, type_of(k), row)).collect();
-            let (a, b) = (write(&mut Words::default(), &words, left).0, write(&mut Words::default(), &words, right).0);
+            let words: Vec<_> =
+                (0..VARIABLES.len()).map(|k| word(&mut random, type_of(k), row)).collect();
+            let (a, b) = (
+                write(&mut Words::default(), &words, left).0,
+                write(&mut Words::default(), &words, right).0,
+            );
             let nan = |bits| f32::from_bits(bits).is_nan();
             assert!(a == b || nan(a) && nan(b), "{left} = {a:#x}, {right} = {b:#x} for {words:x?}");
         }
@@ -920,11 +970,14 @@ mod tests {
             3.0,
             1.0000001,
         ];
-        const INTEGERS: [u32; 10] = [0, 1, 2, 31, 32, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x8000_0001, 7];
+        const INTEGERS: [u32; 10] =
+            [0, 1, 2, 31, 32, u32::MAX, 0x8000_0000, 0x7fff_ffff, 0x8000_0001, 7];
         let bits = random.bits();
         let special = row % 4 != 3;
         match ty {
-            Type::F32 if special => FLOATS[(bits >> 8) as usize % FLOATS.len()].to_bits() ^ ((bits as u32 & 1) << 31),
+            Type::F32 if special => {
+                FLOATS[(bits >> 8) as usize % FLOATS.len()].to_bits() ^ ((bits as u32 & 1) << 31)
+            }
             Type::I32 if special => INTEGERS[(bits >> 8) as usize % INTEGERS.len()],
             Type::F32 | Type::I32 => (bits >> 16) as u32,
             Type::Bool => ((bits >> 20 & 1) as u32).wrapping_neg(),
@@ -1173,7 +1226,10 @@ mod tests {
     fn relaxed_rules_are_off_when_exact() {
         for (left, right) in RELAXED {
             let mut b = Builder::new("rule", Rules::Exact);
-            let variables: Vec<_> = VARIABLES.char_indices().map(|(k, name)| b.input(&name.to_string(), type_of(k))).collect();
+            let variables: Vec<_> = VARIABLES
+                .char_indices()
+                .map(|(k, name)| b.input(&name.to_string(), type_of(k)))
+                .collect();
             let values = (write(&mut b, &variables, left).0, write(&mut b, &variables, right).0);
             assert!(left == right || values.0 != values.1, "{left} → {right} is not exact");
         }
@@ -1181,7 +1237,11 @@ mod tests {
 
     #[test]
     fn what_cancels_is_not_reassociated() {
-        becomes(Rules::Relaxed, "add(add(x, 12582912.0), -12582912.0)", "add(add(x, 12582912.0), -12582912.0)");
+        becomes(
+            Rules::Relaxed,
+            "add(add(x, 12582912.0), -12582912.0)",
+            "add(add(x, 12582912.0), -12582912.0)",
+        );
         let mut b = Builder::new("magic", Rules::Relaxed);
         let x = b.input("x", Type::F32);
         let sum = write(&mut b, &[x], "sub(add(x, 12582912.0), 12582912.0)").0;

@@ -1,7 +1,8 @@
 //! Unrolls loops whose number of rounds is known and small, those within them first of all.
 //!
-//! How often a loop runs is found by running it: what is constant is computed, everything else is unknown, and as long as the
-//! condition is constant there is another round. So it matters not how a loop counts.
+//! How often a loop runs is found by running it: what is constant is computed, everything else is
+//! unknown, and as long as the condition is constant there is another round. So it matters not how
+//! a loop counts.
 
 use crate::ir::function::for_each_stmt;
 use crate::ir::rewrite::{Pass, Rewriter, rewrite};
@@ -28,10 +29,14 @@ impl Pass for Unroll {
     fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
         let mut trial = Trial { rewriter, words: FxHashMap::default(), size: 0, work: 0 };
         let rounds = trial.loop_(node);
-        let Some(rounds) = rounds.filter(|_| trial.size <= SIZE) else { return rewriter.loop_(self, node) };
+        let Some(rounds) = rounds.filter(|_| trial.size <= SIZE) else {
+            return rewriter.loop_(self, node);
+        };
         let params = rewriter.live(&node.params);
-        let (init, next) =
-            (rewriter.beside_live(&node.params, &node.init), rewriter.beside_live(&node.params, &node.body.yields));
+        let (init, next) = (
+            rewriter.beside_live(&node.params, &node.init),
+            rewriter.beside_live(&node.params, &node.body.yields),
+        );
         let mut values = rewriter.mapped(&init);
         for _ in 0..rounds {
             rewriter.set_all(&params, &values);
@@ -89,7 +94,8 @@ impl Trial<'_, '_> {
         let (op, args) = self.rewriter.old.operation(value).expect("statements define operations");
         let mut words = [0; 3];
         let known = !op.is_reading()
-            && std::iter::zip(&mut words, args).all(|(word, &arg)| self.get(arg).map(|bits| *word = bits).is_some());
+            && std::iter::zip(&mut words, args)
+                .all(|(word, &arg)| self.get(arg).map(|bits| *word = bits).is_some());
         self.size += usize::from(!known);
         self.words.insert(value, known.then(|| op.eval(&words[..args.len()])));
     }
@@ -149,7 +155,9 @@ mod tests {
         let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
         let after = run(&before, Rules::Exact);
         for row in random::rows(&before.inputs, 50, 5) {
-            let run = |function| interpreter::run(function, &random::tables(), &row, 1 << 20).expect("loops end");
+            let run = |function| {
+                interpreter::run(function, &random::tables(), &row, 1 << 20).expect("loops end")
+            };
             assert_eq!(run(&before), run(&after), "{row:x?}\n{before}\n{after}");
         }
         let (mut loops, mut stmts) = (0, 0);
@@ -215,7 +223,9 @@ mod tests {
 
     #[test]
     fn what_is_constant_is_found_by_running() {
-        let text = counted(1, "%t = iadd %s, 1").replace("slt %i, 1", "ult %i, 9").replace("iadd %i, 1", "iadd %i, 4");
+        let text = counted(1, "%t = iadd %s, 1")
+            .replace("slt %i, 1", "ult %i, 9")
+            .replace("iadd %i, 1", "iadd %i, 4");
         assert_eq!(unrolled(&text), (0, 1));
         // A condition that depends on an input in the third round.
         let text = "fn f(n: i32) -> (r: i32) {

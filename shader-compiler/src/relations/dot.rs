@@ -1,22 +1,30 @@
-//! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is at most 1, and below that by half the
-//! square of how far the boxes of a and b are apart; and it is at least −1, and above that likewise for a and −b.
+//! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is
+//! at most 1, and below that by half the square of how far the boxes of a and b are apart; and it
+//! is at least −1, and above that likewise for a and −b.
 //!
-//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough. For them there are limits alone, that ends
-//! keep by themselves: components are within ±(1 + 2⁻²²), so the ends are within the sum of the other vector's components, at most √3
-//! of its length if that is a number. That takes both for inputs: the coordinates themselves may have wider ends. Where a vector is on the normal's side of the surface, the product with the normal is not negative.
+//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough.
+//! For them there are limits alone, that ends keep by themselves: components are within ±(1 +
+//! 2⁻²²), so the ends are within the sum of the other vector's components, at most √3 of its length
+//! if that is a number. That takes both for inputs: the coordinates themselves may have wider ends.
+//! Where a vector is on the normal's side of the surface, the product with the normal is not
+//! negative.
 //!
-//! The product of a vector with itself has constants, too, and what is known of products of half vectors with what they are between is
-//! better. Where a vector is shorter than a unit one, both claims hold all the more.
+//! The product of a vector with itself has constants, too, and what is known of products of half
+//! vectors with what they are between is better. Where a vector is shorter than a unit one, both
+//! claims hold all the more.
 //!
-//! A sum of three products counts as one of components in any order and with any signs, which are given to b: that does not change |b|.
+//! A sum of three products counts as one of components in any order and with any signs, which are
+//! given to b: that does not change |b|.
 //!
 //! # Rounding
 //!
-//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. The dot product in floats, whatever the order of its sums, is off by at most
-//! 3.01u Σ|aᵢbᵢ| ≤ 3.01u (1 + (α + β)/2), and what products lose below the least normal number, less than 2⁻¹⁴⁰. So it is at most
-//! C₁ − d²/2 with C₁ = 1 + (α + β)/2 + 3.1u, where d is the distance of the boxes. Computed in floats, d² is the sum of three squares of
-//! differences: at most d² (1 + 5.01u). Its product with C₂ = ½ (1 − 8u), and the difference from C₁ + 1.1u, are off by u times themselves
-//! each, so that C₁ + 1.1u − C₂ d² in floats is never below C₁ − d²/2: what is rounded down is at most u (C₁ + d²/2) + 6.02u d²/2, and
+//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. The dot product in floats, whatever the order
+//! of its sums, is off by at most 3.01u Σ|aᵢbᵢ| ≤ 3.01u (1 + (α + β)/2), and what products lose
+//! below the least normal number, less than 2⁻¹⁴⁰. So it is at most C₁ − d²/2 with C₁ = 1 + (α +
+//! β)/2 + 3.1u, where d is the distance of the boxes. Computed in floats, d² is the sum of three
+//! squares of differences: at most d² (1 + 5.01u). Its product with C₂ = ½ (1 − 8u), and the
+//! difference from C₁ + 1.1u, are off by u times themselves each, so that C₁ + 1.1u − C₂ d² in
+//! floats is never below C₁ − d²/2: what is rounded down is at most u (C₁ + d²/2) + 6.02u d²/2, and
 //! 1.1u + 8u d²/2 was added.
 
 use super::unit::{UnitVector, is_dot};
@@ -53,7 +61,8 @@ fn most(a: f64, b: f64) -> f32 {
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three, by additions and subtractions in any order, with signs of sums, products and factors.
+/// The three products of a sum of three, by additions and subtractions in any order, with signs of
+/// sums, products and factors.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
@@ -85,24 +94,35 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(point.function, *value) else { return };
         let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
-        if related.alternatives[value.index()].iter().any(|known| matches!(known, Alternative::Half(_))) {
+        if related.alternatives[value.index()]
+            .iter()
+            .any(|known| matches!(known, Alternative::Half(_)))
+        {
             return;
         }
         if dot.is_guarded() {
             return related.add(point, *value, Alternative::Dot(dot), Bounds::Float(Floats::all()));
         }
         let is_coordinate = (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some();
-        if !relations.has(if dot.by_distance && !is_coordinate { Relation::Dot } else { Relation::Unit }) {
+        if !relations.has(if dot.by_distance && !is_coordinate {
+            Relation::Dot
+        } else {
+            Relation::Unit
+        }) {
             return;
         }
-        let is_above = [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
+        let is_above =
+            [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
         let is_above = is_above && is_dot(&terms, a.parts, b.parts);
-        let limit = |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
+        let limit =
+            |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
         if !point.kinds[value.index()] {
             related.constrain(*value, Constraint::observe(limit(dot.most)));
         } else if is_coordinate {
-            let is_number = |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
-            let most = limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
+            let is_number =
+                |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
+            let most =
+                limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {
                 related.add(point, *value, Alternative::AtLeast(0.0), most);
             } else {
@@ -120,19 +140,31 @@ const ROOT_3: f32 = 1.7321;
 /// More than a product of components is above 1, and the sums of three round.
 const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
 
-/// The dot product that terms are, if they are one, and of what: the factors of either side are the components of a unit vector.
-fn dot(units: &[UnitVector], terms: [Term; 3], by_distance: bool) -> Option<(Dot, [&UnitVector; 2])> {
+/// The dot product that terms are, if they are one, and of what: the factors of either side are the
+/// components of a unit vector.
+fn dot(
+    units: &[UnitVector],
+    terms: [Term; 3],
+    by_distance: bool,
+) -> Option<(Dot, [&UnitVector; 2])> {
     // Either factor of each product may be the one of the first vector.
     (0..4).find_map(|swapped: usize| {
         let mut terms = terms;
-        terms[1..].iter_mut().enumerate().filter(|(k, _)| swapped >> k & 1 == 1).for_each(|(_, term)| term.factors.swap(0, 1));
+        terms[1..]
+            .iter_mut()
+            .enumerate()
+            .filter(|(k, _)| swapped >> k & 1 == 1)
+            .for_each(|(_, term)| term.factors.swap(0, 1));
         let unit = |side: usize| {
             let has = |part: &Value| terms.iter().any(|term| term.factors[side] == *part);
             units.iter().find(|unit| unit.parts.iter().all(has))
         };
         let [a, b] = [unit(0)?, unit(1)?];
         let by_distance = by_distance && a != b;
-        Some((Dot { terms, most: most(a.slack, b.slack), by_distance, guards: [a.guard, b.guard] }, [a, b]))
+        Some((
+            Dot { terms, most: most(a.slack, b.slack), by_distance, guards: [a.guard, b.guard] },
+            [a, b],
+        ))
     })
 }
 
@@ -152,12 +184,20 @@ impl Dot {
     }
 
     /// Ends by the distance of the vectors, or constants.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         let ends = self.unguarded(emit, &of);
         self.guards.iter().flatten().fold(ends, |ends, guard| guard.guarded(emit, &of, ends))
     }
 
-    fn unguarded<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    fn unguarded<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
         if !self.by_distance {
             return [least, most];
@@ -185,8 +225,14 @@ impl Dot {
     }
 }
 
-/// How far two intervals are apart, the second one negated if so; where one is a number, with a sign.
-pub(super) fn gap<E: Emit<Value: PartialEq>>(emit: &mut E, a: [E::Value; 2], b: [E::Value; 2], minus: bool) -> E::Value {
+/// How far two intervals are apart, the second one negated if so; where one is a number, with a
+/// sign.
+pub(super) fn gap<E: Emit<Value: PartialEq>>(
+    emit: &mut E,
+    a: [E::Value; 2],
+    b: [E::Value; 2],
+    minus: bool,
+) -> E::Value {
     let apart = if minus { Op::Add } else { Op::Sub };
     for ([lo, hi], [number, other]) in [(a, b), (b, a)] {
         if number == other {
@@ -229,9 +275,16 @@ mod tests {
         let function = parse(text).expect("the text is well formed");
         let units = find(&function, &axes(2));
         let sum = function.body.yields[0];
-        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true).expect("of unit vectors").0;
-        let input =
-            |value: Value| units.iter().flat_map(|unit| unit.parts).position(|part| part == value).expect("it is a part");
+        let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true)
+            .expect("of unit vectors")
+            .0;
+        let input = |value: Value| {
+            units
+                .iter()
+                .flat_map(|unit| unit.parts)
+                .position(|part| part == value)
+                .expect("it is a part")
+        };
         let mut random = Random::new(5);
         let mut narrow = 0;
         for _ in 0..200_000 {
@@ -240,11 +293,17 @@ mod tests {
             let opposite = mirrored.map(|x| -x);
             let near = *random.pick(&[None, Some(mirrored), Some(opposite)]);
             let b = nearly_unit(&mut random, near);
-            let boxes = [around(&mut random, a), if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) }];
+            let boxes = [
+                around(&mut random, a),
+                if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) },
+            ];
             let product = a[2] * b[2] - (b[0] * a[0] + a[1] * b[1]);
             let of = |value: Value| boxes[input(value) / 3][input(value) % 3].map(f32::to_bits);
             let [lo, hi] = found.ends(&mut Words::default(), of).map(f32::from_bits);
-            assert!(lo <= product && product <= hi, "{product} of {a:?} and {b:?} is not in [{lo}, {hi}]");
+            assert!(
+                lo <= product && product <= hi,
+                "{product} of {a:?} and {b:?} is not in [{lo}, {hi}]"
+            );
             narrow += usize::from(hi - lo < 1e-3);
         }
         assert!(narrow > 10_000, "{narrow}");

@@ -1,9 +1,9 @@
 //! Empty intervals: the meaning of endpoints that cross.
 //!
-//! An alternative holds for every member of a box that meets the preconditions and reaches the value.
-//! If no member does, the intersection of its endpoints with the operation's own may be empty: the
-//! lower endpoint is above the upper one. So **endpoints that cross denote the empty set**: no member
-//! has such a value, nor any value computed from it. There are three causes:
+//! An alternative holds for every member of a box that meets the preconditions and reaches the
+//! value. If no member does, the intersection of its endpoints with the operation's own may be
+//! empty: the lower endpoint is above the upper one. So **endpoints that cross denote the empty
+//! set**: no member has such a value, nor any value computed from it. There are three causes:
 //!
 //! - the box contains no unit vector, although its inputs are declared to be one;
 //! - all its unit vectors are below the horizon, where `support` replaces z by 0;
@@ -13,13 +13,13 @@
 //! Naive and optimized code has no alternatives, and endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is
-//! computed. Operations go on with endpoints that static bounds no longer contain. That does no harm
-//! until they are joined with those of values that members do have. Then case selection may take the
-//! wrong arm for the greater one, and a NaN may replace a bound. So where control flow joins, endpoints
-//! of what may be empty are clamped to static bounds, and at outputs, if NaN is suppressed, static
-//! bounds replace a NaN. A condition may be empty, too: then it is "certainly true" and "never true"
-//! at once, neither arm runs, and all results of the `if` or loop may be empty. Which values may be
-//! empty is known at compile time ([`may_be_empty`]).
+//! computed. Operations go on with endpoints that static bounds no longer contain. That does no
+//! harm until they are joined with those of values that members do have. Then case selection may
+//! take the wrong arm for the greater one, and a NaN may replace a bound. So where control flow
+//! joins, endpoints of what may be empty are clamped to static bounds, and at outputs, if NaN is
+//! suppressed, static bounds replace a NaN. A condition may be empty, too: then it is "certainly
+//! true" and "never true" at once, neither arm runs, and all results of the `if` or loop may be
+//! empty. Which values may be empty is known at compile time ([`may_be_empty`]).
 
 use super::{Alternative, Point, Related, Relation};
 use crate::analysis::Bounds;
@@ -50,16 +50,25 @@ impl Walk<'_> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (_, args) = self.point.function.operation(*value).expect("statements define operations");
-                    let makes = |alternative: &Alternative| can_cross(alternative.relation(), is_nested);
+                    let (_, args) = self
+                        .point
+                        .function
+                        .operation(*value)
+                        .expect("statements define operations");
+                    let makes =
+                        |alternative: &Alternative| can_cross(alternative.relation(), is_nested);
                     let is_made = self.related.alternatives[value.index()].iter().any(makes);
-                    self.empty[value.index()] = is_made || args.iter().any(|arg| self.empty[arg.index()]);
+                    self.empty[value.index()] =
+                        is_made || args.iter().any(|arg| self.empty[arg.index()]);
                 }
                 Stmt::If(node) => {
                     self.block(&node.then, true);
                     self.block(&node.otherwise, true);
                     for (k, &result) in node.results.iter().enumerate() {
-                        self.join(result, &[node.cond, node.then.yields[k], node.otherwise.yields[k]]);
+                        self.join(
+                            result,
+                            &[node.cond, node.then.yields[k], node.otherwise.yields[k]],
+                        );
                     }
                 }
                 Stmt::Loop(node) => {
@@ -76,29 +85,45 @@ impl Walk<'_> {
         }
     }
 
-    /// A result may be empty if a value is that it is joined of, or the condition: one whose endpoints cross says of both arms
-    /// that no member takes them, and of a loop that no member leaves it.
+    /// A result may be empty if a value is that it is joined of, or the condition: one whose
+    /// endpoints cross says of both arms that no member takes them, and of a loop that no member
+    /// leaves it.
     fn join(&mut self, result: Value, from: &[Value]) {
         self.empty[result.index()] |= from.iter().any(|value| self.empty[value.index()]);
     }
 }
 
-/// Whether an alternative and the operation's own endpoints may have an empty intersection: where it follows from preconditions,
-/// in any block; else only in nested blocks, which no member may reach.
+/// Whether an alternative and the operation's own endpoints may have an empty intersection: where
+/// it follows from preconditions, in any block; else only in nested blocks, which no member may
+/// reach.
 fn can_cross(relation: Relation, is_nested: bool) -> bool {
     is_nested || relation.needs_unit_vectors()
 }
 
 /// Endpoints of an interval that may be empty, with static bounds in place of NaN.
-pub(crate) fn without_nan(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2]) -> [Value; 2] {
+pub(crate) fn without_nan(
+    builder: &mut Builder,
+    known: &Bounds,
+    [lo, hi]: [Value; 2],
+) -> [Value; 2] {
     let Bounds::Float(floats) = known else { return [lo, hi] };
-    let [least, most] = floats.pieces.hull().unwrap_or([f32::NEG_INFINITY, f32::INFINITY]).map(|end| builder.f32(end));
+    let [least, most] = floats
+        .pieces
+        .hull()
+        .unwrap_or([f32::NEG_INFINITY, f32::INFINITY])
+        .map(|end| builder.f32(end));
     // Of a number and a NaN, extrema return the first one.
     [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
 }
 
-/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for NaN, too, unless that is to be kept.
-pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2], keeps_nan: bool) -> [Value; 2] {
+/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for
+/// NaN, too, unless that is to be kept.
+pub(crate) fn clamped(
+    builder: &mut Builder,
+    known: &Bounds,
+    [lo, hi]: [Value; 2],
+    keeps_nan: bool,
+) -> [Value; 2] {
     let (ops, [low, high]) = match known {
         Bounds::Float(floats) => {
             let hull = floats.pieces.hull().unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
@@ -108,11 +133,14 @@ pub(crate) fn clamped(builder: &mut Builder, known: &Bounds, [lo, hi]: [Value; 2
             let hull = ints.hull().unwrap_or([i32::MIN, i32::MAX]);
             ([Op::SMin, Op::SMax], hull.map(|end| builder.i32(end)))
         }
-        Bounds::Bool(bools) => ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end))),
+        Bounds::Bool(bools) => {
+            ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end)))
+        }
     };
     let [min, max] = ops;
     // Of a number and a NaN, extrema return the first one.
-    let mut clamp = |op: Op, end: Value, x: Value| builder.op(op, &if keeps_nan { [x, end] } else { [end, x] });
+    let mut clamp =
+        |op: Op, end: Value, x: Value| builder.op(op, &if keeps_nan { [x, end] } else { [end, x] });
     let lo = clamp(max, low, lo);
     let hi = clamp(min, high, hi);
     [clamp(min, high, lo), clamp(max, low, hi)]
@@ -129,15 +157,22 @@ mod tests {
     use crate::lift::{self, Input, Options};
     use crate::relations::{Axis, Relations};
 
-    /// Whether the output may be empty: of a function of a unit vector's components and another number.
+    /// Whether the output may be empty: of a function of a unit vector's components and another
+    /// number.
     fn output_may_be_empty(body: &str) -> bool {
         let text = format!(
             "fn f(x: f32, y: f32, z: f32, a: f32) -> (r: f32) {{
                 %0 = mul x, x %1 = mul y, y %2 = mul z, z %3 = add %0, %1 %4 = add %3, %2 {body} }}"
         );
         let point = parse(&text).expect("the text is well formed");
-        let axis = |component| (component < 3).then_some(Axis { vector: 0, component, frame: false, above: false });
-        let input = |k| Input { interval: true, bounds: Bounds::Float(Floats::between(-1.0, 1.0)), axis: axis(k) };
+        let axis = |component| {
+            (component < 3).then_some(Axis { vector: 0, component, frame: false, above: false })
+        };
+        let input = |k| Input {
+            interval: true,
+            bounds: Bounds::Float(Floats::between(-1.0, 1.0)),
+            axis: axis(k),
+        };
         let options = Options { relations: Relations::all(), ..Options::default() };
         let lifted = lift::run(&point, &[0, 1, 2, 3].map(input), &[0], &options);
         lifted.related.may_be_empty[lifted.point.body.yields[0].index()]
@@ -145,16 +180,22 @@ mod tests {
 
     #[test]
     fn values_made_of_squared_lengths_may_be_empty() {
-        assert!(output_may_be_empty("%5 = mul %4, a return %5") && !output_may_be_empty("%5 = mul x, a return %5"));
+        assert!(
+            output_may_be_empty("%5 = mul %4, a return %5")
+                && !output_may_be_empty("%5 = mul x, a return %5")
+        );
     }
 
     #[test]
     fn results_may_be_empty_if_their_condition_may() {
         for (cond, expected) in [("%4", true), ("a", false)] {
-            let chosen = format!("%5 = lt {cond}, 0.5 %6 = if %5 {{ yield x }} else {{ yield y }} return %6");
+            let chosen = format!(
+                "%5 = lt {cond}, 0.5 %6 = if %5 {{ yield x }} else {{ yield y }} return %6"
+            );
             assert_eq!(output_may_be_empty(&chosen), expected, "{chosen}");
-            let left =
-                format!("%5 = loop (%6: f32 = x) {{ %7 = lt %6, {cond} while %7 else %6 %8 = add %6, 1.0 next %8 }} return %5");
+            let left = format!(
+                "%5 = loop (%6: f32 = x) {{ %7 = lt %6, {cond} while %7 else %6 %8 = add %6, 1.0 next %8 }} return %5"
+            );
             assert_eq!(output_may_be_empty(&left), expected, "{left}");
         }
     }
@@ -175,14 +216,18 @@ mod tests {
         let [lo, hi] = ["lo", "hi"].map(|name| builder.input(name, ty));
         let [lo, hi] = clamped(&mut builder, known, [lo, hi], keeps_nan);
         let function = builder.finish(vec![("lo".into(), lo), ("hi".into(), hi)]);
-        interpreter::run(&function, &[], &ends, 1).expect("there is no loop").try_into().expect("there are two")
+        interpreter::run(&function, &[], &ends, 1)
+            .expect("there is no loop")
+            .try_into()
+            .expect("there are two")
     }
 
     #[test]
     fn clamped_endpoints_are_static_bounds_at_most() {
         let known = Bounds::Float(Floats::between(0.25, 2.0));
-        let floats =
-            |ends: [f32; 2], keeps_nan| clamp(&known, Type::F32, ends.map(f32::to_bits), keeps_nan).map(f32::from_bits);
+        let floats = |ends: [f32; 2], keeps_nan| {
+            clamp(&known, Type::F32, ends.map(f32::to_bits), keeps_nan).map(f32::from_bits)
+        };
         assert_eq!(floats([0.5, 1.0], false), [0.5, 1.0]);
         assert_eq!(floats([f32::INFINITY, f32::NEG_INFINITY], false), [2.0, 0.25]);
         assert_eq!(floats([f32::NAN; 2], false), [0.25, 2.0]);
@@ -190,7 +235,10 @@ mod tests {
         let ints = Bounds::Int(Ints::one(-1, 7));
         assert_eq!(clamp(&ints, Type::I32, [9, -3i32 as u32], false), [7, -1i32 as u32]);
         let [no, yes] = [false, true].map(Word::to_bits);
-        let (never, either) = (Bounds::Bool(Bools { no: true, yes: false }), Bounds::Bool(Bools { no: true, yes: true }));
+        let (never, either) = (
+            Bounds::Bool(Bools { no: true, yes: false }),
+            Bounds::Bool(Bools { no: true, yes: true }),
+        );
         assert_eq!(clamp(&never, Type::Bool, [yes, no], false), [no, no]);
         assert_eq!(clamp(&either, Type::Bool, [yes, no], false), [yes, no]);
     }

@@ -1,8 +1,9 @@
 //! How values grow with one of those that they are made of: for real numbers, and at compile time.
 //!
-//! Of f(t) there is its *slope* t f'(t), and its *elasticity*, a number E with t f'(t) = E f(t) (the derivative of log f in log t). Both are
-//! ranges that hold for all t of a piece on which t has one sign and for all other operands. Elasticities of products add, which slopes
-//! do not, and slopes of sums add, which elasticities do not. Where f is not 0, one follows from the other. So:
+//! Of f(t) there is its *slope* t f'(t), and its *elasticity*, a number E with t f'(t) = E f(t)
+//! (the derivative of log f in log t). Both are ranges that hold for all t of a piece on which t
+//! has one sign and for all other operands. Elasticities of products add, which slopes do not, and
+//! slopes of sums add, which elasticities do not. Where f is not 0, one follows from the other. So:
 //!
 //! | f | elasticity | slope |
 //! |---|---|---|
@@ -18,8 +19,9 @@
 //! | log a | | E_a |
 //! | aᵇ | S_b log a + b E_a, and b log a (E_b + E_{log a}) | |
 //!
-//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which falls from 1: (1 + x) log (1 + x) is convex and has
-//! slope 1 at 0. Of max(a, 0) it is E_a, whatever that is below 0: there the maximum and its slope are 0.
+//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which falls from
+//! 1: (1 + x) log (1 + x) is convex and has slope 1 at 0. Of max(a, 0) it is E_a, whatever that is
+//! below 0: there the maximum and its slope are 0.
 
 use super::range::Range;
 use super::rounding::Error;
@@ -42,7 +44,13 @@ pub(super) struct Growth {
 impl Growth {
     /// Of what does not depend on t.
     pub fn independent(range: Range) -> Growth {
-        Growth { range, elasticity: Some(Range::ZERO), slope: Range::ZERO, error: Error::NONE, above_one: None }
+        Growth {
+            range,
+            elasticity: Some(Range::ZERO),
+            slope: Range::ZERO,
+            error: Error::NONE,
+            above_one: None,
+        }
     }
 
     /// Of t itself.
@@ -54,8 +62,8 @@ impl Growth {
         self.slope.is_zero()
     }
 
-    /// Of an operation's result; `same` says that its two operands are one value. `None` where nothing is known, as for operations
-    /// without [growth](crate::ir::OpFacts::has_growth).
+    /// Of an operation's result; `same` says that its two operands are one value. `None` where
+    /// nothing is known, as for operations without [growth](crate::ir::OpFacts::has_growth).
     pub fn apply(op: Op, args: &[Growth], same: bool) -> Option<Growth> {
         let growth = match (op, args) {
             (Op::Neg, [a]) => a.neg(),
@@ -84,7 +92,8 @@ impl Growth {
     pub fn settled(mut self) -> Growth {
         if !self.range.has_zero() {
             let from_slope = self.slope.div(self.range);
-            self.elasticity = Some(self.elasticity.map_or(from_slope, |elasticity| elasticity.meet(from_slope)));
+            self.elasticity =
+                Some(self.elasticity.map_or(from_slope, |elasticity| elasticity.meet(from_slope)));
         }
         if let Some(elasticity) = self.elasticity {
             self.slope = self.slope.meet(elasticity.mul(self.range));
@@ -111,11 +120,15 @@ impl Growth {
     fn add(&self, other: &Growth) -> Growth {
         let (a, b) = (self.range, other.range);
         let range = a.add(b);
-        let above =
-            |one: &Growth, x: &Growth| (one.range == Range::ONE && one.is_independent()).then_some((x.range, x.elasticity));
+        let above = |one: &Growth, x: &Growth| {
+            (one.range == Range::ONE && one.is_independent()).then_some((x.range, x.elasticity))
+        };
         Growth {
             range,
-            elasticity: self.elasticity.zip(other.elasticity).and_then(|(e, f)| elasticity_of_sum([a, b], range, [e, f])),
+            elasticity: self
+                .elasticity
+                .zip(other.elasticity)
+                .and_then(|(e, f)| elasticity_of_sum([a, b], range, [e, f])),
             slope: self.slope.add(other.slope),
             error: self.error.of_sum(a, other.error, b, range),
             above_one: above(self, other).or_else(|| above(other, self)),
@@ -182,7 +195,13 @@ impl Growth {
         }
         for (a, b) in [(self, other), (other, self)] {
             if b.range.is_zero() && b.is_independent() {
-                return Growth { range: a.range.max(b.range), slope: a.slope.hull(Range::ZERO), above_one: None, error, ..*a };
+                return Growth {
+                    range: a.range.max(b.range),
+                    slope: a.slope.hull(Range::ZERO),
+                    above_one: None,
+                    error,
+                    ..*a
+                };
             }
         }
         Growth { range: self.range.max(other.range), error, ..self.either(other) }
@@ -217,7 +236,9 @@ impl Growth {
         let exponent = other.range.mul(log);
         let by_slope = self.elasticity.map(|e| other.slope.mul(log).add(other.range.mul(e)));
         let of_log = match (self.above_one, self.elasticity) {
-            (Some((x, Some(elasticity))), _) if x.is_positive() => Some(elasticity.mul(share_above_one(x))),
+            (Some((x, Some(elasticity))), _) if x.is_positive() => {
+                Some(elasticity.mul(share_above_one(x)))
+            }
             (_, Some(elasticity)) if !log.has_zero() => Some(elasticity.div(log)),
             _ => None,
         };
@@ -227,7 +248,13 @@ impl Growth {
             (a, b) => a.or(b),
         };
         let error = self.error.of_power(self.range, other.error, other.range, exponent);
-        Some(Growth { range: exponent.exp(), elasticity, slope: Range::ALL, error, above_one: None })
+        Some(Growth {
+            range: exponent.exp(),
+            elasticity,
+            slope: Range::ALL,
+            error,
+            above_one: None,
+        })
     }
 }
 
@@ -240,15 +267,16 @@ fn elasticity_of_sum([a, b]: [Range; 2], sum: Range, [e, f]: [Range; 2]) -> Opti
         let weight = |a: f64, b: f64| Range::of(a).div(Range::of(a).add(Range::of(b)));
         let whole = Range::new(0.0, 1.0);
         let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.meet(whole);
-        let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }.meet(whole);
+        let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
+            .meet(whole);
         let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::of(w))));
         return Some(mean(least.lo).hull(mean(most.hi)).meet(e.hull(f)));
     }
     // The greater term, and the other one, which is taken off.
-    let is_first =
-        (a.is_positive() && b.is_negative() && sum.is_positive()) || (a.is_negative() && b.is_positive() && sum.is_negative());
-    let is_second =
-        (b.is_positive() && a.is_negative() && sum.is_positive()) || (b.is_negative() && a.is_positive() && sum.is_negative());
+    let is_first = (a.is_positive() && b.is_negative() && sum.is_positive())
+        || (a.is_negative() && b.is_positive() && sum.is_negative());
+    let is_second = (b.is_positive() && a.is_negative() && sum.is_positive())
+        || (b.is_negative() && a.is_positive() && sum.is_negative());
     let (e, f, off) = match (is_first, is_second) {
         (true, _) => (e, f, b.abs()),
         (_, true) => (f, e, a.abs()),
@@ -262,7 +290,11 @@ fn elasticity_of_sum([a, b]: [Range; 2], sum: Range, [e, f]: [Range; 2]) -> Opti
 /// h of a range of x ≥ 0.
 fn share_above_one(x: Range) -> Range {
     let above = Range::ONE.add(Range::of(x.hi));
-    let least = if x.hi.is_finite() && x.hi > 1e-6 { Range::of(x.hi).div(above.mul(above.log())).lo } else { 0.0 };
+    let least = if x.hi.is_finite() && x.hi > 1e-6 {
+        Range::of(x.hi).div(above.mul(above.log())).lo
+    } else {
+        0.0
+    };
     // (1 + x) log (1 + x) ≤ x (1 + x).
     let least = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { least };
     Range::new(least.clamp(0.0, 1.0), 1.0)
@@ -290,7 +322,12 @@ mod tests {
             assert!(close(self.growth.range, self.value), "{} {:?}", self.value, self.growth);
             assert!(close(self.growth.slope, self.slope), "{} {:?}", self.slope, self.growth);
             if let (Some(elasticity), true) = (self.growth.elasticity, self.value.abs() > 1e-6) {
-                assert!(close(elasticity, self.slope / self.value), "{} {:?}", self.slope / self.value, self.growth);
+                assert!(
+                    close(elasticity, self.slope / self.value),
+                    "{} {:?}",
+                    self.slope / self.value,
+                    self.growth
+                );
             }
             self
         }
@@ -332,25 +369,63 @@ mod tests {
         let mut random = Random::new(17);
         let mut known = 0;
         for _ in 0..40_000 {
-            let mut number = |low: f64, high: f64| low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16);
+            let mut number = |low: f64, high: f64| {
+                low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16)
+            };
             let t = number(0.01, 4.0);
             let source = Growth::identity(Range::new(t * number(0.3, 1.0), t * number(1.0, 3.0)));
             let mut values = vec![Pair { value: t, slope: t, growth: source }];
             for constant in [1.0, 0.0, number(-2.0, 2.0)] {
-                values.push(Pair { value: constant, slope: 0.0, growth: Growth::independent(Range::of(constant)) });
+                values.push(Pair {
+                    value: constant,
+                    slope: 0.0,
+                    growth: Growth::independent(Range::of(constant)),
+                });
             }
             let free = number(0.1, 2.0);
-            values.push(Pair { value: free, slope: 0.0, growth: Growth::independent(Range::new(free - 0.1, free + 0.3)) });
+            values.push(Pair {
+                value: free,
+                slope: 0.0,
+                growth: Growth::independent(Range::new(free - 0.1, free + 0.3)),
+            });
             for _ in 0..8 {
                 let [a, b] = [(); 2].map(|()| *random.pick(&values));
                 let made = match random.below(3) {
-                    0 => unary(*random.pick(&[Op::Neg, Op::Abs, Op::Sqrt, Op::Rsqrt, Op::Exp, Op::Exp2, Op::Log, Op::Log2]), a),
-                    _ => binary(*random.pick(&[Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Pow]), a, b),
+                    0 => unary(
+                        *random.pick(&[
+                            Op::Neg,
+                            Op::Abs,
+                            Op::Sqrt,
+                            Op::Rsqrt,
+                            Op::Exp,
+                            Op::Exp2,
+                            Op::Log,
+                            Op::Log2,
+                        ]),
+                        a,
+                    ),
+                    _ => binary(
+                        *random.pick(&[
+                            Op::Add,
+                            Op::Sub,
+                            Op::Mul,
+                            Op::Div,
+                            Op::Max,
+                            Op::Min,
+                            Op::Pow,
+                        ]),
+                        a,
+                        b,
+                    ),
                 };
                 let Some(pair) = made else { continue };
                 values.push(pair.holds());
                 known += usize::from(
-                    pair.slope != 0.0 && pair.growth.elasticity.is_some_and(|e| e.is_positive() || e.is_negative()),
+                    pair.slope != 0.0
+                        && pair
+                            .growth
+                            .elasticity
+                            .is_some_and(|e| e.is_positive() || e.is_negative()),
                 );
             }
         }

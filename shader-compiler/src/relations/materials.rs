@@ -1,4 +1,5 @@
-//! What tests of relations share: unit vectors of floats, boxes around them, and materials bounded with and without relations.
+//! What tests of relations share: unit vectors of floats, boxes around them, and materials bounded
+//! with and without relations.
 
 use super::{Axis, Related, Relations, SLACK, run};
 use crate::analysis::{Bounds, Constraint, Floats, solve};
@@ -10,7 +11,8 @@ use crate::ir::text::parse;
 use crate::lift::{self, Input, Lifted, Options, Sides, kinds};
 use crate::{Arena, Settings, Shader, Target, interpreter};
 
-/// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything between.
+/// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything
+/// between.
 pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
     loop {
         let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
@@ -47,7 +49,9 @@ pub fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
 
 /// Descriptions of the inputs of so many unit vectors.
 pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
-    let axis = |input: usize| Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false });
+    let axis = |input: usize| {
+        Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false })
+    };
     (0..3 * vectors).map(axis).collect()
 }
 
@@ -56,7 +60,14 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
     let kinds = kinds::kinds(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
     let solve = |constraints: &[Constraint]| {
-        solve::run(point, &kinds, &vec![unit; axes.len()], Nan::Propagate, Some(constraints.to_vec()), false)
+        solve::run(
+            point,
+            &kinds,
+            &vec![unit; axes.len()],
+            Nan::Propagate,
+            Some(constraints.to_vec()),
+            false,
+        )
     };
     run(point, &kinds, axes, relations, Nan::Propagate, solve)
 }
@@ -72,7 +83,8 @@ impl Bounder {
     pub fn new(text: &str, axes: &[Option<Axis>], relations: Relations, nan: Nan) -> Bounder {
         let point = parse(text).expect("the text is well formed");
         let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
-        let inputs: Vec<_> = axes.iter().map(|&axis| Input { interval: true, bounds: unit, axis }).collect();
+        let inputs: Vec<_> =
+            axes.iter().map(|&axis| Input { interval: true, bounds: unit, axis }).collect();
         let outputs: Vec<_> = (0..point.outputs.len()).collect();
         let options = Options { sides: Sides::Both, nan, relations, ..Options::default() };
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }
@@ -87,18 +99,27 @@ impl Bounder {
         members: impl IntoIterator<Item = &'a M>,
     ) -> Vec<[f32; 2]> {
         let words: Vec<_> = ends.iter().flatten().map(|end| end.to_bits()).collect();
-        let bounds = interpreter::run(&self.lifted.function, &[], &words, 1).expect("there is no loop");
-        let bounds: Vec<_> = bounds.chunks(2).map(|ends| [ends[0], ends[1]].map(f32::from_bits)).collect();
+        let bounds =
+            interpreter::run(&self.lifted.function, &[], &words, 1).expect("there is no loop");
+        let bounds: Vec<_> =
+            bounds.chunks(2).map(|ends| [ends[0], ends[1]].map(f32::from_bits)).collect();
         for member in members {
             let words: Vec<_> = member.as_ref().iter().map(|x| x.to_bits()).collect();
-            let values = interpreter::run(&self.lifted.point, &[], &words, 1).expect("there is no loop");
+            let values =
+                interpreter::run(&self.lifted.point, &[], &words, 1).expect("there is no loop");
             for (k, (value, [lo, hi])) in
-                std::iter::zip(values.into_iter().map(f32::from_bits), bounds.iter().copied()).enumerate()
+                std::iter::zip(values.into_iter().map(f32::from_bits), bounds.iter().copied())
+                    .enumerate()
             {
-                let says =
-                    format!("output {k} of {:?} in {ends:?}: {value} is not in [{lo}, {hi}], {:?}", member.as_ref(), self.nan);
+                let says = format!(
+                    "output {k} of {:?} in {ends:?}: {value} is not in [{lo}, {hi}], {:?}",
+                    member.as_ref(),
+                    self.nan
+                );
                 match self.nan {
-                    Nan::Propagate if value.is_nan() => assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{says}"),
+                    Nan::Propagate if value.is_nan() => {
+                        assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{says}")
+                    }
                     Nan::Suppress => assert!(!lo.is_nan() && !hi.is_nan(), "{says}"),
                     _ => {}
                 }
@@ -109,7 +130,8 @@ impl Bounder {
     }
 }
 
-/// How bounds of a material compare with and without relations, over boxes around light directions that meet the precondition.
+/// How bounds of a material compare with and without relations, over boxes around light directions
+/// that meet the precondition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compared {
     /// Results of members that were held against bounds.
@@ -125,13 +147,22 @@ pub struct Compared {
 /// Holds results against bounds with relations, and these against bounds without.
 ///
 /// *Panics* if a result is not within bounds, or these are wider.
-pub fn compare(source: &str, frame: Frame, nan: Nan, relations: Relations, degrees: f64, boxes: usize) -> Compared {
+pub fn compare(
+    source: &str,
+    frame: Frame,
+    nan: Nan,
+    relations: Relations,
+    degrees: f64,
+    boxes: usize,
+) -> Compared {
     let shader = Shader::parse("test.wgsl", source).expect("the shader is right");
     let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it compiles");
     let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
-        let lifted = integrand.bound(&inputs, &Options { sides: Sides::Both, nan, relations, ..Options::default() });
-        BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("the target is available")
+        let lifted = integrand
+            .bound(&inputs, &Options { sides: Sides::Both, nan, relations, ..Options::default() });
+        BoundingKernel::compile(&Arena::new(), &lifted, Target::best())
+            .expect("the target is available")
     });
     let mut random = Random::new(23);
     let mut compared = Compared::default();
@@ -146,15 +177,21 @@ pub fn compare(source: &str, frame: Frame, nan: Nan, relations: Relations, degre
         let mut exempt = false;
         for member in &members {
             let words: Vec<_> = member.iter().map(|x| x.to_bits()).collect();
-            let values = interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
+            let values =
+                interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
             for (k, value) in values.into_iter().map(f32::from_bits).enumerate() {
                 let [plain, tight] = [0, 1].map(|kind| bounds[kind][k]);
                 // Where code that ignores NaN has one, it says nothing.
-                exempt |= nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
+                exempt |=
+                    nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
                 let within = !(value < tight[0] || tight[1] < value);
-                let told =
-                    nan != Nan::Propagate || !value.is_nan() || !(tight[0] > f32::NEG_INFINITY || tight[1] < f32::INFINITY);
-                assert!(exempt || within && told, "{value} of {member:?} in {ends:?} is not in {tight:?}, {plain:?}, {nan:?}");
+                let told = nan != Nan::Propagate
+                    || !value.is_nan()
+                    || !(tight[0] > f32::NEG_INFINITY || tight[1] < f32::INFINITY);
+                assert!(
+                    exempt || within && told,
+                    "{value} of {member:?} in {ends:?} is not in {tight:?}, {plain:?}, {nan:?}"
+                );
                 compared.members += usize::from(!exempt);
             }
         }
@@ -164,7 +201,8 @@ pub fn compare(source: &str, frame: Frame, nan: Nan, relations: Relations, degre
             if tight[1].is_finite() && tight[1] > 1e-6 {
                 compared.boxes += 1;
                 compared.unbounded += usize::from(!plain[1].is_finite());
-                let most = if plain[1].is_finite() { f64::from(plain[1]) } else { f64::from(f32::MAX) };
+                let most =
+                    if plain[1].is_finite() { f64::from(plain[1]) } else { f64::from(f32::MAX) };
                 compared.gain += libm::log2(most / f64::from(tight[1]));
             }
         }
@@ -173,13 +211,20 @@ pub fn compare(source: &str, frame: Frame, nan: Nan, relations: Relations, degre
     compared
 }
 
-/// A box of light directions in a cone, with other inputs as numbers, and members of it that meet the precondition. Parameters are 0.5.
-fn cone(random: &mut Random, frame: Frame, degrees: f64, inputs: usize) -> (Vec<[f32; 2]>, Vec<Vec<f32>>) {
+/// A box of light directions in a cone, with other inputs as numbers, and members of it that meet
+/// the precondition. Parameters are 0.5.
+fn cone(
+    random: &mut Random,
+    frame: Frame,
+    degrees: f64,
+    inputs: usize,
+) -> (Vec<[f32; 2]>, Vec<Vec<f32>>) {
     let [t, b, n] = loop {
         let [n, other] = [(); 2].map(|()| nearly_unit(random, None).map(f64::from));
         let t = normalized(cross(n, other));
         let all = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
-        let is_exact = |i: usize, j: usize| (dot(all[i], all[j]) - f64::from(u8::from(i == j))).abs() <= SLACK;
+        let is_exact =
+            |i: usize, j: usize| (dot(all[i], all[j]) - f64::from(u8::from(i == j))).abs() <= SLACK;
         if (0..9).all(|k| is_exact(k / 3, k % 3)) {
             break all;
         }
@@ -193,23 +238,31 @@ fn cone(random: &mut Random, frame: Frame, degrees: f64, inputs: usize) -> (Vec<
         }
     };
     let wo = upper(random, None);
-    let mirrored = [0, 1, 2].map(|k| (2.0 * dot(wo, normal) * f64::from(normal[k]) - f64::from(wo[k])) as f32);
+    let mirrored =
+        [0, 1, 2].map(|k| (2.0 * dot(wo, normal) * f64::from(normal[k]) - f64::from(wo[k])) as f32);
     let near = *random.pick(&[None, Some(mirrored), Some(wo), Some(wo.map(|x| -x))]);
-    let wi = if near == Some(wo.map(|x| -x)) { nearly_unit(random, near) } else { upper(random, near) };
+    let wi =
+        if near == Some(wo.map(|x| -x)) { nearly_unit(random, near) } else { upper(random, near) };
     let radius = (degrees.to_radians() * (random.below(1000) as f64 / 1000.0)) as f32;
-    let mut ends: Vec<_> = wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
+    let mut ends: Vec<_> =
+        wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
     let numbers = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
     ends.extend(numbers.map(|x| [x; 2]));
     ends.resize(inputs, [0.5; 2]);
     let mut lights = vec![wi];
     for _ in 0..40 {
-        let w = [0, 1, 2].map(|k| f64::from(wi[k]) + f64::from(radius) * (random.below(2001) as f64 / 1000.0 - 1.0));
+        let w = [0, 1, 2].map(|k| {
+            f64::from(wi[k]) + f64::from(radius) * (random.below(2001) as f64 / 1000.0 - 1.0)
+        });
         let w = normalized(w).map(|x| x as f32);
-        if (0..3).all(|k| ends[k][0] <= w[k] && w[k] <= ends[k][1]) && (dot(w, w) - 1.0).abs() <= SLACK {
+        if (0..3).all(|k| ends[k][0] <= w[k] && w[k] <= ends[k][1])
+            && (dot(w, w) - 1.0).abs() <= SLACK
+        {
             lights.push(w);
         }
     }
-    let member = |light: [f32; 3]| light.into_iter().chain(ends[3..].iter().map(|ends| ends[0])).collect();
+    let member =
+        |light: [f32; 3]| light.into_iter().chain(ends[3..].iter().map(|ends| ends[0])).collect();
     let members = lights.into_iter().map(member).collect();
     (ends, members)
 }

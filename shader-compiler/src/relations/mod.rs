@@ -1,30 +1,37 @@
-//! Relations between values, which interval arithmetic forgets (Clarberg et al. 2010 §7): that a vector is a unit one, that two
-//! operands are one value, that x ≤ y.
+//! Relations between values, which interval arithmetic forgets (Clarberg et al. 2010 §7): that a
+//! vector is a unit one, that two operands are one value, that x ≤ y.
 //!
-//! Each relation is found in the point shader by a search for a pattern in a file of its own, and becomes up to two things for a
-//! value of the point shader:
+//! Each relation is found in the point shader by a search for a pattern in a file of its own, and
+//! becomes up to two things for a value of the point shader:
 //!
 //! - a [`Constraint`]: what is known of it at compile time, so that cheaper cases are selected;
-//! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that it depends on. The bounding
-//!   shader intersects them with those of the interval form, so bounds are never wider than without relations. The one exception is what
-//!   [`Monotone`] adds to outputs for results below the least normal number, 2⁻¹²⁶, which is less than that.
+//! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that
+//!   it depends on. The bounding shader intersects them with those of the interval form, so bounds
+//!   are never wider than without relations. The one exception is what [`Monotone`] adds to outputs
+//!   for results below the least normal number, 2⁻¹²⁶, which is less than that.
 //!
-//! [`Relation::Support`] is of another kind: one value's ends are cut, and then bounds of boxes whose unit vectors are all beyond the cut contain
-//! what results are there, 0, and that is all that is said.
+//! [`Relation::Support`] is of another kind: one value's ends are cut, and then bounds of boxes
+//! whose unit vectors are all beyond the cut contain what results are there, 0, and that is all
+//! that is said.
 //!
 //! # What both must keep
 //!
-//! - *Containment*: for all members x of the box that meet the [preconditions](Axis), the float that the point shader computes lies
-//!   within the ends, with no tolerance. What is true of real numbers is widened by a proved bound of the rounding errors; the proof
-//!   stands with the relation.
-//! - *Static bounds hold of endpoints*, not only of members: case selection relies on that. An alternative puts endpoints where no
-//!   member is, between discrete values for instance, so a value with alternatives has [`Constraint::replace`], which closes the
-//!   gaps, and no endpoint of an alternative is beyond it on its own side; debug builds check that on samples. A relation
-//!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own ones keep it.
+//! - *Containment*: for all members x of the box that meet the [preconditions](Axis), the float
+//!   that the point shader computes lies within the ends, with no tolerance. What is true of real
+//!   numbers is widened by a proved bound of the rounding errors; the proof stands with the
+//!   relation.
+//! - *Static bounds hold of endpoints*, not only of members: case selection relies on that. An
+//!   alternative puts endpoints where no member is, between discrete values for instance, so a
+//!   value with alternatives has [`Constraint::replace`], which closes the gaps, and no endpoint of
+//!   an alternative is beyond it on its own side; debug builds check that on samples. A relation
+//!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own
+//!   ones keep it.
 //! - Where no member of a box is left, endpoints may cross: [`emptiness`] says what that means.
-//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN themselves have no alternatives but
-//!   those with a [`Guard`], which are infinite wherever some member of the box may make the value NaN.
-//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation` tells).
+//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN
+//!   themselves have no alternatives but those with a [`Guard`], which are infinite wherever some
+//!   member of the box may make the value NaN.
+//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation`
+//!   tells).
 
 mod dot;
 pub mod emptiness;
@@ -64,16 +71,18 @@ use unit::UnitVector;
 
 /// An input that is a component of a unit vector.
 ///
-/// That is the precondition of related bounds: they hold for all members v of the box with ||v|² − 1| ≤ 2⁻²¹, components
-/// within ±(1 + 2⁻²²), for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹ for any two, and for one that is [above](Axis::above),
-/// no negative dot product, in floats, with the normal.
+/// That is the precondition of related bounds: they hold for all members v of the box with ||v|² −
+/// 1| ≤ 2⁻²¹, components within ±(1 + 2⁻²²), for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹
+/// for any two, and for one that is [above](Axis::above), no negative dot product, in floats, with
+/// the normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Which vector.
     pub vector: usize,
     /// Which component: 0, 1 or 2.
     pub component: usize,
-    /// Whether the vector is one of three that are perpendicular to each other, of which there is but one set: the normal comes first.
+    /// Whether the vector is one of three that are perpendicular to each other, of which there is
+    /// but one set: the normal comes first.
     pub frame: bool,
     /// Whether the vector is on the normal's side of the surface.
     pub above: bool,
@@ -95,7 +104,8 @@ pub enum Relation {
     Dot,
     /// The squares of a unit vector's components add up to 1.
     Squares,
-    /// What is divided by its length is a unit vector, and the sum of two unit vectors is as long as they are close.
+    /// What is divided by its length is a unit vector, and the sum of two unit vectors is as long
+    /// as they are close.
     Half,
     /// What is multiplied by max(z, 0) counts only where z > 0.
     Support,
@@ -150,16 +160,28 @@ impl Relation {
     /// What it knows, in a line.
     pub const fn help(self) -> &'static str {
         match self {
-            Relation::Unit => "Directions are unit vectors: their components and dot products have limits",
-            Relation::Dot => "Dot products of unit vectors, from how far a box is from the other vector",
-            Relation::Squares => "Sums of squares of a unit vector's components, and what they leave to 1",
-            Relation::Half => "Half vectors: lengths of sums of unit vectors, and what is divided by its length",
+            Relation::Unit => {
+                "Directions are unit vectors: their components and dot products have limits"
+            }
+            Relation::Dot => {
+                "Dot products of unit vectors, from how far a box is from the other vector"
+            }
+            Relation::Squares => {
+                "Sums of squares of a unit vector's components, and what they leave to 1"
+            }
+            Relation::Half => {
+                "Half vectors: lengths of sums of unit vectors, and what is divided by its length"
+            }
             Relation::Support => "What is multiplied by max(z, 0) counts only where z > 0",
-            Relation::Order => "Order of values that a minimum, a maximum, a comparison or a branch tells",
+            Relation::Order => {
+                "Order of values that a minimum, a maximum, a comparison or a branch tells"
+            }
             Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
             Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
             Relation::Products => "Products x (c - x)",
-            Relation::Monotone => "Values that grow with one that they use several times, as z / sqrt(1 - z z)",
+            Relation::Monotone => {
+                "Values that grow with one that they use several times, as z / sqrt(1 - z z)"
+            }
         }
     }
 }
@@ -271,7 +293,11 @@ impl Alternative {
     }
 
     /// Ends of the value, infinite where there is none; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub fn ends<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         match self {
             Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
             Alternative::Dot(dot) => dot.ends(emit, of),
@@ -298,7 +324,8 @@ impl Alternative {
         }
     }
 
-    /// Whether an end is never wider than that of the interval form, but for what is below 1e-30, so that it takes its place.
+    /// Whether an end is never wider than that of the interval form, but for what is below 1e-30,
+    /// so that it takes its place.
     pub fn is_within(&self, side: usize) -> bool {
         matches!(self, Alternative::Monotone(monotone) if monotone.is_within(side))
     }
@@ -318,7 +345,12 @@ pub struct Guard {
 
 impl Guard {
     /// The ends where the condition holds, infinite ones elsewhere.
-    fn guarded<E: Emit>(self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2], ends: [E::Value; 2]) -> [E::Value; 2] {
+    fn guarded<E: Emit>(
+        self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+        ends: [E::Value; 2],
+    ) -> [E::Value; 2] {
         let least = emit.f32(self.least);
         let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
         let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
@@ -335,7 +367,8 @@ pub struct Related {
     pub alternatives: Vec<Vec<Alternative>>,
     /// A value that counts only where it is positive.
     pub support: Option<Value>,
-    /// Whether ends of what depends on that value may cross each other, for boxes in which it is nowhere positive.
+    /// Whether ends of what depends on that value may cross each other, for boxes in which it is
+    /// nowhere positive.
     pub may_cross: bool,
     /// For each value, whether it [may be empty](emptiness).
     pub may_be_empty: Vec<bool>,
@@ -345,18 +378,25 @@ impl Related {
     /// Nothing, for so many values.
     pub fn nothing(function: &Function) -> Related {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
-        let (alternatives, may_be_empty) = (vec![vec![]; function.len()], vec![false; function.len()]);
+        let (alternatives, may_be_empty) =
+            (vec![vec![]; function.len()], vec![false; function.len()]);
         Related { constraints, alternatives, support: None, may_cross: false, may_be_empty }
     }
 
-    /// Adds an alternative to the ends of a value, all of whose members are in `set`, and whose ends are in its hull; unless the value can
-    /// be NaN and there is no guard.
+    /// Adds an alternative to the ends of a value, all of whose members are in `set`, and whose
+    /// ends are in its hull; unless the value can be NaN and there is no guard.
     fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, set: Bounds) {
-        if !alternative.is_guarded() && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. })) {
+        if !alternative.is_guarded()
+            && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. }))
+        {
             return;
         }
         let constraint = Constraint::replace(set);
-        debug_assert_eq!(soundness::escaping(point, value, &alternative, &constraint), None, "{alternative:?} of {value:?}");
+        debug_assert_eq!(
+            soundness::escaping(point, value, &alternative, &constraint),
+            None,
+            "{alternative:?} of {value:?}"
+        );
         self.alternatives[value.index()].push(alternative);
         self.constrain(value, constraint);
     }
@@ -395,7 +435,8 @@ impl Point<'_> {
     /// Looks at all operations on intervals, in order, with which values are in scope there.
     fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
         let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
-        let mut scope: Vec<_> = self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
+        let mut scope: Vec<_> =
+            self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
         self.walk(&self.function.body, &mut scope, &mut look);
     }
 
@@ -433,8 +474,8 @@ impl Point<'_> {
     }
 }
 
-/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives static bounds under
-/// constraints.
+/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives
+/// static bounds under constraints.
 pub fn run(
     function: &Function,
     kinds: &[bool],
@@ -447,7 +488,12 @@ pub fn run(
     if relations == Relations::NONE {
         return related;
     }
-    let mut point = Point { function, kinds, bounds: solve(&related.constraints), units: unit::find(function, axes) };
+    let mut point = Point {
+        function,
+        kinds,
+        bounds: solve(&related.constraints),
+        units: unit::find(function, axes),
+    };
     if relations.has(Relation::Half) {
         half::find(&mut point, &mut related);
     }
@@ -485,7 +531,8 @@ pub fn run(
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
     related.may_be_empty = emptiness::may_be_empty(&point, &related);
-    // Where an empty interval is joined, its endpoints are clamped to the hull of what is known, and may lie in its gaps.
+    // Where an empty interval is joined, its endpoints are clamped to the hull of what is known,
+    // and may lie in its gaps.
     for (index, data) in function.values.iter().enumerate() {
         if related.may_be_empty[index] && matches!(data.def, Def::Param | Def::Result) {
             related.constrain(Value(index as u32), Constraint::replace(Bounds::all(data.ty)));
@@ -499,20 +546,25 @@ pub fn run(
     related
 }
 
-/// Whether related bounds of an output lie within optimized ones, but for the 2⁻¹²⁶ of [`Monotone`].
-/// Not so if it depends on an operation that is widened (`OpFacts::widening`) since its results are
-/// not quite monotone: those at the endpoints of a narrower operand may be a few ulps further out.
+/// Whether related bounds of an output lie within optimized ones, but for the 2⁻¹²⁶ of
+/// [`Monotone`]. Not so if it depends on an operation that is widened (`OpFacts::widening`) since
+/// its results are not quite monotone: those at the endpoints of a narrower operand may be a few
+/// ulps further out.
 pub fn only_tighten(point: &Function, output: usize) -> bool {
     let mut one = point.clone();
     one.body.yields = vec![point.body.yields[output]];
-    let is_widened = |data: &ValueData| matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0);
+    let is_widened =
+        |data: &ValueData| matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0);
     !std::iter::zip(liveness(&one), &point.values).any(|(live, data)| live && is_widened(data))
 }
 
-/// Bounds of an input under the precondition, which related code has, whichever relations it makes use of.
+/// Bounds of an input under the precondition, which related code has, whichever relations it makes
+/// use of.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
-        Some(_) if relations != Relations::NONE => bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT))),
+        Some(_) if relations != Relations::NONE => {
+            bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT)))
+        }
         _ => bounds,
     }
 }

@@ -1,36 +1,47 @@
 //! Values that rise, or fall, with one that they use several times, as z / √(z² + y²) does with z.
 //!
-//! Interval forms take each use by itself: for the upper end, z̄ in the numerator and z̲ in the other place. Where [`Growth`] proves that a
-//! value v, as a function of some of the uses of t, rises for real numbers, whatever all else it is made of, v is at most what comes of t̄
-//! in all of these uses. So the operations between t and v are written once more, with forms in which uses of t are a number, and all
-//! else has its ends; what is the same as before is shared. In this text v rises, and its upper end is sought; the rest is mirrored.
+//! Interval forms take each use by itself: for the upper end, z̄ in the numerator and z̲ in the
+//! other place. Where [`Growth`] proves that a value v, as a function of some of the uses of t,
+//! rises for real numbers, whatever all else it is made of, v is at most what comes of t̄ in all of
+//! these uses. So the operations between t and v are written once more, with forms in which uses of
+//! t are a number, and all else has its ends; what is the same as before is shared. In this text v
+//! rises, and its upper end is sought; the rest is mirrored.
 //!
 //! # Proof
 //!
-//! F is the function of floats, G that of real numbers, by the same operations; u is all that is not tied. F(t, u) is as close to G(t, u) ≤
-//! G(t̄, u) as [`Error`] says, and so is F(t̄, u), which is within the forms' ends. What holds of t̄ and u is that each is within its own
-//! bounds: so what is known of the operations between is what [`transfer`] says. Limits of other relations need not hold at (t̄, u).
-//! There are two ways to make up for what floats are off.
+//! F is the function of floats, G that of real numbers, by the same operations; u is all that is
+//! not tied. F(t, u) is as close to G(t, u) ≤ G(t̄, u) as [`Error`] says, and so is F(t̄, u), which
+//! is within the forms' ends. What holds of t̄ and u is that each is within its own bounds: so what
+//! is known of the operations between is what [`transfer`] says. Limits of other relations need not
+//! hold at (t̄, u). There are two ways to make up for what floats are off.
 //!
-//! - *Widening.* All of the uses are t̄, and the end is widened. It is intersected with v's own end.
-//! - *Moving.* Where v ≥ 0 and t ≥ 0, only the uses by which v may fall are tied, as the second argument of v = F(t, t, u). There, the interval
-//!   of t is cut to [t', t̄], t' some floats below t̄, or t̲. So F(t, t, u) is within the forms' ends for members with t ≥ t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least elasticity e of G in its first
-//!   argument, which has to be above 0: t' is such that this makes up for what is relative of the errors. What is absolute, by results below
-//!   the least normal number, is added. As [t', t̄] is within t's ends, the end is within that of v's form before that, and takes its
-//!   place at no cost, where v is an output or nothing is added; elsewhere what comes after v might make more of it, and the two are
-//!   intersected. All of this needs ends of the operations between that are those of their forms, so they have no alternatives.
+//! - *Widening.* All of the uses are t̄, and the end is widened. It is intersected with v's own
+//!   end.
+//! - *Moving.* Where v ≥ 0 and t ≥ 0, only the uses by which v may fall are tied, as the second
+//!   argument of v = F(t, t, u). There, the interval of t is cut to [t', t̄], t' some floats below
+//!   t̄, or t̲. So F(t, t, u) is within the forms' ends for members with t ≥ t'. For the others,
+//!   G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least elasticity e of G in its
+//!   first argument, which has to be above 0: t' is such that this makes up for what is relative of
+//!   the errors. What is absolute, by results below the least normal number, is added. As [t', t̄]
+//!   is within t's ends, the end is within that of v's form before that, and takes its place at no
+//!   cost, where v is an output or nothing is added; elsewhere what comes after v might make more
+//!   of it, and the two are intersected. All of this needs ends of the operations between that are
+//!   those of their forms, so they have no alternatives.
 //!
 //! Moreover:
 //!
-//! - *Pieces.* If t can have both signs, v is looked at where t ≤ 0 and where t ≥ 0; it is continuous, as all operations are where they are
-//!   defined. If it is 0 where t ≤ 0, that is no less than the end, since v's form has it; and all else is within what it is where t ≥ 0.
-//! - *Limits.* They do hold at (t, u), and on the way to t̄ those keep holding from which a value recedes: what falls stays below its
-//!   upper limit.
-//! - *Guards.* If v rises only where t ≥ c, for a c that t has a maximum with, the end holds for boxes with t̲ ≥ c.
-//! - *Cut operands.* A factor of unknown sign leaves it open whether v rises. If v, in floats, does not fall with the factor, it is no less
-//!   at the greater one of it and 0, of which the sign is known: that will do for upper ends when they are widened. When t is moved, members
-//!   whose factor is not negative are as above; of the others, v must rise in floats with the uses that fell before: F(t, t, u) ≤ F(t, t', u)
-//!   for t < t'.
+//! - *Pieces.* If t can have both signs, v is looked at where t ≤ 0 and where t ≥ 0; it is
+//!   continuous, as all operations are where they are defined. If it is 0 where t ≤ 0, that is no
+//!   less than the end, since v's form has it; and all else is within what it is where t ≥ 0.
+//! - *Limits.* They do hold at (t, u), and on the way to t̄ those keep holding from which a value
+//!   recedes: what falls stays below its upper limit.
+//! - *Guards.* If v rises only where t ≥ c, for a c that t has a maximum with, the end holds for
+//!   boxes with t̲ ≥ c.
+//! - *Cut operands.* A factor of unknown sign leaves it open whether v rises. If v, in floats, does
+//!   not fall with the factor, it is no less at the greater one of it and 0, of which the sign is
+//!   known: that will do for upper ends when they are widened. When t is moved, members whose
+//!   factor is not negative are as above; of the others, v must rise in floats with the uses that
+//!   fell before: F(t, t, u) ≤ F(t, t', u) for t < t'.
 
 mod search;
 mod tie;
@@ -55,8 +66,8 @@ pub struct Monotone {
     sign: Sign,
     /// How the lower and the upper end are found.
     ends: [Option<End>; 2],
-    /// Whether moved ends take the place of those of the interval form: no NaN is on the way, of which those would have to tell, and
-    /// nothing comes after a shift that might make more of it.
+    /// Whether moved ends take the place of those of the interval form: no NaN is on the way, of
+    /// which those would have to tell, and nothing comes after a shift that might make more of it.
     replaces: bool,
 }
 
@@ -163,7 +174,9 @@ impl Way {
 /// Numbers alone: neither NaN nor infinite.
 fn is_finite(bounds: &Bounds) -> bool {
     match bounds {
-        Bounds::Float(floats) => !floats.nan && floats.low().is_finite() && floats.high().is_finite(),
+        Bounds::Float(floats) => {
+            !floats.nan && floats.low().is_finite() && floats.high().is_finite()
+        }
         _ => true,
     }
 }
@@ -175,8 +188,14 @@ fn range(floats: &Floats) -> Range {
 impl Monotone {
     /// The values whose ends it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
-        let other = |arg: &Arg| if let Arg::Other { value, .. } = arg { Some(*value) } else { None };
-        self.steps.iter().flat_map(|step| &step.args).filter_map(other).chain([self.source]).collect()
+        let other =
+            |arg: &Arg| if let Arg::Other { value, .. } = arg { Some(*value) } else { None };
+        self.steps
+            .iter()
+            .flat_map(|step| &step.args)
+            .filter_map(other)
+            .chain([self.source])
+            .collect()
     }
 
     /// Whether an end is within that of the interval form already, but for what is below 1e-30.
@@ -185,7 +204,11 @@ impl Monotone {
     }
 
     /// Ends with the source tied; infinite where there is none.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         [0, 1].map(|side| {
             let Some(end) = self.ends[side] else { return emit.f32(NOTHING[side]) };
             let source = of(self.source);
@@ -218,7 +241,9 @@ impl Monotone {
         let mut intervals: Vec<Interval<E::Value>> = vec![];
         for step in &self.steps {
             let mut arg = |arg: &Arg| match *arg {
-                Arg::Tied(floats) => interval(source, Bounds::Float(floats), source[0] == source[1]),
+                Arg::Tied(floats) => {
+                    interval(source, Bounds::Float(floats), source[0] == source[1])
+                }
                 Arg::Step(step) => intervals[step],
                 Arg::Other { value, bounds, number } => {
                     let mut ends = of(value);
@@ -230,7 +255,13 @@ impl Monotone {
                 }
             };
             let args: Vec<_> = step.args.iter().map(&mut arg).collect();
-            let mut forms = Forms { emit, nan: Nan::Ignore, same: is_same(&step.args), clean: vec![], case: "" };
+            let mut forms = Forms {
+                emit,
+                nan: Nan::Ignore,
+                same: is_same(&step.args),
+                clean: vec![],
+                case: "",
+            };
             intervals.push(interval(forms.apply(step.op, &args), step.bounds, false));
         }
         let last = intervals.last().expect("there are steps");
@@ -243,8 +274,15 @@ impl Monotone {
         self.steps.iter().flat_map(|step| &step.args).any(is_signed)
     }
 
-    /// The part of the source next to one end, so many floats wide; all of it if it is not wider, or near 0.
-    fn part<E: Emit>(&self, emit: &mut E, [lo, hi]: [E::Value; 2], end: usize, floats: i32) -> [E::Value; 2] {
+    /// The part of the source next to one end, so many floats wide; all of it if it is not wider,
+    /// or near 0.
+    fn part<E: Emit>(
+        &self,
+        emit: &mut E,
+        [lo, hi]: [E::Value; 2],
+        end: usize,
+        floats: i32,
+    ) -> [E::Value; 2] {
         let count = emit.i32(floats);
         if end == 1 {
             // Of zeros and what is next to them that comes to a NaN, which the maximum passes over.
@@ -263,7 +301,14 @@ impl Monotone {
     }
 
     /// What is beyond an end by a shift, where the source is not negative.
-    fn shifted<E: Emit>(&self, emit: &mut E, x: E::Value, side: usize, source: [E::Value; 2], shift: f32) -> E::Value {
+    fn shifted<E: Emit>(
+        &self,
+        emit: &mut E,
+        x: E::Value,
+        side: usize,
+        source: [E::Value; 2],
+        shift: f32,
+    ) -> E::Value {
         let [mut shift, zero] = [shift, 0.0].map(|x| emit.f32(x));
         if side == 0 {
             let x = emit.op(Op::Sub, &[x, shift]);
@@ -300,7 +345,8 @@ fn is_same(args: &[Arg]) -> bool {
     matches!(args, [a, b] if a == b)
 }
 
-/// A source is cut this far from 0, or farther: products with what is not much smaller are normal numbers.
+/// A source is cut this far from 0, or farther: products with what is not much smaller are normal
+/// numbers.
 const TINY: f32 = 1e-20;
 
 /// Ends that say nothing.
@@ -336,17 +382,27 @@ mod tests {
                 bounds: Bounds::Float(Floats::between(low, high)),
                 axis: None,
             };
-            Case { function: parse(text).expect("the text is well formed"), inputs: inputs.iter().map(input).collect() }
+            Case {
+                function: parse(text).expect("the text is well formed"),
+                inputs: inputs.iter().map(input).collect(),
+            }
         }
 
         fn lifted(&self, nan: Nan, relations: Relations) -> Lifted {
-            lift::run(&self.function, &self.inputs, &[0], &Options { nan, relations, ..Options::default() })
+            lift::run(
+                &self.function,
+                &self.inputs,
+                &[0],
+                &Options { nan, relations, ..Options::default() },
+            )
         }
 
         /// Ends of a box: of any width, at bounds, at zeros and from where to where kinks are.
         fn ends(&self, random: &mut Random) -> Vec<[f32; 2]> {
             let end = |random: &mut Random, input: &Input| {
-                let Bounds::Float(floats) = &input.bounds else { unreachable!("inputs are floats") };
+                let Bounds::Float(floats) = &input.bounds else {
+                    unreachable!("inputs are floats")
+                };
                 let [low, high] = [floats.low(), floats.high()];
                 let unit = random.below(1 << 20) as f32 / (1 << 20) as f32;
                 let x = match random.below(8) {
@@ -369,8 +425,8 @@ mod tests {
             self.inputs.iter().map(|input| end(random, input)).collect()
         }
 
-        /// Holds results of members against ends; gives how much narrower ends are than without relations, the median of what is narrower,
-        /// and for how many boxes of a hundred.
+        /// Holds results of members against ends; gives how much narrower ends are than without
+        /// relations, the median of what is narrower, and for how many boxes of a hundred.
         fn check(&self, boxes: usize) -> (f64, usize) {
             let mut random = Random::new(11);
             let mut shares = vec![];
@@ -381,7 +437,8 @@ mod tests {
                 let ends = self.ends(&mut random);
                 let run = |function: &Function, words: &[f32]| {
                     let words: Vec<_> = words.iter().map(|x| x.to_bits()).collect();
-                    let results = interpreter::run(function, &[], &words, 1 << 20).expect("there is no loop");
+                    let results =
+                        interpreter::run(function, &[], &words, 1 << 20).expect("there is no loop");
                     results.into_iter().map(f32::from_bits).collect::<Vec<_>>()
                 };
                 let (related, other) = &kinds[index % kinds.len()];
@@ -396,9 +453,13 @@ mod tests {
                     "{found:?} is wider than {other:?} for {ends:?}"
                 );
                 for _ in 0..6 {
-                    let member: Vec<f32> = ends.iter().map(|ends| inside(&mut random, *ends)).collect();
+                    let member: Vec<f32> =
+                        ends.iter().map(|ends| inside(&mut random, *ends)).collect();
                     let value = run(&self.function, &member)[0];
-                    assert!(found[0] <= value && value <= found[1], "{value} of {member:?} is not in {found:?} for {ends:?}");
+                    assert!(
+                        found[0] <= value && value <= found[1],
+                        "{value} of {member:?} is not in {found:?} for {ends:?}"
+                    );
                 }
                 let share = f64::from(found[1] - found[0]) / f64::from(other[1] - other[0]);
                 if share < 0.99 {
@@ -409,8 +470,8 @@ mod tests {
             (shares.get(shares.len() / 2).copied().unwrap_or(1.0), shares.len() * 100 / boxes)
         }
 
-        /// Checks that so many values are found, and that ends which are narrower are so to this share in the middle, for so many boxes of a
-        /// hundred at least.
+        /// Checks that so many values are found, and that ends which are narrower are so to this
+        /// share in the middle, for so many boxes of a hundred at least.
         fn tightens(&self, found: usize, share: f64, percent: usize) {
             let (middle, count) = self.check(20_000);
             assert_eq!(self.found(), found);
@@ -419,7 +480,8 @@ mod tests {
 
         /// How many values were found.
         fn found(&self) -> usize {
-            let related = self.lifted(Nan::Ignore, Relations::NONE.with(Relation::Monotone)).related;
+            let related =
+                self.lifted(Nan::Ignore, Relations::NONE.with(Relation::Monotone)).related;
             related.alternatives.iter().map(Vec::len).sum()
         }
     }
@@ -450,8 +512,11 @@ mod tests {
     #[test]
     fn components_of_normalized_vectors_are_monotone() {
         // Longer than it has to be, since such ends may cost a share of all.
-        let to_and_fro: String =
-            (0..8).map(|k| format!("%{} = exp %{}\n %{} = log %{}\n", 2 * k + 1, 2 * k, 2 * k + 2, 2 * k + 1)).collect();
+        let to_and_fro: String = (0..8)
+            .map(|k| {
+                format!("%{} = exp %{}\n %{} = log %{}\n", 2 * k + 1, 2 * k, 2 * k + 2, 2 * k + 1)
+            })
+            .collect();
         let text = format!(
             "fn f(x: f32, y: f32, z: f32) -> (r: f32) {{
                 %0 = add y, 0.0
@@ -486,7 +551,10 @@ mod tests {
             %8 = mul %6, %7
             return %8
         }";
-        let case = Case::new(text, &[(true, -1.0, 1.0), (false, 0.0, 1.0), (false, 0.0, 1.0), (true, 0.0, 1.0)]);
+        let case = Case::new(
+            text,
+            &[(true, -1.0, 1.0), (false, 0.0, 1.0), (false, 0.0, 1.0), (true, 0.0, 1.0)],
+        );
         case.tightens(1, 0.36, 15);
     }
 
@@ -506,7 +574,8 @@ mod tests {
         case.tightens(1, 0.15, 12);
     }
 
-    /// The power in Ashikhmin and Shirley's model: (1 + t/z)^(−e/2t), where e/t is known to be at most 1000.
+    /// The power in Ashikhmin and Shirley's model: (1 + t/z)^(−e/2t), where e/t is known to be at
+    /// most 1000.
     #[test]
     fn powers_rise_with_what_base_and_exponent_share() {
         let text = "fn f(t: f32, e: f32, z: f32) -> (r: f32) {
@@ -521,7 +590,9 @@ mod tests {
         let case = Case::new(text, &[(true, 0.0, 8.0), (true, 0.0, 8000.0), (true, 1e-12, 4.0)]);
         let solved = case.lifted(Nan::Ignore, Relations::NONE);
         let mut bounds = solved.bounds;
-        let is = |value: &usize, op: Op| solved.point.operation(Value(*value as u32)).is_some_and(|(other, _)| other == op);
+        let is = |value: &usize, op: Op| {
+            solved.point.operation(Value(*value as u32)).is_some_and(|(other, _)| other == op)
+        };
         for (op, low, high) in [(Op::Div, 0.0, 1000.0), (Op::Mul, -500.0, 0.0)] {
             let value = (0..solved.point.len()).find(|value| is(value, op)).expect("there is one");
             bounds[value] = bounds[value].meet(&Bounds::Float(Floats::between(low, high)));
@@ -530,13 +601,16 @@ mod tests {
         let mut related = Related::nothing(&solved.point);
         find_up_to(&point, u32::MAX, &mut related);
         let result = solved.point.body.yields[0];
-        let [alternative] = &related.alternatives[result.index()][..] else { panic!("{:?}", related.alternatives) };
+        let [alternative] = &related.alternatives[result.index()][..] else {
+            panic!("{:?}", related.alternatives)
+        };
         let mut random = Random::new(3);
         let (mut narrow, mut count) = (0, 0);
         for _ in 0..200_000 {
             let mut ends = case.ends(&mut random);
             let [t, z] = [0, 2].map(|k| inside(&mut random, ends[k]));
-            let share = [1.0, 50.0, 999.0, 1000.0][random.below(4)] * if random.once_in(2) { 1.0 } else { 0.5 };
+            let share = [1.0, 50.0, 999.0, 1000.0][random.below(4)]
+                * if random.once_in(2) { 1.0 } else { 0.5 };
             let e = share * t.max(1e-20);
             if e / t.max(1e-20) > 1000.0 || e > 8000.0 {
                 continue;
@@ -549,8 +623,13 @@ mod tests {
             };
             let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
             let value = [t, e, z].map(f32::to_bits);
-            let value = f32::from_bits(interpreter::run(&solved.point, &[], &value, 10).expect("there is no loop")[0]);
-            assert!(lo <= value && value <= hi, "{value} of {t} {e} {z} is not in [{lo}, {hi}] for {ends:?}");
+            let value = f32::from_bits(
+                interpreter::run(&solved.point, &[], &value, 10).expect("there is no loop")[0],
+            );
+            assert!(
+                lo <= value && value <= hi,
+                "{value} of {t} {e} {z} is not in [{lo}, {hi}] for {ends:?}"
+            );
             count += 1;
             narrow += usize::from(hi < 1.0);
         }
@@ -559,7 +638,8 @@ mod tests {
 
     #[test]
     fn products_that_do_not_rise_are_left_alone() {
-        // x (1 − x) rises and falls; x (1 + x) and x √(1 / (1 − x²)) have the same ends anyway, where x ≥ 0.
+        // x (1 − x) rises and falls; x (1 + x) and x √(1 / (1 − x²)) have the same ends anyway,
+        // where x ≥ 0.
         for text in ["sub 1.0, x", "add 1.0, x", "rsqrt %9"] {
             let text = format!(
                 "fn f(x: f32) -> (r: f32) {{
@@ -572,7 +652,11 @@ mod tests {
                 }}"
             );
             for low in [0.0, -1.0] {
-                assert!(low < 0.0 && !text.contains("rsqrt") || Case::new(&text, &[(true, low, 1.0)]).found() == 0, "{text}");
+                assert!(
+                    low < 0.0 && !text.contains("rsqrt")
+                        || Case::new(&text, &[(true, low, 1.0)]).found() == 0,
+                    "{text}"
+                );
             }
         }
     }

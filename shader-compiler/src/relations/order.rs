@@ -1,19 +1,21 @@
-//! The order of two values, x ≤ y for all members of a box, from how they are computed and from the conditions of the arms that
-//! they are used in.
+//! The order of two values, x ≤ y for all members of a box, from how they are computed and from the
+//! conditions of the arms that they are used in.
 //!
-//! What tells: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x for x, a ≥ 0 and 0 ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and
-//! products of what is in order; what is known of both at compile time; a comparison, in its arms. Where that is so:
+//! What tells: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x for x, a ≥ 0 and 0
+//! ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and products of what is in order; what is known of both
+//! at compile time; a comparison, in its arms. Where that is so:
 //!
 //! - y − x is not negative, nor is x − y positive;
 //! - x/y is at most 1 for 0 ≤ x, and y/x at least;
 //! - the comparison of x and y is decided, and max(x, y) is y, min(x, y) is x.
 //!
-//! There are no roundings to think of: floats are rounded to nearest, which keeps order, so fl(x + a) ≥ fl(x) = x, and a quotient of at
-//! most 1 is rounded to one of at most 1. All values in the chain can be no NaN.
+//! There are no roundings to think of: floats are rounded to nearest, which keeps order, so fl(x +
+//! a) ≥ fl(x) = x, and a quotient of at most 1 is rounded to one of at most 1. All values in the
+//! chain can be no NaN.
 //!
-//! Of conditions, a single one is used for each conclusion. An arm runs where the ends of what is compared allow some member to take it, so
-//! what is derived from it does not make ends cross there, as long as other conditions do not cut them; elsewhere, nothing of the arm
-//! counts.
+//! Of conditions, a single one is used for each conclusion. An arm runs where the ends of what is
+//! compared allow some member to take it, so what is derived from it does not make ends cross
+//! there, as long as other conditions do not cut them; elsewhere, nothing of the arm counts.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::{Bools, Bounds, Constraint, Floats};
@@ -51,7 +53,11 @@ impl Order {
     }
 
     /// The ends that it says.
-    pub(super) fn ends<E: Emit>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         match *self {
             Order::Between(ends) => ends.map(|end| emit.f32(end)),
             Order::Is(truth) => [emit.bool(truth); 2],
@@ -77,14 +83,21 @@ impl Point<'_> {
     fn visit(&self, block: &Block, facts: &mut Vec<Fact>, related: &mut Related) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Op(value) if self.kinds[value.index()] => self.ordered(*value, facts, related),
+                Stmt::Op(value) if self.kinds[value.index()] => {
+                    self.ordered(*value, facts, related)
+                }
                 Stmt::Op(_) => {}
                 Stmt::If(node) => {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let known = facts.len();
                         facts.extend(told(self.function, node.cond, truth));
-                        // In its arms, endpoints of what an undecided condition compares are cut by each other.
-                        for &value in facts[known..].iter().flatten().filter(|_| self.kinds[node.cond.index()]) {
+                        // In its arms, endpoints of what an undecided condition compares are cut by
+                        // each other.
+                        for &value in facts[known..]
+                            .iter()
+                            .flatten()
+                            .filter(|_| self.kinds[node.cond.index()])
+                        {
                             related.constrain(value, Constraint::replace(Bounds::all(Type::F32)));
                         }
                         self.visit(arm, facts, related);
@@ -111,7 +124,9 @@ impl Point<'_> {
             Op::Sub if at_most(b, a) => Order::Between([0.0, INFINITY]),
             Op::Sub if at_most(a, b) => Order::Between([-INFINITY, 0.0]),
             Op::Div if self.is_positive(a) && at_most(a, b) => Order::Between([-INFINITY, 1.0]),
-            Op::Div if self.hull(b).is_some_and(|[least, _]| least > 0.0) && at_most(b, a) => Order::Between([1.0, INFINITY]),
+            Op::Div if self.hull(b).is_some_and(|[least, _]| least > 0.0) && at_most(b, a) => {
+                Order::Between([1.0, INFINITY])
+            }
             Op::Le if at_most(a, b) => Order::Is(true),
             Op::Lt if at_most(b, a) => Order::Is(false),
             Op::Max if at_most(a, b) => Order::Same(b),
@@ -124,7 +139,9 @@ impl Point<'_> {
         let limit = match order {
             Order::Between([lo, hi]) => Bounds::Float(Floats::between(lo, hi)),
             Order::Is(truth) => Bounds::Bool(Bools { no: !truth, yes: truth }),
-            Order::Same(other) => Bounds::Float(Floats::of(self.bounds[other.index()].floats().pieces)),
+            Order::Same(other) => {
+                Bounds::Float(Floats::of(self.bounds[other.index()].floats().pieces))
+            }
         };
         if known.meet(&limit) != *known {
             related.add(self, value, Alternative::Order(order), limit);
@@ -135,7 +152,9 @@ impl Point<'_> {
     fn at_most(&self, x: Value, y: Value, facts: &[Fact]) -> bool {
         // Whether another condition leaves something of both, whatever the ends are.
         let leaves = |[a, b]: Fact, [low, high]: Fact| {
-            let below = |x: Value, y: Value| self.hull(x).zip(self.hull(y)).is_some_and(|(x, y)| x[1] <= y[0]);
+            let below = |x: Value, y: Value| {
+                self.hull(x).zip(self.hull(y)).is_some_and(|(x, y)| x[1] <= y[0])
+            };
             [a, b] == [low, high] || (high != a || below(low, b)) && (low != b || below(a, high))
         };
         let by_fact = |&[a, b]: &Fact| {
@@ -147,7 +166,9 @@ impl Point<'_> {
 
     /// Whether x ≤ y follows in so many steps.
     fn follows(&self, x: Value, y: Value, steps: usize) -> bool {
-        let (Some([_, most]), Some([least, _])) = (self.hull(x), self.hull(y)) else { return false };
+        let (Some([_, most]), Some([least, _])) = (self.hull(x), self.hull(y)) else {
+            return false;
+        };
         if x == y || most <= least {
             return true;
         }
@@ -160,7 +181,9 @@ impl Point<'_> {
     /// Whether all that x is made of, or what is above x, is at most y.
     fn follows_from_below(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(x) else { return false };
-        let any = |holds: &dyn Fn(Value, Value) -> bool| holds(args[0], args[1]) || holds(args[1], args[0]);
+        let any = |holds: &dyn Fn(Value, Value) -> bool| {
+            holds(args[0], args[1]) || holds(args[1], args[0])
+        };
         let is = |a: Value| self.follows(a, y, steps);
         match op {
             Op::Min => any(&|a, _| is(a)),
@@ -168,7 +191,11 @@ impl Point<'_> {
             Op::Add => any(&|a, b| self.is_within(b, f32::NEG_INFINITY, 0.0) && is(a)),
             Op::Sub => self.is_positive(args[1]) && is(args[0]),
             Op::Mul => any(&|a, b| self.is_positive(a) && self.is_within(b, 0.0, 1.0) && is(a)),
-            Op::Div => self.is_positive(args[0]) && self.is_within(args[1], 1.0, f32::INFINITY) && is(args[0]),
+            Op::Div => {
+                self.is_positive(args[0])
+                    && self.is_within(args[1], 1.0, f32::INFINITY)
+                    && is(args[0])
+            }
             Op::Floor => is(args[0]),
             _ => false,
         }
@@ -177,15 +204,23 @@ impl Point<'_> {
     /// Whether x is at most all that y is made of, or what is below y.
     fn follows_from_above(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(y) else { return false };
-        let any = |holds: &dyn Fn(Value, Value) -> bool| holds(args[0], args[1]) || holds(args[1], args[0]);
+        let any = |holds: &dyn Fn(Value, Value) -> bool| {
+            holds(args[0], args[1]) || holds(args[1], args[0])
+        };
         let is = |a: Value| self.follows(x, a, steps);
         match op {
             Op::Max => any(&|a, _| is(a)),
             Op::Min => is(args[0]) && is(args[1]),
             Op::Add => any(&|a, b| self.is_positive(b) && is(a)),
             Op::Sub => self.is_within(args[1], f32::NEG_INFINITY, 0.0) && is(args[0]),
-            Op::Mul => any(&|a, b| self.is_positive(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a)),
-            Op::Div => self.is_positive(args[0]) && self.is_within(args[1], f32::MIN_POSITIVE, 1.0) && is(args[0]),
+            Op::Mul => {
+                any(&|a, b| self.is_positive(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a))
+            }
+            Op::Div => {
+                self.is_positive(args[0])
+                    && self.is_within(args[1], f32::MIN_POSITIVE, 1.0)
+                    && is(args[0])
+            }
             Op::Ceil | Op::Abs => is(args[0]),
             _ => false,
         }
@@ -193,7 +228,11 @@ impl Point<'_> {
 
     /// Whether the same operation makes x of what is at most that which it makes y of.
     fn alike(&self, x: Value, y: Value, steps: usize) -> bool {
-        let (Some((op, a)), Some((other, b))) = (self.function.operation(x), self.function.operation(y)) else { return false };
+        let (Some((op, a)), Some((other, b))) =
+            (self.function.operation(x), self.function.operation(y))
+        else {
+            return false;
+        };
         if op != other {
             return false;
         }
@@ -229,7 +268,8 @@ mod tests {
 
     #[test]
     fn what_order_cuts_is_within_its_ends() {
-        let [any, unit, positive] = [[-1e20, 1e20], [0.0, 1.0], [1e-30, 1e20]].map(|[lo, hi]| within(lo, hi));
+        let [any, unit, positive] =
+            [[-1e20, 1e20], [0.0, 1.0], [1e-30, 1e20]].map(|[lo, hi]| within(lo, hi));
         let shapes: &[(&str, &[(bool, Bounds)])] = &[
             // max(a, b) − a
             ("fn f(a: f32, b: f32) -> (r: f32) { %0 = max a, b %1 = sub %0, a return %1 }", &[any, any]),
@@ -265,9 +305,14 @@ mod tests {
         }
     }
 
-    /// Cost of the arms is such that they are not run at all where no member takes them, or such that they are.
+    /// Cost of the arms is such that they are not run at all where no member takes them, or such
+    /// that they are.
     fn arms(costly: bool) -> String {
-        let more = if costly { "%12 = sin %11 %13 = mul %12, 0.001 %14 = add %13, %11" } else { "%14 = add %11, 2.0" };
+        let more = if costly {
+            "%12 = sin %11 %13 = mul %12, 0.001 %14 = add %13, %11"
+        } else {
+            "%14 = add %11, 2.0"
+        };
         format!(
             "fn f(a: f32, b: f32, c: f32) -> (r: f32) {{
                 %0 = lt a, b
@@ -305,8 +350,11 @@ mod tests {
     fn arms_know_their_condition() {
         for costly in [false, true] {
             let text = arms(costly);
-            for [b, c] in [[within(-1.0, 2.0), within(0.0, 1.0)], [within(-3.0, 3.0), within(-1.0, 0.5)]] {
-                let seen = Case::new(&text, &[within(-1.0, 1.0), b, c]).check(Relation::Order, 4000);
+            for [b, c] in
+                [[within(-1.0, 2.0), within(0.0, 1.0)], [within(-3.0, 3.0), within(-1.0, 0.5)]]
+            {
+                let seen =
+                    Case::new(&text, &[within(-1.0, 1.0), b, c]).check(Relation::Order, 4000);
                 assert!(seen.tighter * 100 > seen.ends, "{seen:?}");
             }
             let case = Case::new(&text, &[within(-1.0, 1.0), within(-1.0, 2.0), within(0.0, 1.0)]);

@@ -1,10 +1,12 @@
-//! Odd powers by products of one value, such as x · (x²)²: an interval form takes x and x² for independent where the sign of x is not
-//! known, and tries all corners.
+//! Odd powers by products of one value, such as x · (x²)²: an interval form takes x and x² for
+//! independent where the sign of x is not known, and tries all corners.
 //!
-//! In floats, just as for reals, such a product is non-decreasing in x: a product of numbers that are not negative rounds monotonically in
-//! each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of products; and xⁿ has the sign of x, rounding being
-//! symmetric. So its ends are the powers of the ends, exactly: they are results for members of the interval, which any bounds contain, and
-//! replace those of the form. Even powers need nothing: a square is known as such, and not negative.
+//! In floats, just as for reals, such a product is non-decreasing in x: a product of numbers that
+//! are not negative rounds monotonically in each of them, so |xⁿ| is non-decreasing in |x|,
+//! whatever the order of products; and xⁿ has the sign of x, rounding being symmetric. So its ends
+//! are the powers of the ends, exactly: they are results for members of the interval, which any
+//! bounds contain, and replace those of the form. Even powers need nothing: a square is known as
+//! such, and not negative.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::Bounds;
@@ -15,7 +17,8 @@ use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Power {
     base: Value,
-    /// The products that make it, in order: each of two powers, by their position, of which the base is the first.
+    /// The products that make it, in order: each of two powers, by their position, of which the
+    /// base is the first.
     products: Vec<[usize; 2]>,
 }
 
@@ -24,7 +27,10 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
     let powers = powers(point.function);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        let Some((base, degree)) = powers[value.index()].filter(|_| point.kinds[value.index()]) else { return };
+        let Some((base, degree)) = powers[value.index()].filter(|_| point.kinds[value.index()])
+        else {
+            return;
+        };
         let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
@@ -65,7 +71,11 @@ impl Power {
     }
 
     /// The powers of the ends.
-    pub(super) fn ends<E: Emit>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         of(self.base).map(|end| {
             let mut powers = vec![end];
             for product in &self.products {
@@ -102,7 +112,8 @@ mod tests {
         assert_eq!(powers[fifth.index()], Some((base, 5)));
         let mut found = Power { base, products: vec![] };
         found.position(&function, &mut vec![base], fifth);
-        let at = |x: f32| f32::from_bits(found.ends(&mut Words::default(), |_| [x.to_bits(); 2])[0]);
+        let at =
+            |x: f32| f32::from_bits(found.ends(&mut Words::default(), |_| [x.to_bits(); 2])[0]);
         assert_eq!([at(2.0), at(-2.0), at(0.0), at(f32::MAX)], [32.0, -32.0, 0.0, f32::INFINITY]);
         let mut random = Random::new(3);
         for _ in 0..200_000 {

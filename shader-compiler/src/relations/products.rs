@@ -1,13 +1,15 @@
-//! Products x (c − x), c a number: concave, so greatest where x is closest to c/2 and least at an end of x. Products x (x − c) and x (x + c)
-//! are that with −c, or their negatives.
+//! Products x (c − x), c a number: concave, so greatest where x is closest to c/2 and least at an
+//! end of x. Products x (x − c) and x (x + c) are that with −c, or their negatives.
 //!
 //! # Rounding
 //!
-//! Let u = 2⁻²⁴ and f(x) = x (c − x) for real numbers. In floats that is f(x) (1 + θ) with |θ| ≤ 2.01u, and off by 2⁻¹⁵⁰ at most, which the
-//! product loses below the least normal number. So is the value that is computed at the best place m, c/2 or the closest end; where
-//! c/2 is rounded, c is that small that f changes by less than 2⁻²⁹⁰. Hence members are at most g + 4.1u |g| + 2⁻¹⁴⁸ for the
-//! value g computed at m; computed, with its own two roundings, which are those of g (1 + 7u) if g ≥ 0, that is within g + 7u |g| + 2⁻¹⁴⁷. The
-//! same holds below. Nothing overflows, by the static bounds.
+//! Let u = 2⁻²⁴ and f(x) = x (c − x) for real numbers. In floats that is f(x) (1 + θ) with |θ| ≤
+//! 2.01u, and off by 2⁻¹⁵⁰ at most, which the product loses below the least normal number. So is
+//! the value that is computed at the best place m, c/2 or the closest end; where c/2 is rounded, c
+//! is that small that f changes by less than 2⁻²⁹⁰. Hence members are at most g + 4.1u |g| + 2⁻¹⁴⁸
+//! for the value g computed at m; computed, with its own two roundings, which are those of g (1 +
+//! 7u) if g ≥ 0, that is within g + 7u |g| + 2⁻¹⁴⁷. The same holds below. Nothing overflows, by the
+//! static bounds.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Floats};
@@ -53,16 +55,22 @@ impl Point<'_> {
             (Op::Add, &[y, c]) | (Op::Add, &[c, y]) if y == x => (c, true, true),
             _ => return None,
         };
-        let most = |value: Value| self.hull(value).map(|[lo, hi]| f64::from(lo.abs().max(hi.abs())));
+        let most =
+            |value: Value| self.hull(value).map(|[lo, hi]| f64::from(lo.abs().max(hi.abs())));
         let (most_x, most_c) = (most(x)?, most(c)?);
         let fits = (most_x + most_c) * (most_x + most_c) < 1e38;
-        (self.kinds[x.index()] && !self.kinds[c.index()] && fits).then_some(Product { x, c, minus_c, minus })
+        (self.kinds[x.index()] && !self.kinds[c.index()] && fits).then_some(Product {
+            x,
+            c,
+            minus_c,
+            minus,
+        })
     }
 }
 
 impl Point<'_> {
-    /// What the ends of a product are within. For real numbers, those of each c are within the ones of the least and the greatest c, and at
-    /// run time they are off by 12u of themselves.
+    /// What the ends of a product are within. For real numbers, those of each c are within the ones
+    /// of the least and the greatest c, and at run time they are off by 12u of themselves.
     fn limit(&self, product: &Product) -> Option<Floats> {
         let (x, [first, last]) = (self.hull(product.x)?, self.hull(product.c)?);
         let [[a, b], [c, d]] = [first, last].map(|c| {
@@ -70,7 +78,11 @@ impl Point<'_> {
             product.ends(&mut Words::default(), of).map(f32::from_bits)
         });
         let (lo, hi) = (a.min(c), b.max(d));
-        let by = if first == last { 0.0 } else { 2.0 * RELATIVE * lo.abs().max(hi.abs()) + 2.0 * ABSOLUTE };
+        let by = if first == last {
+            0.0
+        } else {
+            2.0 * RELATIVE * lo.abs().max(hi.abs()) + 2.0 * ABSOLUTE
+        };
         Some(Floats::between(lo - by, hi + by))
     }
 }
@@ -82,7 +94,11 @@ impl Product {
     }
 
     /// What it is at least at the ends of x, and at most closest to c/2.
-    pub(super) fn ends<E: Emit>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         let ([lo, hi], [mut c, _]) = (of(self.x), of(self.c));
         if self.minus_c {
             c = emit.op(Op::Neg, &[c]);
@@ -100,7 +116,11 @@ impl Product {
         let most = at(emit, best);
         let least = widened(emit, least, Op::Sub);
         let most = widened(emit, most, Op::Add);
-        if self.minus { [emit.op(Op::Neg, &[most]), emit.op(Op::Neg, &[least])] } else { [least, most] }
+        if self.minus {
+            [emit.op(Op::Neg, &[most]), emit.op(Op::Neg, &[least])]
+        } else {
+            [least, most]
+        }
     }
 }
 
@@ -150,9 +170,14 @@ mod tests {
     fn the_greatest_product_is_in_the_middle() {
         let float = |lo, hi| Bounds::Float(Floats::between(lo, hi));
         let case = Case::new(SHAPES[0], &[(true, float(0.0, 1.0)), (false, float(1.0, 1.0))]);
-        let ends = |relations| case.ends(&case.lifted(relations, Nan::Suppress), &[[0.25, 0.875], [1.0; 2]])[0];
+        let ends = |relations| {
+            case.ends(&case.lifted(relations, Nan::Suppress), &[[0.25, 0.875], [1.0; 2]])[0]
+        };
         let [lo, hi] = ends(Relations::NONE.with(Relation::Products));
-        assert!((0.109374..=0.109375).contains(&lo) && (0.25..0.250001).contains(&hi), "{lo:?} {hi:?}");
+        assert!(
+            (0.109374..=0.109375).contains(&lo) && (0.25..0.250001).contains(&hi),
+            "{lo:?} {hi:?}"
+        );
         assert_eq!(ends(Relations::NONE), [0.03125, 0.65625]);
     }
 }

@@ -1,28 +1,36 @@
-//! Quotients of sums over the same terms, Σ cᵢpᵢ / Σ dᵢpᵢ with pᵢ ≥ 0 and dᵢ > 0: weighted means of the cᵢ/dᵢ, so no less than the least
-//! of them and no more than the greatest. Weighted means proper have dᵢ = 1, shares as a/(a + b) have cᵢ of 1 and 0.
+//! Quotients of sums over the same terms, Σ cᵢpᵢ / Σ dᵢpᵢ with pᵢ ≥ 0 and dᵢ > 0: weighted means of
+//! the cᵢ/dᵢ, so no less than the least of them and no more than the greatest. Weighted means
+//! proper have dᵢ = 1, shares as a/(a + b) have cᵢ of 1 and 0.
 //!
-//! A divisor max(Σ dᵢpᵢ, ε) takes the quotient towards 0 where ε is the greater; where the lower end of the sum is not below ε, it is the
-//! mean. A quotient by max(a, b) of a is one such, with a single term.
+//! A divisor max(Σ dᵢpᵢ, ε) takes the quotient towards 0 where ε is the greater; where the lower
+//! end of the sum is not below ε, it is the mean. A quotient by max(a, b) of a is one such, with a
+//! single term.
 //!
-//! A term cᵢpᵢ and a term dᵢpᵢ are products, of which pᵢ are the factors that they share: one of them as a whole, so that how it is
-//! computed does not matter, or else any of the values that both are the products of.
+//! A term cᵢpᵢ and a term dᵢpᵢ are products, of which pᵢ are the factors that they share: one of
+//! them as a whole, so that how it is computed does not matter, or else any of the values that both
+//! are the products of.
 //!
 //! # Rounding
 //!
-//! Let u = 2⁻²⁴, and N, D be the sums for real numbers, the pᵢ and the other factors taken as they are in floats; r is the mean that is
-//! sought, N = rD. A product of k roundings is itself times (1 + θ), |θ| ≤ (1 + u)ᵏ − 1, and off by what it loses below the least normal
-//! number: each rounding by at most 2⁻¹⁵⁰, times all factors that come after it, for which their static bounds are taken. Sums lose
-//! nothing there. So, with the most roundings that a term goes through, N in floats is within Σ|cᵢ|pᵢ γ + A of N, and D, all of whose terms
-//! are positive, within Dγ' + A' of D. As the divisor in floats is at least its static bound M > 0, and at least D in floats, the quotient
-//! in floats is off from r by at most δ max|cᵢ/dᵢ| + A/M and what the division loses, where δ is u times the number of roundings, and one
-//! more for terms of higher order (fewer than 1000 roundings), and A'/M.
+//! Let u = 2⁻²⁴, and N, D be the sums for real numbers, the pᵢ and the other factors taken as they
+//! are in floats; r is the mean that is sought, N = rD. A product of k roundings is itself times
+//! (1 + θ), |θ| ≤ (1 + u)ᵏ − 1, and off by what it loses below the least normal number: each
+//! rounding by at most 2⁻¹⁵⁰, times all factors that come after it, for which their static bounds
+//! are taken. Sums lose nothing there. So, with the most roundings that a term goes through, N in
+//! floats is within Σ|cᵢ|pᵢ γ + A of N, and D, all of whose terms are positive, within Dγ' + A' of
+//! D. As the divisor in floats is at least its static bound M > 0, and at least D in floats, the
+//! quotient in floats is off from r by at most δ max|cᵢ/dᵢ| + A/M and what the division loses,
+//! where δ is u times the number of roundings, and one more for terms of higher order (fewer than
+//! 1000 roundings), and A'/M.
 //!
-//! The ratios cᵢ/dᵢ at run time are products and quotients in the same way, so their roundings add to δ, and so do those of the two
-//! operations that widen the ends. Where nothing is negative, ends are scaled by 1 ± δ; else they are moved by δ times the greatest
-//! magnitude. What is lost below the least normal number is added, or is one more u in δ where no ratio is small enough for it to count.
+//! The ratios cᵢ/dᵢ at run time are products and quotients in the same way, so their roundings add
+//! to δ, and so do those of the two operations that widen the ends. Where nothing is negative, ends
+//! are scaled by 1 ± δ; else they are moved by δ times the greatest magnitude. What is lost below
+//! the least normal number is added, or is one more u in δ where no ratio is small enough for it to
+//! count.
 //!
-//! A sum N that overflows says nothing of the mean, so that the upper end is infinite where the upper end of N is. Nothing else may
-//! overflow.
+//! A sum N that overflows says nothing of the mean, so that the upper end is infinite where the
+//! upper end of N is. Nothing else may overflow.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Floats};
@@ -72,18 +80,28 @@ const MOST: usize = 16;
 pub(super) fn find(point: &Point<'_>, related: &mut Related) {
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        let Some((Op::Div, &[dividend, divisor])) = point.function.operation(*value) else { return };
+        let Some((Op::Div, &[dividend, divisor])) = point.function.operation(*value) else {
+            return;
+        };
         if !point.kinds[value.index()] {
             return;
         }
         let Some(quotient) = point.quotient(dividend, divisor) else { return };
-        let of = |value: Value| point.hull(value).map(|ends| ends.map(f32::to_bits)).expect("it was looked at");
+        let of = |value: Value| {
+            point.hull(value).map(|ends| ends.map(f32::to_bits)).expect("it was looked at")
+        };
         let [lo, hi] = quotient.ends(&mut Words::default(), of).map(f32::from_bits);
         let known = point.bounds[value.index()].floats();
         // Limits are all that there is to ratios of constants.
-        let constant = quotient.sources().iter().all(|&source| point.function.constant(source).is_some());
+        let constant =
+            quotient.sources().iter().all(|&source| point.function.constant(source).is_some());
         if !constant || lo > known.low() || hi < known.high() {
-            related.add(point, *value, Alternative::Quotient(quotient), Bounds::Float(Floats::between(lo, hi)));
+            related.add(
+                point,
+                *value,
+                Alternative::Quotient(quotient),
+                Bounds::Float(Floats::between(lo, hi)),
+            );
         }
     });
 }
@@ -134,7 +152,9 @@ fn rest(function: &Function, product: Value, factor: Value) -> Option<Vec<Value>
         return Some(vec![]);
     }
     let Some((Op::Mul, &[a, b])) = function.operation(product) else { return None };
-    [(a, b), (b, a)].into_iter().find_map(|(a, b)| Some([rest(function, a, factor)?, vec![b]].concat()))
+    [(a, b), (b, a)]
+        .into_iter()
+        .find_map(|(a, b)| Some([rest(function, a, factor)?, vec![b]].concat()))
 }
 
 /// How far a product is off: roundings, and what is lost below the least normal number.
@@ -148,7 +168,10 @@ impl Error {
     /// The worst of a sum's terms, what they lose added up.
     fn of_sum(errors: &[Error]) -> Error {
         let roundings = errors.iter().map(|error| error.roundings).max().unwrap_or(0);
-        Error { roundings: roundings + errors.len() - 1, lost: MORE * errors.iter().map(|error| error.lost).sum::<f64>() }
+        Error {
+            roundings: roundings + errors.len() - 1,
+            lost: MORE * errors.iter().map(|error| error.lost).sum::<f64>(),
+        }
     }
 }
 
@@ -171,7 +194,13 @@ impl Point<'_> {
     }
 
     /// The quotient by a divisor that is a sum or the maximum of that and of other values.
-    fn over(&self, dividend: Value, divisor: Value, sum: Value, floors: Vec<Value>) -> Option<Quotient> {
+    fn over(
+        &self,
+        dividend: Value,
+        divisor: Value,
+        sum: Value,
+        floors: Vec<Value>,
+    ) -> Option<Quotient> {
         let above = terms(self.function, dividend)?;
         let mut below: Vec<_> = terms(self.function, sum)?;
         if floors.iter().chain([&sum]).any(|&value| self.hull(value).is_none()) {
@@ -183,7 +212,10 @@ impl Point<'_> {
         let terms = below.len();
         let (mut ratios, mut errors) = (vec![], [vec![], vec![]]);
         for (term, minus) in above {
-            let (k, shared) = below.iter().enumerate().find_map(|(k, &(other, _))| Some((k, self.shared(term, other)?)))?;
+            let (k, shared) = below
+                .iter()
+                .enumerate()
+                .find_map(|(k, &(other, _))| Some((k, self.shared(term, other)?)))?;
             let (other, _) = below.swap_remove(k);
             errors[0].push(self.error(term, &shared.leaves));
             errors[1].push(self.error(other, &shared.leaves));
@@ -197,11 +229,20 @@ impl Point<'_> {
             return None;
         }
         let overflows = (dividend_most == f32::INFINITY).then_some(dividend);
-        let quotient = Quotient { ratios, zero: !below.is_empty(), relative: 0.0, absolute: 0.0, sum, floors, overflows };
+        let quotient = Quotient {
+            ratios,
+            zero: !below.is_empty(),
+            relative: 0.0,
+            absolute: 0.0,
+            sum,
+            floors,
+            overflows,
+        };
         self.with_errors(quotient, errors.map(|errors| Error::of_sum(&errors)), f64::from(least))
     }
 
-    /// The factors that terms of dividend and divisor share, if what they come to is not negative, nor are the others.
+    /// The factors that terms of dividend and divisor share, if what they come to is not negative,
+    /// nor are the others.
     fn shared(&self, term: Value, other: Value) -> Option<Shared> {
         let of = |p: &[Value], above: Vec<Value>, below: Vec<Value>| {
             let leaves = [p, &above, &below].concat();
@@ -224,7 +265,8 @@ impl Point<'_> {
             }
         }
         let is_even = |&p: &Value| shared.iter().filter(|&&other| other == p).count() % 2 == 0;
-        let positive = !shared.is_empty() && shared.iter().all(|p| is_even(p) || self.is_positive(*p));
+        let positive =
+            !shared.is_empty() && shared.iter().all(|p| is_even(p) || self.is_positive(*p));
         if positive { of(&shared, above, below) } else { None }
     }
 
@@ -251,7 +293,8 @@ impl Point<'_> {
         for (k, &factor) in ratio.above.iter().enumerate() {
             let [lo, hi] = self.hull(factor)?.map(f64::from);
             if k > 0 {
-                error = Error { roundings: error.roundings + 1, lost: MORE * (error.lost * hi + LOST) };
+                error =
+                    Error { roundings: error.roundings + 1, lost: MORE * (error.lost * hi + LOST) };
             }
             range = [range[0] * lo, range[1] * hi];
         }
@@ -271,8 +314,14 @@ impl Point<'_> {
         (range[1].max(quotient[1]) <= f64::from(f32::MAX)).then_some((quotient, error))
     }
 
-    /// A quotient with δ and losses, of sums that are off by `errors` and a divisor that is at least so much.
-    fn with_errors(&self, mut quotient: Quotient, [above, below]: [Error; 2], least: f64) -> Option<Quotient> {
+    /// A quotient with δ and losses, of sums that are off by `errors` and a divisor that is at
+    /// least so much.
+    fn with_errors(
+        &self,
+        mut quotient: Quotient,
+        [above, below]: [Error; 2],
+        least: f64,
+    ) -> Option<Quotient> {
         let (mut smallest, mut of_ratios) = (f64::INFINITY, Error::default());
         for ratio in &quotient.ratios {
             let ([lo, _], error) = self.range(ratio)?;
@@ -307,19 +356,27 @@ impl Quotient {
     }
 
     /// Least and greatest of the ratios, widened.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         let zero = emit.f32(0.0);
         let mut range = self.zero.then_some([zero; 2]);
         for ratio in &self.ratios {
             let [lo, hi] = ratio.ends(emit, &of);
             range = Some(match range {
-                Some([least, most]) => [emit.op(Op::Min, &[least, lo]), emit.op(Op::Max, &[most, hi])],
+                Some([least, most]) => {
+                    [emit.op(Op::Min, &[least, lo]), emit.op(Op::Max, &[most, hi])]
+                }
                 None => [lo, hi],
             });
         }
         let [lo, hi] = range.expect("there is a ratio");
-        let [mut lo, mut hi] = if self.is_signed() { self.moved(emit, lo, hi) } else { self.scaled(emit, lo, hi) };
-        let floor = self.floors.iter().map(|&floor| of(floor)[1]).reduce(|a, b| emit.op(Op::Max, &[a, b]));
+        let [mut lo, mut hi] =
+            if self.is_signed() { self.moved(emit, lo, hi) } else { self.scaled(emit, lo, hi) };
+        let floor =
+            self.floors.iter().map(|&floor| of(floor)[1]).reduce(|a, b| emit.op(Op::Max, &[a, b]));
         if let Some(floor) = floor {
             let reached = emit.op(Op::Le, &[floor, of(self.sum)[0]]);
             if self.is_signed() {
@@ -341,7 +398,8 @@ impl Quotient {
 
     /// Ends that are not negative, widened.
     fn scaled<E: Emit>(&self, emit: &mut E, lo: E::Value, hi: E::Value) -> [E::Value; 2] {
-        let [below, above] = [(1.0 - self.relative).next_down(), (1.0 + self.relative).next_up()].map(|end| emit.f32(end));
+        let [below, above] = [(1.0 - self.relative).next_down(), (1.0 + self.relative).next_up()]
+            .map(|end| emit.f32(end));
         let absolute = emit.f32(self.absolute);
         let mut hi = emit.op(Op::Mul, &[hi, above]);
         if self.zero {
@@ -417,7 +475,10 @@ mod tests {
     #[test]
     fn means_are_between_what_they_are_of() {
         let number = |lo, hi| (false, Bounds::Float(Floats::between(lo, hi)));
-        let case = Case::new(EXPONENT, &[within(-2.0, 2.0), within(-2.0, 2.0), number(1.0, 1e4), number(1.0, 1e4)]);
+        let case = Case::new(
+            EXPONENT,
+            &[within(-2.0, 2.0), within(-2.0, 2.0), number(1.0, 1e4), number(1.0, 1e4)],
+        );
         let ends = |relations: Relations, x: [f32; 2]| {
             let lifted = case.lifted(relations, Nan::Ignore);
             case.ends(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
@@ -433,9 +494,17 @@ mod tests {
         let all = Floats::between(0.0, f32::MAX);
         let number = |floats| (false, Bounds::Float(floats));
         // Whatever the exponents are, the dividend may overflow.
-        for n in [Floats::between(1.0, 1e4), Floats::between(0.0, 1.0), all, Floats::between(f32::MIN_POSITIVE, 1e30)] {
+        for n in [
+            Floats::between(1.0, 1e4),
+            Floats::between(0.0, 1.0),
+            all,
+            Floats::between(f32::MIN_POSITIVE, 1e30),
+        ] {
             for x in [within(-2.0, 2.0), within(0.0, 1e-18), within(1.0, 1e15)] {
-                let case = Case::new(EXPONENT, &[x, within(-1.0, 1.0), number(n), (true, Bounds::Float(n))]);
+                let case = Case::new(
+                    EXPONENT,
+                    &[x, within(-1.0, 1.0), number(n), (true, Bounds::Float(n))],
+                );
                 let seen = case.check(Relation::Quotients, 2000);
                 assert!(seen.tighter * 20 > seen.ends, "{n:?} {x:?} {seen:?}");
             }
@@ -461,7 +530,8 @@ mod tests {
                 "fn f(a: f32, b: f32) -> (r: f32) { %0 = max b, 1e-4 %1 = max a, %0 %2 = div a, %1 return %2 }",
                 &[positive(1.0), within(-1.0, 1.0)],
             ),
-            // (x² + y²)/((αx)² + (y + y²β)²) is none; with factors in another order, (x x + y y)/((α x)(α x) + (β y)(β y)) is one.
+            // (x² + y²)/((αx)² + (y + y²β)²) is none; with factors in another order, (x x + y
+            // y)/((α x)(α x) + (β y)(β y)) is one.
             (
                 "fn f(x: f32, y: f32, a: f32, b: f32) -> (r: f32) {
                     %0 = mul x, x %1 = mul y, y %2 = add %0, %1

@@ -1,5 +1,6 @@
-//! Ranges of real numbers: intervals in double precision, ends rounded outwards where they are not exact, so that what ends at 0 or at 1
-//! does so. Ends may be infinite, for what is without bound; 0 · ∞ is 0, since the numbers themselves are finite.
+//! Ranges of real numbers: intervals in double precision, ends rounded outwards where they are not
+//! exact, so that what ends at 0 or at 1 does so. Ends may be infinite, for what is without bound;
+//! 0 · ∞ is 0, since the numbers themselves are finite.
 
 /// All numbers from the first to the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,7 +9,8 @@ pub(super) struct Range {
     pub hi: f64,
 }
 
-/// The end on one side of a result x, where the true one is x + δ, and `error` has the sign of δ, or is NaN where that is not known.
+/// The end on one side of a result x, where the true one is x + δ, and `error` has the sign of δ,
+/// or is NaN where that is not known.
 fn rounded(x: f64, error: f64, up: bool) -> f64 {
     match up {
         _ if x.is_infinite() => x,
@@ -45,7 +47,15 @@ fn quotient(a: f64, b: f64, up: bool) -> f64 {
     if q.is_nan() {
         return if up { f64::INFINITY } else { f64::NEG_INFINITY };
     }
-    rounded(q, if q.abs() < 1e-250 || a.abs() < 1e-200 { f64::NAN } else { (-q).mul_add(b, a) * b.signum() }, up)
+    rounded(
+        q,
+        if q.abs() < 1e-250 || a.abs() < 1e-200 {
+            f64::NAN
+        } else {
+            (-q).mul_add(b, a) * b.signum()
+        },
+        up,
+    )
 }
 
 impl Range {
@@ -131,7 +141,8 @@ impl Range {
     }
 
     fn corners(self, other: Range, of: fn(f64, f64, bool) -> f64) -> Range {
-        let pairs = [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
+        let pairs =
+            [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
         let ends = |up| pairs.map(|(a, b)| of(a, b, up));
         Range {
             lo: ends(false).into_iter().fold(f64::INFINITY, f64::min),
@@ -144,7 +155,10 @@ impl Range {
     }
 
     pub fn square(self) -> Range {
-        Range { lo: product(self.least(), self.least(), false), hi: product(self.most(), self.most(), true) }
+        Range {
+            lo: product(self.least(), self.least(), false),
+            hi: product(self.most(), self.most(), true),
+        }
     }
 
     pub fn abs(self) -> Range {
@@ -192,7 +206,11 @@ mod tests {
         assert_eq!(one.sub(half), Range::new(0.5, 1.0));
         assert_eq!(one.sub(half).square().square(), Range::new(0.0625, 1.0));
         let third = one.div(Range::of(3.0));
-        assert!(third.lo.next_up() == third.hi && third.scale(3.0).lo < 1.0 && third.scale(3.0).hi > 1.0);
+        assert!(
+            third.lo.next_up() == third.hi
+                && third.scale(3.0).lo < 1.0
+                && third.scale(3.0).hi > 1.0
+        );
         assert_eq!(Range::of(-1.0).div(Range::of(3.0)), third.neg());
         assert_eq!(one.div(Range::of(-3.0)), third.neg());
         assert_eq!(one.add(Range::of(1e-30)), Range::new(1.0, 1.0f64.next_up()));

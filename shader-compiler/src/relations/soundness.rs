@@ -1,6 +1,7 @@
-//! A check on every alternative that a relation adds, in debug builds: its endpoints, for endpoints of its sources that static bounds
-//! admit, are no NaN, are within the constraint that comes with it, and are not −0 where the value never is. Case selection relies on all
-//! three. The samples are fixed, so that a compilation fails always or never.
+//! A check on every alternative that a relation adds, in debug builds: its endpoints, for endpoints
+//! of its sources that static bounds admit, are no NaN, are within the constraint that comes with
+//! it, and are not −0 where the value never is. Case selection relies on all three. The samples are
+//! fixed, so that a compilation fails always or never.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Constraint, Floats};
@@ -20,19 +21,34 @@ pub(super) struct Escape {
 const SAMPLES: usize = 24;
 
 /// The first sample with endpoints that break a rule.
-pub(super) fn escaping(point: &Point<'_>, value: Value, alternative: &Alternative, constraint: &Constraint) -> Option<Escape> {
+pub(super) fn escaping(
+    point: &Point<'_>,
+    value: Value,
+    alternative: &Alternative,
+    constraint: &Constraint,
+) -> Option<Escape> {
     if point.function.ty(value) != Type::F32 {
         return None;
     }
     let random = &mut Random::new(u64::from(value.0));
     let known = &point.bounds[value.index()];
     (0..SAMPLES).find_map(|_| {
-        let sources: Vec<_> =
-            alternative.sources().into_iter().map(|source| (source, endpoints(random, point, source))).collect();
-        let of = |value: Value| sources.iter().find(|(source, _)| *source == value).expect("alternatives name their sources").1;
+        let sources: Vec<_> = alternative
+            .sources()
+            .into_iter()
+            .map(|source| (source, endpoints(random, point, source)))
+            .collect();
+        let of = |value: Value| {
+            sources
+                .iter()
+                .find(|(source, _)| *source == value)
+                .expect("alternatives name their sources")
+                .1
+        };
         let ends = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
         let is_admitted = constraint.admits(known, ends);
-        let has_wrong_zero = !known.floats().negative_zero && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
+        let has_wrong_zero = !known.floats().negative_zero
+            && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
         (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints: ends })
     })
 }
@@ -44,12 +60,17 @@ pub(super) fn recheck(point: &Point<'_>, related: &Related) {
     for (index, alternatives) in related.alternatives.iter().enumerate() {
         let (value, constraint) = (Value(index as u32), &related.constraints[index]);
         for alternative in alternatives {
-            assert_eq!(escaping(point, value, alternative, constraint), None, "{alternative:?} of {value:?}");
+            assert_eq!(
+                escaping(point, value, alternative, constraint),
+                None,
+                "{alternative:?} of {value:?}"
+            );
         }
     }
 }
 
-/// Endpoints of a value that its static bounds admit once gaps are closed: bits of one float, or of two in order.
+/// Endpoints of a value that its static bounds admit once gaps are closed: bits of one float, or of
+/// two in order.
 fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
     let mut pick = || match &point.bounds[value.index()] {
         Bounds::Float(floats) => float(random, floats).to_bits(),
@@ -57,7 +78,9 @@ fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
             let [low, high] = ints.hull().unwrap_or([0, 0]);
             *random.pick(&[low, high]) as u32
         }
-        Bounds::Bool(bools) => Word::to_bits(if bools.no && bools.yes { random.once_in(2) } else { bools.yes }),
+        Bounds::Bool(bools) => {
+            Word::to_bits(if bools.no && bools.yes { random.once_in(2) } else { bools.yes })
+        }
     };
     let [a, b] = [pick(), pick()];
     let is_in_order = match point.function.ty(value) {
@@ -94,7 +117,8 @@ mod tests {
 
     #[test]
     fn endpoints_beyond_the_constraint_or_of_the_wrong_zero_are_found() {
-        let function = parse("fn f(a: f32) -> (r: f32) { %0 = abs a return %0 }").expect("it is well formed");
+        let function =
+            parse("fn f(a: f32) -> (r: f32) { %0 = abs a return %0 }").expect("it is well formed");
         let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };
         let bounds = vec![Bounds::Float(unit); function.len()];
         let units = unit::find(&function, &[None]);
@@ -106,7 +130,12 @@ mod tests {
         };
         let half = Floats::between(0.5, 1.0);
         assert!(!escapes(0.5, half) && !escapes(0.75, half) && !escapes(0.0, unit));
-        // It says that members are at least 0.5, and computes a lower endpoint below; NaN; a zero that abs never returns.
-        assert!(escapes(0.25, half) && escapes(f32::NAN, half) && escapes(-0.0, Floats::between(-1.0, 1.0)));
+        // It says that members are at least 0.5, and computes a lower endpoint below; NaN; a zero
+        // that abs never returns.
+        assert!(
+            escapes(0.25, half)
+                && escapes(f32::NAN, half)
+                && escapes(-0.0, Floats::between(-1.0, 1.0))
+        );
     }
 }

@@ -1,19 +1,24 @@
-//! Squares of a unit vector's components add up to 1: x² + y² = 1 − z², 1 − z² = x² + y², 1 − x² − y² = z².
+//! Squares of a unit vector's components add up to 1: x² + y² = 1 − z², 1 − z² = x² + y², 1 − x² −
+//! y² = z².
 //!
-//! A value that is c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a constant c, is c + k (1 − Σ rⱼ²) over the
-//! other components rⱼ. So it has the ends of that, too, and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms stand in any
-//! order, and (1 − z)(1 + z) is 1 − z². Of vectors that can be shorter than 1, only the end that this is true of is told.
+//! A value that is c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a
+//! constant c, is c + k (1 − Σ rⱼ²) over the other components rⱼ. So it has the ends of that, too,
+//! and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms stand in any order, and (1
+//! − z)(1 + z) is 1 − z². Of vectors that can be shorter than 1, only the end that this is true of
+//! is told.
 //!
 //! # Rounding
 //!
-//! Let ||v|² − 1| ≤ α, u = 2⁻²⁴ and M = |c| + 1 + α. The value has at most four terms and three additions. Squares are off by u times
-//! themselves, in all by less than uM, and each sum by u times itself, whose size is at most M (1 + 4u): together by at most 4.02 uM, where
-//! what squares lose below the least normal number, 2⁻¹⁴⁸, has its place. (1 − z)(1 + z) is off by 3.01u times itself, of which the
-//! size is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The ends are those of C − Σ rⱼ² or C + Σ rⱼ², of at most two squares of ends
-//! of intervals within ±(1 + 2⁻¹⁹): squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for
-//! C = c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, ends are not within what the value is.
-//! That is less than α + u (5.1 |c| + 11.3). Ends further out make for squares of which the sum is far more than 1, and are off by less than
-//! that is.
+//! Let ||v|² − 1| ≤ α, u = 2⁻²⁴ and M = |c| + 1 + α. The value has at most four terms and three
+//! additions. Squares are off by u times themselves, in all by less than uM, and each sum by u
+//! times itself, whose size is at most M (1 + 4u): together by at most 4.02 uM, where what squares
+//! lose below the least normal number, 2⁻¹⁴⁸, has its place. (1 − z)(1 + z) is off by 3.01u times
+//! itself, of which the size is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The ends are
+//! those of C − Σ rⱼ² or C + Σ rⱼ², of at most two squares of ends of intervals within ±(1 + 2⁻¹⁹):
+//! squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for C =
+//! c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, ends are not
+//! within what the value is. That is less than α + u (5.1 |c| + 11.3). Ends further out make for
+//! squares of which the sum is far more than 1, and are off by less than that is.
 
 use super::unit::UnitVector;
 use super::{Alternative, Guard, Point, Related};
@@ -86,7 +91,9 @@ fn conjugates(function: &Function, value: Value) -> Option<Value> {
     let is_one = |value: Value| function.constant(value) == Some(1.0f32.to_bits());
     [(a, b), (b, a)].into_iter().find_map(|(difference, sum)| {
         match (function.operation(difference)?, function.operation(sum)?) {
-            ((Op::Sub, &[one, z]), (Op::Add, &[c, d])) if is_one(one) && (c == z && is_one(d) || d == z && is_one(c)) => {
+            ((Op::Sub, &[one, z]), (Op::Add, &[c, d]))
+                if is_one(one) && (c == z && is_one(d) || d == z && is_one(c)) =>
+            {
                 Some(z)
             }
             _ => None,
@@ -95,15 +102,22 @@ fn conjugates(function: &Function, value: Value) -> Option<Value> {
 }
 
 impl Squares {
-    /// What a unit vector tells of a sum, if it is of its components and tells more than the sum itself.
+    /// What a unit vector tells of a sum, if it is of its components and tells more than the sum
+    /// itself.
     fn new(point: &Point<'_>, scope: &[bool], unit: &UnitVector, sum: &Sum) -> Option<Squares> {
         let minus = !sum.squares.first()?.1;
-        let is_part = |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
+        let is_part =
+            |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
         let used = |part: &Value| sum.squares.iter().filter(|square| square.0 == *part).count();
         let (size, constant) = (sum.constant.abs(), sum.constant);
-        // A square alone, or less a constant of 0, is its own bound, and where there is no constant, 0 may have a sign that ends have not.
+        // A square alone, or less a constant of 0, is its own bound, and where there is no
+        // constant, 0 may have a sign that ends have not.
         let tells = if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
-        if !sum.squares.iter().all(is_part) || !unit.parts.iter().all(|part| used(part) <= 1) || !tells || size > 16.0 {
+        if !sum.squares.iter().all(is_part)
+            || !unit.parts.iter().all(|part| used(part) <= 1)
+            || !tells
+            || size > 16.0
+        {
             return None;
         }
         let rest: Vec<_> = unit.parts.iter().copied().filter(|part| used(part) == 0).collect();
@@ -112,7 +126,8 @@ impl Squares {
         }
         let slack = unit.slack + (5.1 * size + 11.3) / f64::from(1 << 24);
         let middle = constant + if minus { 1.0 } else { -1.0 };
-        let mut limits = [((middle - slack) as f32).next_down(), ((middle + slack) as f32).next_up()];
+        let mut limits =
+            [((middle - slack) as f32).next_down(), ((middle + slack) as f32).next_up()];
         if unit.short {
             limits[usize::from(!minus)] = if minus { f32::NEG_INFINITY } else { f32::INFINITY };
         }
@@ -130,10 +145,17 @@ impl Squares {
     }
 
     /// Ends by those of the other components.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(&self, emit: &mut E, of: impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
+    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+        &self,
+        emit: &mut E,
+        of: impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
         let mut ends = self.limits.map(|end| emit.f32(end));
-        let squares: Vec<_> = self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
-        let total = squares.into_iter().reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
+        let squares: Vec<_> =
+            self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
+        let total = squares
+            .into_iter()
+            .reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
         if let Some([lo, hi]) = total {
             ends = match self.minus {
                 true => [emit.op(Op::Sub, &[ends[0], hi]), emit.op(Op::Sub, &[ends[1], lo])],
@@ -148,7 +170,11 @@ impl Squares {
 }
 
 /// Ends of the square of what is within ends.
-fn square<E: Emit<Value: PartialEq>>(emit: &mut E, [lo, hi]: [E::Value; 2], positive: bool) -> [E::Value; 2] {
+fn square<E: Emit<Value: PartialEq>>(
+    emit: &mut E,
+    [lo, hi]: [E::Value; 2],
+    positive: bool,
+) -> [E::Value; 2] {
     let [low, high] = [lo, hi].map(|end| emit.op(Op::Mul, &[end, end]));
     if positive || lo == hi {
         return [low, high];
@@ -175,7 +201,8 @@ mod tests {
 
     #[test]
     fn sums_of_squares_are_within_the_ends() {
-        let text = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) {
+        let text =
+            "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) {
             %0 = mul x, x
             %1 = mul y, y
             %2 = mul z, z
@@ -190,22 +217,31 @@ mod tests {
             return %3, %4, %5, %8, %9, %10
         }";
         let point = parse(text).expect("the text is well formed");
-        let found = related(&point, &axes(1), Relations::NONE.with(Relation::Unit).with(Relation::Squares));
+        let found =
+            related(&point, &axes(1), Relations::NONE.with(Relation::Unit).with(Relation::Squares));
         let mut random = Random::new(11);
         let mut narrow = [0; 6];
         for _ in 0..100_000 {
             let v = nearly_unit(&mut random, None);
             let ends = around(&mut random, v);
-            let values = interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
+            let values =
+                interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
             for (k, (&result, value)) in std::iter::zip(&point.body.yields, values).enumerate() {
                 let of = |value: crate::ir::Value| ends[value.index()].map(f32::to_bits);
-                let is_it = |alternative: &&Alternative| matches!(alternative, Alternative::Squares(_));
-                let alternative = found.alternatives[result.index()].iter().find(is_it).expect("there is one");
+                let is_it =
+                    |alternative: &&Alternative| matches!(alternative, Alternative::Squares(_));
+                let alternative =
+                    found.alternatives[result.index()].iter().find(is_it).expect("there is one");
                 let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
                 let value = f32::from_bits(value);
-                assert!(lo <= value && value <= hi, "output {k} of {v:?} in {ends:?}: {value} is not in [{lo}, {hi}]");
                 assert!(
-                    found.constraints[result.index()].apply(&Bounds::all(Type::F32)).contains(value.to_bits()),
+                    lo <= value && value <= hi,
+                    "output {k} of {v:?} in {ends:?}: {value} is not in [{lo}, {hi}]"
+                );
+                assert!(
+                    found.constraints[result.index()]
+                        .apply(&Bounds::all(Type::F32))
+                        .contains(value.to_bits()),
                     "output {k} of {v:?}: {value}"
                 );
                 narrow[k] += usize::from(hi - lo < 1e-3);
@@ -225,10 +261,13 @@ mod tests {
         let unit = Relations::NONE.with(Relation::Unit);
         for frame in [Frame::Local, Frame::World] {
             for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-                let [plain, found] =
-                    [unit, unit.with(Relation::Squares)].map(|relations| compare(source, frame, nan, relations, 10.0, 400));
+                let [plain, found] = [unit, unit.with(Relation::Squares)]
+                    .map(|relations| compare(source, frame, nan, relations, 10.0, 400));
                 println!("{frame:?}, {nan:?}: {plain:?}, {found:?}");
-                assert!(found.members > 10_000 && found.gain > plain.gain + 0.03, "{plain:?}, {found:?}");
+                assert!(
+                    found.members > 10_000 && found.gain > plain.gain + 0.03,
+                    "{plain:?}, {found:?}"
+                );
             }
         }
     }

@@ -1,21 +1,26 @@
-//! What is multiplied by max(z, 0) counts only where z > 0: elsewhere it is 0, whatever the rest is. The integrand of every material with one
-//! side is such a product, where z is the cosine of the light's direction. So z is taken to be max(z, 0) in all of its uses, of which the sign
-//! is known then, and results are joined with 0 for boxes that have members with z < 0.
+//! What is multiplied by max(z, 0) counts only where z > 0: elsewhere it is 0, whatever the rest
+//! is. The integrand of every material with one side is such a product, where z is the cosine of
+//! the light's direction. So z is taken to be max(z, 0) in all of its uses, of which the sign is
+//! known then, and results are joined with 0 for boxes that have members with z < 0.
 //!
 //! # Proof
 //!
-//! Let z' = [max(z̲, 0), max(z̄, 0)] be the ends that uses of z get, and let all results vanish with m = max(z, 0): each is m, a product
-//! with what vanishes, or a sum, a difference or a negation of what vanishes. Members with z ≥ 0 are within z', and all is as ever. For a
-//! member with z < 0, ends of what depends on z may not contain what it computes. But its results are 0 or NaN, and 0 is contained: as z̲ < 0,
-//! z' begins with 0, and what is computed from intervals contains what is computed from their members, whatever these are of, among them
-//! a vector with z = 0, for which results are 0, too.
+//! Let z' = [max(z̲, 0), max(z̄, 0)] be the ends that uses of z get, and let all results vanish
+//! with m = max(z, 0): each is m, a product with what vanishes, or a sum, a difference or a
+//! negation of what vanishes. Members with z ≥ 0 are within z', and all is as ever. For a member
+//! with z < 0, ends of what depends on z may not contain what it computes. But its results are 0 or
+//! NaN, and 0 is contained: as z̲ < 0, z' begins with 0, and what is computed from intervals
+//! contains what is computed from their members, whatever these are of, among them a vector with
+//! z = 0, for which results are 0, too.
 //!
-//! That is so unless something is said of ends of what depends on z that is true of unit vectors alone, since there may be none with z ≥ 0 in
-//! the box. Ends that come of it may cross each other, and nothing is known of what is made of them. Then 0 is joined to the ends of results
-//! where z̲ < 0.
+//! That is so unless something is said of ends of what depends on z that is true of unit vectors
+//! alone, since there may be none with z ≥ 0 in the box. Ends that come of it may cross each other,
+//! and nothing is known of what is made of them. Then 0 is joined to the ends of results where z̲
+//! < 0.
 //!
-//! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing; where NaN propagates, no result may be NaN,
-//! as far as is known at compile time without this relation.
+//! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing;
+//! where NaN propagates, no result may be NaN, as far as is known at compile time without this
+//! relation.
 
 use super::{Alternative, Point, Related};
 use crate::analysis::{Bounds, Constraint, Floats};
@@ -23,7 +28,8 @@ use crate::interval::Nan;
 use crate::ir::function::{ValueData, for_each_stmt};
 use crate::ir::{Builder, Def, Emit, Function, Op, Stmt, Value};
 
-/// Finds a value that counts only where it is positive, if more is saved than is spent by that; `solve` gives static bounds under constraints.
+/// Finds a value that counts only where it is positive, if more is saved than is spent by that;
+/// `solve` gives static bounds under constraints.
 pub(super) fn find(
     point: &Point<'_>,
     nan: Nan,
@@ -44,10 +50,13 @@ pub(super) fn find(
         let Some((Op::Max, &[a, b])) = function.operation(*positive) else { return };
         for (z, zero) in [(a, b), (b, a)] {
             let is_zero = function.constant(zero).is_some_and(|bits| f32::from_bits(bits) == 0.0);
-            let cuts = is_zero && point.kinds[z.index()] && point.hull(z).is_some_and(|[least, _]| least < 0.0);
+            let cuts = is_zero
+                && point.kinds[z.index()]
+                && point.hull(z).is_some_and(|[least, _]| least < 0.0);
             if cuts {
                 let vanishes = vanishing(function, *positive);
-                found = outputs.iter().all(|output| vanishes[output.index()]).then_some(z).or(found);
+                found =
+                    outputs.iter().all(|output| vanishes[output.index()]).then_some(z).or(found);
             }
         }
     });
@@ -60,7 +69,8 @@ pub(super) fn find(
 /// What cutting a value and joining results with 0 may cost, in operations.
 const COST: usize = 5;
 
-/// Operations that are saved in products and quotients of intervals whose sign is known only `after`.
+/// Operations that are saved in products and quotients of intervals whose sign is known only
+/// `after`.
 fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
     let has_sign = |bounds: &[Bounds], value: Value| {
         let hull = bounds[value.index()].floats().pieces.hull();
@@ -83,7 +93,8 @@ pub(super) fn positive() -> Constraint {
     Constraint::replace(Bounds::Float(Floats::between(0.0, f32::INFINITY)))
 }
 
-/// Whether ends of what depends on z can cross each other: whether anything that is true of unit vectors alone is said of it.
+/// Whether ends of what depends on z can cross each other: whether anything that is true of unit
+/// vectors alone is said of it.
 pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool {
     let of_units = |alternative: &Alternative| alternative.relation().needs_unit_vectors();
     // What comes of loops and ifs may depend on anything.
@@ -94,7 +105,11 @@ pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool 
     point.for_each_operation(|value, _| {
         let alternatives = &related.alternatives[value.index()];
         let (_, args) = point.function.operation(value).expect("operations are looked at");
-        let sources: Vec<_> = alternatives.iter().flat_map(Alternative::sources).chain(args.iter().copied()).collect();
+        let sources: Vec<_> = alternatives
+            .iter()
+            .flat_map(Alternative::sources)
+            .chain(args.iter().copied())
+            .collect();
         if value != z && sources.iter().any(|source| depends[source.index()]) {
             depends[value.index()] = true;
             crosses |= alternatives.iter().any(of_units);
@@ -126,9 +141,15 @@ pub(crate) fn cut(builder: &mut Builder, ends: [Value; 2]) -> [Value; 2] {
     ends.map(|end| builder.op(Op::Max, &[end, zero]))
 }
 
-/// The ends of a result, joined with 0 if the lower end of the value is negative. `known` is what they are at compile time. NaN stays, but
-/// for code that suppresses it.
-pub(crate) fn joined(builder: &mut Builder, least: Value, ends: [Value; 2], known: &Bounds, nan: Nan) -> [Value; 2] {
+/// The ends of a result, joined with 0 if the lower end of the value is negative. `known` is what
+/// they are at compile time. NaN stays, but for code that suppresses it.
+pub(crate) fn joined(
+    builder: &mut Builder,
+    least: Value,
+    ends: [Value; 2],
+    known: &Bounds,
+    nan: Nan,
+) -> [Value; 2] {
     let is_positive = known.floats().pieces.hull().is_some_and(|[lo, _]| lo >= 0.0);
     let zero = builder.f32(0.0);
     let is_below = builder.op(Op::Lt, &[least, zero]);
@@ -156,19 +177,24 @@ mod tests {
 
     /// The bounding shader of a material.
     fn lifted(body: &str, nan: Nan) -> Lifted {
-        let source = format!("struct Material {{ k: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}");
+        let source = format!(
+            "struct Material {{ k: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}"
+        );
         let shader = Shader::parse("test.wgsl", &source).expect("the shader is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { nan, relations: Relations::all(), ..Options::default() };
         integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options)
     }
 
     /// Products in which the sign of wi.z counts, at most 1.
-    const PRODUCTS: &str = "let a = wi.x * wi.y; let p = wi.z * a * (wi.z * wi.x) * (wi.z + wi.z * wi.y * wi.y);";
+    const PRODUCTS: &str =
+        "let a = wi.x * wi.y; let p = wi.z * a * (wi.z * wi.x) * (wi.z + wi.z * wi.y * wi.y);";
 
     #[test]
     fn factors_of_the_cosine_are_found() {
-        let is_cut = |rest: &str, nan| lifted(&format!("{PRODUCTS} {rest}"), nan).related.support.is_some();
+        let is_cut =
+            |rest: &str, nan| lifted(&format!("{PRODUCTS} {rest}"), nan).related.support.is_some();
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             assert!(is_cut("return vec3f(1.0 + p, 1.0 - p, p);", nan), "{nan:?}");
         }
@@ -192,11 +218,15 @@ mod tests {
             }";
         let function: Function = crate::ir::text::parse(text).expect("the text is right");
         let value = |op: Op| {
-            let is = |&value: &Value| function.operation(value).is_some_and(|(found, _)| found == op);
+            let is =
+                |&value: &Value| function.operation(value).is_some_and(|(found, _)| found == op);
             (0..function.len()).map(|value| Value(value as u32)).find(is).expect("there is one")
         };
         let vanishes = vanishing(&function, value(Op::Max));
-        assert_eq!([Op::Max, Op::Mul, Op::Sub, Op::Add].map(|op| vanishes[value(op).index()]), [true, true, true, false]);
+        assert_eq!(
+            [Op::Max, Op::Mul, Op::Sub, Op::Add].map(|op| vanishes[value(op).index()]),
+            [true, true, true, false]
+        );
     }
 
     #[test]
@@ -213,16 +243,27 @@ mod tests {
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             let lifted = lifted(&body, nan);
             assert!(lifted.related.support.is_some());
-            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
-            let (mut all, mut limits) = (Boxes::new(&kernel, boxes.len()), Limits::new(&kernel, boxes.len()));
+            let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())
+                .expect("it compiles");
+            let (mut all, mut limits) =
+                (Boxes::new(&kernel, boxes.len()), Limits::new(&kernel, boxes.len()));
             for (row, wi) in boxes.iter().enumerate() {
                 let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
-                wi.iter().copied().chain(numbers).enumerate().for_each(|(input, ends)| all.set(row, input, ends));
+                wi.iter()
+                    .copied()
+                    .chain(numbers)
+                    .enumerate()
+                    .for_each(|(input, ends)| all.set(row, input, ends));
             }
             kernel.run(&[], &all, &mut limits);
-            for (row, output) in (0..boxes.len()).flat_map(|row| [0, 1, 2].map(|output| (row, output))) {
+            for (row, output) in
+                (0..boxes.len()).flat_map(|row| [0, 1, 2].map(|output| (row, output)))
+            {
                 let [lo, hi] = limits.get(row, output);
-                assert!(lo <= 0.0 && 0.0 <= hi, "{nan:?}, box {row}, output {output}: {lo} .. {hi}");
+                assert!(
+                    lo <= 0.0 && 0.0 <= hi,
+                    "{nan:?}, box {row}, output {output}: {lo} .. {hi}"
+                );
             }
         }
     }
@@ -231,7 +272,10 @@ mod tests {
     fn values_with_many_paths_to_the_results_are_walked_once() {
         // There are 2⁶⁰ and about 10¹² paths from the first value to the last.
         for step in ["p = p * p;", "{ let next = p * q; q = p; p = next; }"] {
-            let body = format!("var p = 0.5 + wi.x; var q = wi.y + wi.z; {} return vec3f(1.0, p, p + wi.z);", step.repeat(60));
+            let body = format!(
+                "var p = 0.5 + wi.x; var q = wi.y + wi.z; {} return vec3f(1.0, p, p + wi.z);",
+                step.repeat(60)
+            );
             for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
                 assert!(lifted(&body, nan).function.len() < 100 * 60, "{step}");
             }

@@ -30,14 +30,22 @@ impl Case {
     pub fn new(text: &str, inputs: &[(bool, Bounds)]) -> Case {
         let point = parse(text).expect("the text is well formed");
         assert_eq!(point.inputs.len(), inputs.len());
-        let inputs = inputs.iter().map(|&(interval, bounds)| Input { interval, bounds, axis: None }).collect();
+        let inputs = inputs
+            .iter()
+            .map(|&(interval, bounds)| Input { interval, bounds, axis: None })
+            .collect();
         Case { point, inputs }
     }
 
     /// With these relations, and what is done about NaN.
     pub fn lifted(&self, relations: Relations, nan: Nan) -> Lifted {
         let outputs: Vec<_> = (0..self.point.outputs.len()).collect();
-        lift::run(&self.point, &self.inputs, &outputs, &Options { relations, nan, ..Options::default() })
+        lift::run(
+            &self.point,
+            &self.inputs,
+            &outputs,
+            &Options { relations, nan, ..Options::default() },
+        )
     }
 
     /// Ends of outputs for a box.
@@ -45,13 +53,17 @@ impl Case {
         run(lifted, &ends.iter().map(|ends| ends.map(f32::to_bits)).collect::<Vec<_>>())
     }
 
-    /// Holds the members of random boxes against bounds with a relation, those against optimized ones, and all against what is known at
-    /// compile time; but for boxes of which optimized code that propagates NaN has no bound, if NaN is not suppressed.
+    /// Holds the members of random boxes against bounds with a relation, those against optimized
+    /// ones, and all against what is known at compile time; but for boxes of which optimized code
+    /// that propagates NaN has no bound, if NaN is not suppressed.
     pub fn check(&self, relation: Relation, boxes: usize) -> Seen {
         let mut seen = Seen::default();
         let propagating = self.lifted(Relations::NONE, Nan::Propagate);
         for (seed, nan) in [Nan::Propagate, Nan::Suppress, Nan::Ignore].into_iter().enumerate() {
-            let (plain, related) = (self.lifted(Relations::NONE, nan), self.lifted(Relations::NONE.with(relation), nan));
+            let (plain, related) = (
+                self.lifted(Relations::NONE, nan),
+                self.lifted(Relations::NONE.with(relation), nan),
+            );
             let random = &mut Random::new(seed as u64);
             for _ in 0..boxes {
                 let sample = sample(random, &self.point.inputs, &self.inputs, 12);
@@ -63,15 +75,35 @@ impl Case {
                 for (k, output) in self.point.body.yields.iter().enumerate() {
                     let ([lo, hi], tight) = (plain[k], tight[k]);
                     let known = &related.bounds[related.point.body.yields[k].index()];
-                    let what = || format!("{nan:?}, {:?}, {:?}", self.point.outputs[k].name, floats(&sample.ends.concat()));
+                    let what = || {
+                        format!(
+                            "{nan:?}, {:?}, {:?}",
+                            self.point.outputs[k].name,
+                            floats(&sample.ends.concat())
+                        )
+                    };
                     assert_eq!(self.point.ty(*output), Type::F32);
-                    assert!(lo <= tight[0] && tight[1] <= hi, "{}: {tight:?} is not within {:?}", what(), [lo, hi]);
-                    assert!(tight.iter().all(|end| known.contains(end.to_bits())), "{}: {tight:?} is not in {known}", what());
+                    assert!(
+                        lo <= tight[0] && tight[1] <= hi,
+                        "{}: {tight:?} is not within {:?}",
+                        what(),
+                        [lo, hi]
+                    );
+                    assert!(
+                        tight.iter().all(|end| known.contains(end.to_bits())),
+                        "{}: {tight:?} is not in {known}",
+                        what()
+                    );
                     seen.ends += 2;
                     seen.tighter += usize::from(lo < tight[0]) + usize::from(tight[1] < hi);
                 }
                 for member in &sample.members {
-                    self.hold(&related, &tight, member, &format!("{nan:?}, {:?}", floats(&sample.ends.concat())));
+                    self.hold(
+                        &related,
+                        &tight,
+                        member,
+                        &format!("{nan:?}, {:?}", floats(&sample.ends.concat())),
+                    );
                 }
             }
         }
@@ -81,10 +113,19 @@ impl Case {
     fn hold(&self, related: &Lifted, ends: &[[f32; 2]], member: &[u32], what: &str) {
         let results = interpreter::watch(&related.point, &[], member, 1 << 16, |value, word| {
             let known = &related.bounds[value.index()];
-            assert!(known.contains(word), "{what}: {:?} of {value:?} is not in {known}", f32::from_bits(word));
+            assert!(
+                known.contains(word),
+                "{what}: {:?} of {value:?} is not in {known}",
+                f32::from_bits(word)
+            );
         });
         for (&[lo, hi], x) in ends.iter().zip(floats(&results.expect("loops end"))) {
-            assert!(lo <= x && x <= hi || x.is_nan(), "{what}: {x:?} of {:?} is not within {:?}", floats(member), [lo, hi]);
+            assert!(
+                lo <= x && x <= hi || x.is_nan(),
+                "{what}: {x:?} of {:?} is not within {:?}",
+                floats(member),
+                [lo, hi]
+            );
         }
     }
 }
@@ -95,7 +136,8 @@ fn floats(words: &[u32]) -> Vec<f32> {
 
 fn run(lifted: &Lifted, ends: &[[u32; 2]]) -> Vec<[f32; 2]> {
     let layout = lifted.layout();
-    let words = std::iter::zip(layout, ends).flat_map(|((_, interval), ends)| ends[..if interval { 2 } else { 1 }].to_vec());
+    let words = std::iter::zip(layout, ends)
+        .flat_map(|((_, interval), ends)| ends[..if interval { 2 } else { 1 }].to_vec());
     let words: Vec<_> = words.collect();
     let found = interpreter::run(&lifted.function, &[], &words, 1 << 16).expect("loops end");
     found.chunks(2).map(|ends| [f32::from_bits(ends[0]), f32::from_bits(ends[1])]).collect()

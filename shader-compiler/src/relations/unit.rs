@@ -1,10 +1,12 @@
 //! Which three values are a unit vector.
 //!
 //! - Inputs that are said to be ([`Axis`]): ||v|² − 1| ≤ 2⁻²¹.
-//! - Such a vector in the coordinates of the frame, v' = Qv with the rows n, t and b of Q, by dot products in floats. QQᵀ = I + E with
-//!   entries of E of at most 2⁻²¹, so its eigenvalues, which are those of QᵀQ, are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A
-//!   dot product of unit vectors in floats is off by at most 3.01 · 2⁻²⁴ times its terms' magnitudes, whose sum is at most 1 + 2⁻²⁰. So
-//!   |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
+//! - Such a vector in the coordinates of the frame, v' = Qv with the rows n, t and b of Q, by dot
+//!   products in floats. QQᵀ = I + E with entries of E of at most 2⁻²¹, so its eigenvalues, which
+//!   are those of QᵀQ, are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A dot product of unit
+//!   vectors in floats is off by at most 3.01 · 2⁻²⁴ times its terms' magnitudes, whose sum is at
+//!   most 1 + 2⁻²⁰. So |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In
+//!   all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
 
 use super::dot::{Term, terms};
 use super::{Axis, Guard, SLACK};
@@ -58,7 +60,8 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
         let part = |component: usize| {
             let is_it = |axis: &Axis| axis.vector == vector && axis.component == component;
             let input = axes.iter().position(|axis| axis.as_ref().is_some_and(is_it))?;
-            let position = function.values.iter().position(|data| data.def == Def::Input(input as u32))?;
+            let position =
+                function.values.iter().position(|data| data.def == Def::Input(input as u32))?;
             Some((Value(position as u32), axes[input]))
         };
         let [(x, axis), (y, _), (z, _)] = [part(0)?, part(1)?, part(2)?];
@@ -71,7 +74,8 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
 
 /// Inputs that have been turned into the frame, the components in any order.
 fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
-    let (frame, others): (Vec<&UnitVector>, Vec<&UnitVector>) = inputs.iter().partition(|unit| unit.is_frame());
+    let (frame, others): (Vec<&UnitVector>, Vec<&UnitVector>) =
+        inputs.iter().partition(|unit| unit.is_frame());
     if frame.len() != 3 {
         return vec![];
     }
@@ -93,6 +97,7 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
 
 /// Whether terms are those of a dot product of two vectors.
 pub(super) fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
-    std::iter::zip(a, b)
-        .all(|(a, b)| terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a])))
+    std::iter::zip(a, b).all(|(a, b)| {
+        terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a]))
+    })
 }

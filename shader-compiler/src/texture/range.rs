@@ -1,8 +1,10 @@
-//! Bounds of look-ups: the texels that coordinates in a box can lead to, and the hull of their values, out of a pyramid.
+//! Bounds of look-ups: the texels that coordinates in a box can lead to, and the hull of their
+//! values, out of a pyramid.
 //!
-//! The footprint of a box is found with the arithmetic of the look-up itself, at the ends of the box: each step of it is monotone as
-//! computed (see [`crate::math::texture`]), so the footprint of every place within lies between, rounding included. Of the
-//! footprint, the pyramid's entries that cover it are read on the finest level where they are two by two at most.
+//! The footprint of a box is found with the arithmetic of the look-up itself, at the ends of the
+//! box: each step of it is monotone as computed (see [`crate::math::texture`]), so the footprint of
+//! every place within lies between, rounding included. Of the footprint, the pyramid's entries that
+//! cover it are read on the finest level where they are two by two at most.
 
 use super::{CHANNELS, ENTRY, HEADER, LEVELS, Lookup, Texture, Wrap};
 use crate::math::texture::{Access, Taps};
@@ -27,7 +29,8 @@ impl Level {
 
     /// First words of the least and the greatest values of an entry.
     fn entry(self, column: u32, row: u32) -> [usize; 2] {
-        let at = self.start + (row as usize * self.width as usize + column as usize) * self.stride();
+        let at =
+            self.start + (row as usize * self.width as usize + column as usize) * self.stride();
         [at, at + self.stride() - CHANNELS]
     }
 }
@@ -38,7 +41,12 @@ fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
     std::iter::successors(Some(texels), |&fine| {
         let start = fine.start + fine.width as usize * fine.height as usize * fine.stride();
         let halve = |size: u32| size.div_ceil(2);
-        let coarser = Level { level: fine.level + 1, width: halve(fine.width), height: halve(fine.height), start };
+        let coarser = Level {
+            level: fine.level + 1,
+            width: halve(fine.width),
+            height: halve(fine.height),
+            start,
+        };
         (fine.width.max(fine.height) > 1).then_some(coarser)
     })
 }
@@ -54,7 +62,8 @@ pub(super) fn size(width: u32, height: u32) -> usize {
 struct Part {
     first: i64,
     last: i64,
-    /// They lie outside of the image: black where that is so, else these are where they come back, and the other axis is turned round.
+    /// They lie outside of the image: black where that is so, else these are where they come back,
+    /// and the other axis is turned round.
     beyond: bool,
 }
 
@@ -83,7 +92,9 @@ fn parts(wrap: Wrap, [first, last]: [i64; 2], size: i64) -> [Option<Part>; 3] {
             (first, last) if first <= last => [Part::inside(first, last), None, None],
             (first, last) => [Part::inside(first, end), Part::inside(0, last), None],
         },
-        Wrap::Black => [within, Part::beyond(first, last.min(-1)), Part::beyond(first.max(size), last)],
+        Wrap::Black => {
+            [within, Part::beyond(first, last.min(-1)), Part::beyond(first.max(size), last)]
+        }
         Wrap::Octahedral => {
             let (first, last) = (first.clamp(-size, size + end), last.clamp(-size, size + end));
             let low = Part::beyond(-1 - last.min(-1), -1 - first);
@@ -123,8 +134,14 @@ impl Texture {
         for level in levels {
             for row in 0..level.height {
                 for column in 0..level.width {
-                    let [right, below] = [(column, fine.width), (row, fine.height)].map(|(k, n)| (2 * k + 1).min(n - 1));
-                    let children = [(2 * column, 2 * row), (right, 2 * row), (2 * column, below), (right, below)];
+                    let [right, below] = [(column, fine.width), (row, fine.height)]
+                        .map(|(k, n)| (2 * k + 1).min(n - 1));
+                    let children = [
+                        (2 * column, 2 * row),
+                        (right, 2 * row),
+                        (2 * column, below),
+                        (right, below),
+                    ];
                     let [a, b, c, d] = children.map(|(column, row)| self.entry(fine, column, row));
                     let [least, greatest] = both(both(a, b), both(c, d));
                     self.words.extend(least.map(f32::to_bits));
@@ -145,27 +162,32 @@ impl Texture {
 
     /// Bounds of a channel in a rectangle of texels, which contain the rectangle's hull.
     fn rectangle(&self, channel: u32, columns: Part, rows: Part) -> [f32; 2] {
-        let [left, right, top, bottom] = [columns.first, columns.last, rows.first, rows.last].map(|end| end as u32);
+        let [left, right, top, bottom] =
+            [columns.first, columns.last, rows.first, rows.last].map(|end| end as u32);
         let spans_two = |level: &Level| {
             let spans = |first: u32, last: u32| (last >> level.level) - (first >> level.level) <= 1;
             spans(left, right) && spans(top, bottom)
         };
-        let level = levels(self.width(), self.height()).find(spans_two).expect("the last level has one entry");
+        let level = levels(self.width(), self.height())
+            .find(spans_two)
+            .expect("the last level has one entry");
         let [left, right, top, bottom] = [left, right, top, bottom].map(|end| end >> level.level);
         let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
         let entries = corners.into_iter().map(|(column, row)| self.entry(level, column, row));
         entries.map(|ends| ends.map(|channels| channels[channel as usize])).fold(EMPTY, hull)
     }
 
-    /// Bounds of all values that a look-up of a channel gives for coordinates in a box, given by the least and the greatest of
-    /// either: no such value lies outside.
+    /// Bounds of all values that a look-up of a channel gives for coordinates in a box, given by
+    /// the least and the greatest of either: no such value lies outside.
     ///
-    /// Ends may be infinite. Where one is NaN, or the first is the greater, any coordinate at all is meant, NaN included.
+    /// Ends may be infinite. Where one is NaN, or the first is the greater, any coordinate at all
+    /// is meant, NaN included.
     pub fn range(&self, lookup: Lookup, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         self.range_of(Access::new(0, channel, lookup), u, v)
     }
 
-    /// [`range`](Texture::range) for all that an operation can ask of an image, whichever table it is.
+    /// [`range`](Texture::range) for all that an operation can ask of an image, whichever table it
+    /// is.
     pub fn range_of(&self, access: Access, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         // Rows count from the top.
         let columns = axis(access, 0, self.width(), u);
@@ -201,7 +223,8 @@ fn axis(access: Access, dimension: usize, size: u32, [low, high]: [f32; 2]) -> [
         };
         i64::from(index)
     };
-    let [first, last] = if low <= high { [index(low), index(high)] } else { [i32::MIN, i32::MAX].map(i64::from) };
+    let [first, last] =
+        if low <= high { [index(low), index(high)] } else { [i32::MIN, i32::MAX].map(i64::from) };
     let last = if access.taps == Taps::Bilinear { last + 1 } else { last };
     parts(access.wrap, [first, last], i64::from(size))
 }
@@ -219,7 +242,8 @@ mod tests {
     /// Every texel differs from all others, in each channel.
     fn image(width: u32, height: u32) -> Texture {
         let mut random = Random::new(u64::from(width * height));
-        let texels = (0..width * height).map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 + (4 * k + c) as f32 / 1e4));
+        let texels = (0..width * height)
+            .map(|k| [0, 1, 2, 3].map(|c| random.below(1000) as f32 + (4 * k + c) as f32 / 1e4));
         Texture::new(width, &texels.collect::<Vec<_>>())
     }
 
@@ -238,11 +262,17 @@ mod tests {
                 assert_eq!(level.width, width.div_ceil(1 << level.level));
                 assert_eq!(level.height, height.div_ceil(1 << level.level));
                 end += (level.width * level.height) as usize * level.stride();
-                for (column, row) in (0..level.height).flat_map(|row| (0..level.width).map(move |column| (column, row))) {
-                    let block = |k: u32, size: u32| (k << level.level)..((k + 1) << level.level).min(size);
+                for (column, row) in (0..level.height)
+                    .flat_map(|row| (0..level.width).map(move |column| (column, row)))
+                {
+                    let block =
+                        |k: u32, size: u32| (k << level.level)..((k + 1) << level.level).min(size);
                     for channel in 0..4 {
-                        let texels = block(row, height).flat_map(|y| block(column, width).map(move |x| (x, y)));
-                        let range = texels.map(|(x, y)| [texel(&texture, x, y, channel); 2]).fold(EMPTY, hull);
+                        let texels = block(row, height)
+                            .flat_map(|y| block(column, width).map(move |x| (x, y)));
+                        let range = texels
+                            .map(|(x, y)| [texel(&texture, x, y, channel); 2])
+                            .fold(EMPTY, hull);
                         let entry = texture.entry(level, column, row);
                         assert_eq!(entry.map(|ends| ends[channel as usize]), range);
                     }
@@ -251,16 +281,22 @@ mod tests {
             let starts: Vec<_> = levels(width, height).map(|level| level.start as u32).collect();
             assert_eq!(texture.words()[end..], starts);
             assert_eq!(texture.words()[LEVELS] as usize, end);
-            assert_eq!(levels(width, height).last().map(|top| (top.width, top.height)), Some((1, 1)));
+            assert_eq!(
+                levels(width, height).last().map(|top| (top.width, top.height)),
+                Some((1, 1))
+            );
         }
     }
 
     /// An end of an interval: special, a place between texels or at a centre of one, or any.
     fn end(random: &mut Random, size: u32) -> f32 {
-        const SPECIAL: [f32; 8] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];
+        const SPECIAL: [f32; 8] =
+            [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];
         match random.below(16) {
             0 => SPECIAL[random.below(8)],
-            1..=5 => (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32),
+            1..=5 => {
+                (random.below(12 * size as usize) as f32 - 6.0 * size as f32) / (2.0 * size as f32)
+            }
             _ => random.below(1 << 24) as f32 / 4194304.0 - 1.5,
         }
     }
@@ -296,14 +332,29 @@ mod tests {
         let tables = [Table::new(texture.words())];
         let mut random = Random::new(seed);
         for _ in 0..boxes {
-            let (u, v) = (interval(&mut random, texture.width()), interval(&mut random, texture.height()));
+            let (u, v) =
+                (interval(&mut random, texture.width()), interval(&mut random, texture.height()));
             let [low, high] = texture.range_of(access, u, v);
             for _ in 0..12 {
-                let (x, y) = (within(&mut random, u, texture.width()), within(&mut random, v, texture.height()));
+                let (x, y) = (
+                    within(&mut random, u, texture.width()),
+                    within(&mut random, v, texture.height()),
+                );
                 let args = [access.pack(), x.to_bits(), y.to_bits()];
-                let value = f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
-                let context = || format!("{access:?} of {} × {} at ({x:e}, {y:e})", texture.width(), texture.height());
-                assert!(low <= value && value <= high, "{} in {u:?} × {v:?}: {value}, not in [{low}, {high}]", context());
+                let value =
+                    f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
+                let context = || {
+                    format!(
+                        "{access:?} of {} × {} at ({x:e}, {y:e})",
+                        texture.width(),
+                        texture.height()
+                    )
+                };
+                assert!(
+                    low <= value && value <= high,
+                    "{} in {u:?} × {v:?}: {value}, not in [{low}, {high}]",
+                    context()
+                );
             }
         }
     }
@@ -341,7 +392,12 @@ mod tests {
         for wrap in WRAPS {
             for (x, y) in [(0, 0), (5, 8), (63, 36), (31, 17)] {
                 let (column, row) = (x as f32, y as f32);
-                let inside = range(wrap, Filter::Point, [column + 0.1, column + 0.9], [row + 0.1, row + 0.9]);
+                let inside = range(
+                    wrap,
+                    Filter::Point,
+                    [column + 0.1, column + 0.9],
+                    [row + 0.1, row + 0.9],
+                );
                 assert_eq!(inside, of_texels(&texture, &[(x, y)]), "{wrap:?}");
             }
             // Between four centres.
@@ -352,17 +408,30 @@ mod tests {
         let edge = |wrap| range(wrap, Filter::Bilinear, [-0.1, 0.1], [8.9, 9.1]);
         let inside = [(0, 8), (0, 9)];
         assert_eq!(edge(Wrap::Clamp), of_texels(&texture, &inside));
-        assert_eq!(edge(Wrap::Repeat), of_texels(&texture, &[inside[0], inside[1], (63, 8), (63, 9)]));
-        assert_eq!(edge(Wrap::Octahedral), of_texels(&texture, &[inside[0], inside[1], (0, 28), (0, 27)]));
+        assert_eq!(
+            edge(Wrap::Repeat),
+            of_texels(&texture, &[inside[0], inside[1], (63, 8), (63, 9)])
+        );
+        assert_eq!(
+            edge(Wrap::Octahedral),
+            of_texels(&texture, &[inside[0], inside[1], (0, 28), (0, 27)])
+        );
         assert_eq!(edge(Wrap::Black), hull(of_texels(&texture, &inside), [0.0, 0.0]));
         // Far from the image.
         assert_eq!(range(Wrap::Black, Filter::Bilinear, [80.0, 90.0], [1.0, 36.0]), [0.0, 0.0]);
-        assert_eq!(range(Wrap::Clamp, Filter::Point, [80.0, 90.0], [1.1, 1.9]), of_texels(&texture, &[(63, 1)]));
+        assert_eq!(
+            range(Wrap::Clamp, Filter::Point, [80.0, 90.0], [1.1, 1.9]),
+            of_texels(&texture, &[(63, 1)])
+        );
         // Once around, and any coordinates.
-        let whole =
-            levels(width, height).last().map(|top| texture.entry(top, 0, 0).map(|ends| ends[1])).expect("there is a top");
+        let whole = levels(width, height)
+            .last()
+            .map(|top| texture.entry(top, 0, 0).map(|ends| ends[1]))
+            .expect("there is a top");
         assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), whole);
-        for ends in [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]] {
+        for ends in
+            [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]]
+        {
             for wrap in WRAPS {
                 let lookup = Lookup { wrap, filter: Filter::Bilinear };
                 let expected = if wrap == Wrap::Black { hull(whole, [0.0, 0.0]) } else { whole };
@@ -373,12 +442,14 @@ mod tests {
 
     #[test]
     fn ranges_are_at_most_four_times_as_wide_as_their_boxes() {
-        // Texels that are their column: the width of a range is the number of columns that it looks at.
+        // Texels that are their column: the width of a range is the number of columns that it looks
+        // at.
         let texels: Vec<_> = (0..64 * 64).map(|k| [(k % 64) as f32; 4]).collect();
         let texture = Texture::new(64, &texels);
         let mut random = Random::new(5);
         for _ in 0..2000 {
-            let (low, width) = (random.below(1 << 12) as f32 / 4096.0, random.below(1 << 12) as f32 / 4096.0);
+            let (low, width) =
+                (random.below(1 << 12) as f32 / 4096.0, random.below(1 << 12) as f32 / 4096.0);
             let ends = [low, (low + width).min(1.0)];
             let lookup = Lookup { wrap: Wrap::Clamp, filter: Filter::Point };
             let [first, last] = texture.range(lookup, 0, ends, ends);

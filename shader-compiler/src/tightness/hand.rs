@@ -1,18 +1,21 @@
 //! Upper bounds of a few lobes that people derive by hand, as a yardstick for derived ones.
 //!
-//! The idea is that of lightcuts (Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination*, where a box of lights seen from a
-//! point is such a box of directions): turn the box so that what the lobe is about is +z, then
+//! The idea is that of lightcuts (Walter et al. 2005, *Lightcuts: A Scalable Approach to
+//! Illumination*, where a box of lights seen from a point is such a box of directions): turn the
+//! box so that what the lobe is about is +z, then
 //!
 //! ```text
 //! cos θ ≤ z / √(x² + y² + z²),   x² and y² the least in the box, z the greatest, if that is not negative; else 0
 //! ```
 //!
-//! and put cosines into formulas that grow with them. Here directions are unit vectors, so cos θ ≤ z holds too, and the smaller counts.
-//! All in double precision, for [patches](Patch): unit vectors whose components lie in the box.
+//! and put cosines into formulas that grow with them. Here directions are unit vectors, so cos θ ≤
+//! z holds too, and the smaller counts. All in double precision, for [patches](Patch): unit vectors
+//! whose components lie in the box.
 //!
-//! What the compiled shader returns differs from the formulas by its rounding, and the vectors it is given are floats, not exactly unit.
-//! Bounds are for that very shader: cosines, exponents and results are widened by 2⁻²⁰, which is above both, for lobes that are not
-//! faint. It is not felt but for a Phong lobe with an exponent of thousands.
+//! What the compiled shader returns differs from the formulas by its rounding, and the vectors it
+//! is given are floats, not exactly unit. Bounds are for that very shader: cosines, exponents and
+//! results are widened by 2⁻²⁰, which is above both, for lobes that are not faint. It is not felt
+//! but for a Phong lobe with an exponent of thousands.
 
 use super::list::Material;
 use super::patch::Patch;
@@ -35,7 +38,8 @@ pub enum Lobe {
         /// The exponent n.
         exponent: f64,
     },
-    /// ks exp(−(hx²/αx² + hy²/αy²)/hz²) / (4π αx αy √(cos θi cos θo)), h = wi + wo; isotropic where αx = αy.
+    /// ks exp(−(hx²/αx² + hy²/αy²)/hz²) / (4π αx αy √(cos θi cos θo)), h = wi + wo; isotropic where
+    /// αx = αy.
     Ward {
         /// Albedo.
         ks: f64,
@@ -75,14 +79,17 @@ impl Lobe {
                 Lobe::Diffuse { kd } => kd / PI * cos_i,
                 Lobe::Phong { ks, exponent } => {
                     let cos_alpha = cosine(turned(ends, mirror(wo)));
-                    ks * (exponent + 2.0) / (2.0 * PI) * libm::pow(cos_alpha * FLOATS, exponent) * cos_i
+                    ks * (exponent + 2.0) / (2.0 * PI)
+                        * libm::pow(cos_alpha * FLOATS, exponent)
+                        * cos_i
                 }
                 Lobe::Ward { ks, alpha } => ward(ks, alpha, wo.map(f64::from), ends, cos_i),
             }
     }
 }
 
-/// Bound of the cosine to +z over the unit vectors in a box, 0 where there is none above the horizon.
+/// Bound of the cosine to +z over the unit vectors in a box, 0 where there is none above the
+/// horizon.
 fn cosine([x, y, [_, high]]: [[f64; 2]; 3]) -> f64 {
     if high <= 0.0 {
         return 0.0;
@@ -108,11 +115,12 @@ fn turned(ends: [[f64; 2]; 3], to_z: [f64; 3]) -> [[f64; 2]; 3] {
     })
 }
 
-/// The half vector's slopes are at least the least hx and hy over the greatest hz; cos θi / √(cos θi cos θo) = √(cos θi / cos θo)
-/// grows with cos θi. The floors are the shader's.
+/// The half vector's slopes are at least the least hx and hy over the greatest hz; cos θi / √(cos
+/// θi cos θo) = √(cos θi / cos θo) grows with cos θi. The floors are the shader's.
 fn ward(ks: f64, alpha: [f64; 2], wo: [f64; 3], ends: [[f64; 2]; 3], cos_i: f64) -> f64 {
     let half: [[f64; 2]; 3] = std::array::from_fn(|k| ends[k].map(|end| end + wo[k]));
-    // What is used of the light direction is above the horizon, so the cosine's bound serves as that of its z.
+    // What is used of the light direction is above the horizon, so the cosine's bound serves as
+    // that of its z.
     let hz = (cos_i + wo[2]).max(1e-6);
     let slopes = [0, 1].map(|k| least_square(half[k]) / (alpha[k] * alpha[k]));
     let exponent = (slopes[0] + slopes[1]) / (hz * hz);
@@ -168,7 +176,10 @@ mod tests {
                 members.extend(patch.near(mirror(placement.wo)));
                 for wi in members {
                     let value = value(&lobe, wi.map(f64::from), wo);
-                    assert!(value <= upper * (1.0 + 1e-6), "{lobe:?}, case {index}, {wi:?}: {value} > {upper}");
+                    assert!(
+                        value <= upper * (1.0 + 1e-6),
+                        "{lobe:?}, case {index}, {wi:?}: {value} > {upper}"
+                    );
                     if upper > 0.0 {
                         closest = closest.max(value / upper);
                     }
@@ -182,16 +193,22 @@ mod tests {
     fn cosines_are_bounded_by_both_arguments() {
         // Around the normal the box itself tells; off it, what x leaves to z.
         assert_eq!(cosine([[-0.1, 0.1], [-0.1, 0.1], [0.9, 0.95]]), 0.95);
-        assert!((cosine([[0.6, 0.7], [0.0, 0.1], [0.5, 1.0]]) - 1.0 / 1.36f64.sqrt()).abs() < 1e-15);
+        assert!(
+            (cosine([[0.6, 0.7], [0.0, 0.1], [0.5, 1.0]]) - 1.0 / 1.36f64.sqrt()).abs() < 1e-15
+        );
         assert_eq!(cosine([[-1.0, 1.0], [-1.0, 1.0], [-0.5, -0.1]]), 0.0);
     }
 
     #[test]
     fn lobes_with_more_in_them_have_no_bound_here() {
-        const WITH_DIFFUSE: Material =
-            Material { shader: "phong", common: &[("kd", 0.2), ("ks", 0.5)], varied: &[("exponent", 5.0)] };
+        const WITH_DIFFUSE: Material = Material {
+            shader: "phong",
+            common: &[("kd", 0.2), ("ks", 0.5)],
+            varied: &[("exponent", 5.0)],
+        };
         assert_eq!(Lobe::of(&WITH_DIFFUSE), None);
-        let with = super::super::list::LIST.iter().filter(|material| Lobe::of(material).is_some()).count();
+        let with =
+            super::super::list::LIST.iter().filter(|material| Lobe::of(material).is_some()).count();
         assert_eq!(with, 14);
     }
 }

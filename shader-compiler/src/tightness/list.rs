@@ -1,7 +1,8 @@
 //! The published list: materials, parameters and half-angles for which over-estimation is told.
 //!
-//! It was fixed before any bound was tuned, and stays as it is, so that figures of different revisions, and of other people's bounds, can
-//! be compared. Lobes stand alone, without the diffuse term that would hide them at grazing angles; what is not named is at its default.
+//! It was fixed before any bound was tuned, and stays as it is, so that figures of different
+//! revisions, and of other people's bounds, can be compared. Lobes stand alone, without the diffuse
+//! term that would hide them at grazing angles; what is not named is at its default.
 
 /// A shader of the library with parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +19,11 @@ pub struct Material {
 pub type Setting = (&'static str, f64);
 
 impl Material {
-    const fn new(shader: &'static str, common: &'static [Setting], varied: &'static [Setting]) -> Material {
+    const fn new(
+        shader: &'static str,
+        common: &'static [Setting],
+        varied: &'static [Setting],
+    ) -> Material {
         Material { shader, common, varied }
     }
 
@@ -34,7 +39,9 @@ impl Material {
 
     /// For readers: `ward, alpha_x 0.2, alpha_y 0.1`.
     pub fn title(&self) -> String {
-        self.varied.iter().fold(self.shader.to_owned(), |title, (name, value)| format!("{title}, {name} {value}"))
+        self.varied
+            .iter()
+            .fold(self.shader.to_owned(), |title, (name, value)| format!("{title}, {name} {value}"))
     }
 }
 

@@ -1,12 +1,16 @@
-//! How much upper bounds over-estimate: the bound over the true maximum, for a published list of materials.
+//! How much upper bounds over-estimate: the bound over the true maximum, for a published list of
+//! materials.
 //!
-//! A [`Subject`] is a material of the [`list`] with its point shader and all [kinds](Kind) of bounding shaders compiled. For each
-//! [`Placement`], a view direction and a box of light directions, the [true maximum](truth) over the unit vectors in the box is found by
-//! search, and held against the bound of each kind and, where there is one, the bound derived by [`hand`]. A [`Cell`] is what came out for
-//! a half-angle, as quartiles: ratios differ by orders of magnitude, so means would tell of the worst case alone.
+//! A [`Subject`] is a material of the [`list`] with its point shader and all [kinds](Kind) of
+//! bounding shaders compiled. For each [`Placement`], a view direction and a box of light
+//! directions, the [true maximum](truth) over the unit vectors in the box is found by search, and
+//! held against the bound of each kind and, where there is one, the bound derived by [`hand`]. A
+//! [`Cell`] is what came out for a half-angle, as quartiles: ratios differ by orders of magnitude,
+//! so means would tell of the worst case alone.
 //!
-//! Left out, and counted, are cases in which the maximum is 0, and those in which it is below 10⁻⁴ of the greatest value that the lobe
-//! has anywhere, for the same view direction: a bound there may be far too large, and still too small to matter.
+//! Left out, and counted, are cases in which the maximum is 0, and those in which it is below 10⁻⁴
+//! of the greatest value that the lobe has anywhere, for the same view direction: a bound there may
+//! be far too large, and still too small to matter.
 //!
 //! Everything is a function of the seed.
 
@@ -98,7 +102,8 @@ enum Case {
 }
 
 impl Subject {
-    /// Compiles a material for a target; shader and integrand, in the local frame, are those of its name.
+    /// Compiles a material for a target; shader and integrand, in the local frame, are those of its
+    /// name.
     ///
     /// *Panics* if the shader reads textures, or lacks a parameter that the material sets.
     pub fn new(
@@ -109,7 +114,11 @@ impl Subject {
         target: Target,
     ) -> Result<Subject, CompileError> {
         for (name, _) in material.settings() {
-            assert!(shader.parameters().iter().any(|parameter| parameter.name == name), "{} has no {name}", material.shader);
+            assert!(
+                shader.parameters().iter().any(|parameter| parameter.name == name),
+                "{} has no {name}",
+                material.shader
+            );
         }
         let arena = Arena::new();
         let integrand = first_colour(integrand);
@@ -120,7 +129,8 @@ impl Subject {
             Ok((*kind, BoundingKernel::compile(&arena, &lifted, target)?))
         };
         let kinds = kinds.iter().map(compile).collect::<Result<Vec<_>, CompileError>>()?;
-        let parameters = shader.parameters().iter().flat_map(|parameter| words(parameter, &material)).collect();
+        let parameters =
+            shader.parameters().iter().flat_map(|parameter| words(parameter, &material)).collect();
         Ok(Subject { material, point, kinds, hand: Lobe::of(&material), parameters })
     }
 
@@ -131,14 +141,19 @@ impl Subject {
 
     /// Measures so many placements of cones of a half-angle, in degrees.
     pub fn measure(&self, half_angle: f64, cases: usize, seed: u64) -> Cell {
-        let placements: Vec<_> = (0..cases).map(|index| Placement::new(seed, half_angle, index)).collect();
+        let placements: Vec<_> =
+            (0..cases).map(|index| Placement::new(seed, half_angle, index)).collect();
         let bounds = self.bounds(&placements);
         let measured: Vec<_> = std::iter::zip(&placements, bounds)
             .enumerate()
-            .map(|(index, (placement, bounds))| self.case(placement, bounds, seed ^ 0x7275_7468, half_angle, index))
+            .map(|(index, (placement, bounds))| {
+                self.case(placement, bounds, seed ^ 0x7275_7468, half_angle, index)
+            })
             .collect();
-        let ratios: Vec<&Vec<f64>> =
-            measured.iter().filter_map(|case| if let Case::Ratios(ratios) = case { Some(ratios) } else { None }).collect();
+        let ratios: Vec<&Vec<f64>> = measured
+            .iter()
+            .filter_map(|case| if let Case::Ratios(ratios) = case { Some(ratios) } else { None })
+            .collect();
         let spread = |kind: usize| Spread::of(ratios.iter().map(|ratios| ratios[kind]).collect());
         Cell {
             half_angle,
@@ -173,8 +188,9 @@ impl Subject {
             }
         }
         if let Some(lobe) = self.hand {
-            std::iter::zip(&mut bounds, placements)
-                .for_each(|(bounds, placement)| bounds.push(lobe.upper(placement.wo, &placement.patch)));
+            std::iter::zip(&mut bounds, placements).for_each(|(bounds, placement)| {
+                bounds.push(lobe.upper(placement.wo, &placement.patch))
+            });
         }
         bounds
     }
@@ -184,10 +200,19 @@ impl Subject {
         placement.wo.map(f32::to_bits).into_iter().chain(self.parameters.iter().copied()).collect()
     }
 
-    fn case(&self, placement: &Placement, bounds: Vec<f64>, seed: u64, half_angle: f64, index: usize) -> Case {
-        let mut search = Search::new(&self.point, &self.fixed(placement), generator(seed, half_angle, index));
+    fn case(
+        &self,
+        placement: &Placement,
+        bounds: Vec<f64>,
+        seed: u64,
+        half_angle: f64,
+        index: usize,
+    ) -> Case {
+        let mut search =
+            Search::new(&self.point, &self.fixed(placement), generator(seed, half_angle, index));
         let expected = [mirror(placement.wo)];
-        let mut maximum = |patch: &Patch| search.maximum(patch, &expected).map_or(0.0, |point| point.value);
+        let mut maximum =
+            |patch: &Patch| search.maximum(patch, &expected).map_or(0.0, |point| point.value);
         let [here, anywhere] = [maximum(&placement.patch), maximum(&Patch::UPPER)];
         match here {
             0.0 => Case::Zero,
@@ -232,7 +257,8 @@ pub struct Cell {
 pub struct Spread {
     /// The least.
     pub least: f64,
-    /// The first quartile, the median and the third quartile: values of the sample that a quarter, half and three quarters of it do not pass.
+    /// The first quartile, the median and the third quartile: values of the sample that a quarter,
+    /// half and three quarters of it do not pass.
     pub quartiles: [f64; 3],
 }
 
@@ -241,7 +267,8 @@ impl Spread {
     pub fn of(mut values: Vec<f64>) -> Option<Spread> {
         values.sort_by(f64::total_cmp);
         let quartile = |part: usize| values[(part * values.len()).div_ceil(4) - 1];
-        (!values.is_empty()).then(|| Spread { least: values[0], quartiles: [1, 2, 3].map(quartile) })
+        (!values.is_empty())
+            .then(|| Spread { least: values[0], quartiles: [1, 2, 3].map(quartile) })
     }
 }
 
@@ -257,17 +284,31 @@ mod tests {
         let spread = |values: &[f64]| Spread::of(values.to_vec());
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[3.0]), Some(Spread { least: 3.0, quartiles: [3.0; 3] }));
-        assert_eq!(spread(&[4.0, 1.0, f64::INFINITY, 2.0]), Some(Spread { least: 1.0, quartiles: [1.0, 2.0, 4.0] }));
-        assert_eq!(spread(&[5.0, 4.0, 3.0, 2.0, 1.0]), Some(Spread { least: 1.0, quartiles: [2.0, 3.0, 4.0] }));
+        assert_eq!(
+            spread(&[4.0, 1.0, f64::INFINITY, 2.0]),
+            Some(Spread { least: 1.0, quartiles: [1.0, 2.0, 4.0] })
+        );
+        assert_eq!(
+            spread(&[5.0, 4.0, 3.0, 2.0, 1.0]),
+            Some(Spread { least: 1.0, quartiles: [2.0, 3.0, 4.0] })
+        );
     }
 
     fn subject(material: Material) -> Subject {
-        let path = format!("{}/../assets/shaders/{}.wgsl", env!("CARGO_MANIFEST_DIR"), material.shader);
+        let path =
+            format!("{}/../assets/shaders/{}.wgsl", env!("CARGO_MANIFEST_DIR"), material.shader);
         let text = std::fs::read_to_string(path).expect("it is there");
         let shader = Shader::parse(material.shader, &text).expect("it is right");
-        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it is right");
-        Subject::new(material, &shader, integrand, &kinds(Nan::Suppress, Relations::all()), Target::best())
-            .expect("it compiles")
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it is right");
+        Subject::new(
+            material,
+            &shader,
+            integrand,
+            &kinds(Nan::Suppress, Relations::all()),
+            Target::best(),
+        )
+        .expect("it compiles")
     }
 
     #[test]
@@ -277,17 +318,28 @@ mod tests {
             for half_angle in [1.0, 10.0, 45.0] {
                 let cell = subject.measure(half_angle, 12, 3);
                 assert_eq!(cell.used + cell.zero + cell.faint, 12);
-                let [naive, optimized, related, in_parts] = [0, 1, 2, 3].map(|kind| cell.spreads[kind].1);
+                let [naive, optimized, related, in_parts] =
+                    [0, 1, 2, 3].map(|kind| cell.spreads[kind].1);
                 assert_eq!(naive, optimized, "{}", material.title());
                 for (tighter, wider) in [(related, optimized), (in_parts, related)] {
-                    let [tighter, wider] = [tighter, wider].map(|spread| spread.map_or([1.0; 3], |spread| spread.quartiles));
-                    // A function that is not quite monotone is widened by some ulps, which parts may show.
+                    let [tighter, wider] = [tighter, wider]
+                        .map(|spread| spread.map_or([1.0; 3], |spread| spread.quartiles));
+                    // A function that is not quite monotone is widened by some ulps, which parts
+                    // may show.
                     let mut pairs = std::iter::zip(tighter, wider);
-                    assert!(pairs.all(|(tighter, wider)| tighter <= wider * (1.0 + 1e-6)), "{}", material.title());
+                    assert!(
+                        pairs.all(|(tighter, wider)| tighter <= wider * (1.0 + 1e-6)),
+                        "{}",
+                        material.title()
+                    );
                 }
                 for (name, spread) in &cell.spreads {
                     let least = spread.map_or(1.0, |spread| spread.least);
-                    assert!(least >= if *name == HAND { 1.0 - 1e-6 } else { 1.0 }, "{}, {name}: {least}", material.title());
+                    assert!(
+                        least >= if *name == HAND { 1.0 - 1e-6 } else { 1.0 },
+                        "{}, {name}: {least}",
+                        material.title()
+                    );
                 }
             }
         }
@@ -311,10 +363,16 @@ mod tests {
                 let fixed = subject.fixed(&placement);
                 let [a, b] = [1, 2].map(|seed| {
                     let mut search = Search::new(&subject.point, &fixed, Random::new(seed));
-                    search.maximum(&placement.patch, &[mirror(placement.wo)]).map_or(0.0, |point| point.value)
+                    search
+                        .maximum(&placement.patch, &[mirror(placement.wo)])
+                        .map_or(0.0, |point| point.value)
                 });
                 // Where exponents are thousands, the last bit of a cosine is seen.
-                assert!((a - b).abs() <= 2e-3 * a.max(b), "{}, {half_angle}°, case {index}: {a} {b}", material.title());
+                assert!(
+                    (a - b).abs() <= 2e-3 * a.max(b),
+                    "{}, {half_angle}°, case {index}: {a} {b}",
+                    material.title()
+                );
             }
         }
     }

@@ -14,13 +14,15 @@ impl Patch {
     /// The hemisphere about +z.
     pub const UPPER: Patch = Patch { ends: [[-1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]] };
 
-    /// That of the smallest box around the directions within an angle, in radians, of a unit vector, rounded outwards.
+    /// That of the smallest box around the directions within an angle, in radians, of a unit
+    /// vector, rounded outwards.
     pub fn around_cone(axis: [f64; 3], half_angle: f64) -> Patch {
         let ends = axis.map(|x| {
             let from_axis = libm::acos(x.clamp(-1.0, 1.0));
             let end = |angle: f64| libm::cos(angle.clamp(0.0, std::f64::consts::PI)) as f32;
             // Half an ulp is what rounding may have taken, and far more than the cosine's error.
-            let [low, high] = [end(from_axis + half_angle).next_down(), end(from_axis - half_angle).next_up()];
+            let [low, high] =
+                [end(from_axis + half_angle).next_down(), end(from_axis - half_angle).next_up()];
             [low.max(-1.0), high.min(1.0)]
         });
         Patch { ends }
@@ -33,16 +35,23 @@ impl Patch {
 
     /// The longest side of the box.
     pub fn size(&self) -> f64 {
-        self.ends.map(|[low, high]| f64::from(high) - f64::from(low)).into_iter().fold(0.0, f64::max)
+        self.ends
+            .map(|[low, high]| f64::from(high) - f64::from(low))
+            .into_iter()
+            .fold(0.0, f64::max)
     }
 
-    /// A member near a vector. Components that its direction has outside of the box are put to its ends for good, and the others scaled to
-    /// unit length, so boundaries are met exactly. There is none where that leads nowhere.
+    /// A member near a vector. Components that its direction has outside of the box are put to its
+    /// ends for good, and the others scaled to unit length, so boundaries are met exactly. There is
+    /// none where that leads nowhere.
     pub fn near(&self, v: [f64; 3]) -> Option<[f32; 3]> {
         let mut fixed: [Option<f64>; 3] = [None; 3];
         loop {
             let left = 1.0 - fixed.iter().flatten().map(|x| x * x).sum::<f64>();
-            let free = std::iter::zip(fixed, v).filter(|(fixed, _)| fixed.is_none()).map(|(_, x)| x * x).sum::<f64>();
+            let free = std::iter::zip(fixed, v)
+                .filter(|(fixed, _)| fixed.is_none())
+                .map(|(_, x)| x * x)
+                .sum::<f64>();
             if left < 0.0 || free <= 0.0 {
                 return None;
             }
@@ -62,9 +71,12 @@ impl Patch {
         }
     }
 
-    /// A random member, everywhere with some density; none is found where the sphere has little more than a point in the box.
+    /// A random member, everywhere with some density; none is found where the sphere has little
+    /// more than a point in the box.
     pub fn draw(&self, random: &mut Random) -> Option<[f32; 3]> {
-        let inside = self.ends.map(|[low, high]| f64::from(low) + (f64::from(high) - f64::from(low)) * uniform(random));
+        let inside = self.ends.map(|[low, high]| {
+            f64::from(low) + (f64::from(high) - f64::from(low)) * uniform(random)
+        });
         self.near(inside)
     }
 
@@ -75,7 +87,10 @@ impl Patch {
         let mut found = vec![];
         for (face, end) in [0, 1, 2].into_iter().flat_map(|face| [0, 1].map(|end| (face, end))) {
             let across = f64::from(self.ends[face][end]);
-            for (along, step) in [1, 2].into_iter().flat_map(|next| (0..=STEPS).map(move |step| ((face + next) % 3, step))) {
+            for (along, step) in [1, 2]
+                .into_iter()
+                .flat_map(|next| (0..=STEPS).map(move |step| ((face + next) % 3, step)))
+            {
                 let [low, high] = self.ends[along].map(f64::from);
                 let x = low + (high - low) * f64::from(step) / f64::from(STEPS);
                 let rest = (1.0 - across * across - x * x).max(0.0).sqrt();
@@ -110,7 +125,11 @@ mod tests {
             let [t, b] = tangents(axis);
             let mut reached = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
             for k in 0..2000 {
-                let height = if k % 2 == 0 { libm::cos(angle) } else { 1.0 - uniform(random) * (1.0 - libm::cos(angle)) };
+                let height = if k % 2 == 0 {
+                    libm::cos(angle)
+                } else {
+                    1.0 - uniform(random) * (1.0 - libm::cos(angle))
+                };
                 let v = to_world([t, b, axis], polar(height, TAU * uniform(random)));
                 assert!(patch.contains(v.map(|x| x as f32)), "{v:?} of {patch:?}");
                 for (reached, x) in reached.iter_mut().zip(v) {
@@ -134,12 +153,18 @@ mod tests {
             assert!(drawn.len() > 250, "{} of 500 in {patch:?}", drawn.len());
             let boundary = patch.boundary();
             for v in drawn.iter().chain(&boundary) {
-                assert!(patch.contains(*v) && (length(*v) - 1.0).abs() < 2e-7, "{v:?} of {patch:?}");
+                assert!(
+                    patch.contains(*v) && (length(*v) - 1.0).abs() < 2e-7,
+                    "{v:?} of {patch:?}"
+                );
             }
             for (k, ends) in patch.ends.iter().enumerate() {
                 // The outward rounding may have put an end where the sphere has no float.
                 let near = |v: &[f32; 3], end: f32| (v[k] - end).abs() < 1e-3;
-                assert!(ends.iter().all(|&end| boundary.iter().any(|v| near(v, end))), "{patch:?}, axis {k}");
+                assert!(
+                    ends.iter().all(|&end| boundary.iter().any(|v| near(v, end))),
+                    "{patch:?}, axis {k}"
+                );
             }
         }
     }

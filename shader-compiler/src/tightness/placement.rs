@@ -1,8 +1,9 @@
 //! Placements: from where a material is seen, and of which directions the maximum is asked.
 //!
-//! View directions are uniform on the upper hemisphere. Half of the cones have an axis uniform on the upper hemisphere as well; the
-//! others lie about the mirror direction, up to three half-angles off it, where lobes are. A placement is a function of seed, half-angle
-//! and number alone, so all materials are seen under the same ones.
+//! View directions are uniform on the upper hemisphere. Half of the cones have an axis uniform on
+//! the upper hemisphere as well; the others lie about the mirror direction, up to three half-angles
+//! off it, where lobes are. A placement is a function of seed, half-angle and number alone, so all
+//! materials are seen under the same ones.
 
 use super::patch::Patch;
 use crate::cost::boxes::{polar, tangents, to_world, uniform};
@@ -60,13 +61,15 @@ mod tests {
     #[test]
     fn half_of_the_cones_are_about_the_mirror_direction() {
         for half_angle in [1.0f64, 45.0] {
-            let placements: Vec<_> = (0..400).map(|index| Placement::new(1, half_angle, index)).collect();
+            let placements: Vec<_> =
+                (0..400).map(|index| Placement::new(1, half_angle, index)).collect();
             let off: Vec<f64> = placements
                 .iter()
                 .map(|p| {
                     let middle = p.patch.ends.map(|[low, high]| f64::from(low) + f64::from(high));
                     let length = middle.iter().map(|x| x * x).sum::<f64>().sqrt();
-                    let cos: f64 = std::iter::zip(middle, mirror(p.wo)).map(|(a, b)| a * b / length).sum();
+                    let cos: f64 =
+                        std::iter::zip(middle, mirror(p.wo)).map(|(a, b)| a * b / length).sum();
                     libm::acos(cos.clamp(-1.0, 1.0)).to_degrees()
                 })
                 .collect();

@@ -1,6 +1,8 @@
-//! How far functions of one float are from the true ones and from monotone, over all or some inputs.
+//! How far functions of one float are from the true ones and from monotone, over all or some
+//! inputs.
 //!
-//! Shared by a test, which samples, and by `cargo run -p lightbound-benches --release -- math`, which leaves nothing out.
+//! Shared by a test, which samples, and by `cargo run -p lightbound-benches --release -- math`,
+//! which leaves nothing out.
 
 use lightbound_shader::ir::op::Words;
 use lightbound_shader::ir::{Emit, Op, Type};
@@ -26,7 +28,8 @@ pub struct Unary {
     pub falls: fn(i64) -> bool,
     /// What f(−x) is.
     pub symmetry: Symmetry,
-    /// Where errors are relative; beyond this |x|, they are absolute and monotonicity does not count.
+    /// Where errors are relative; beyond this |x|, they are absolute and monotonicity does not
+    /// count.
     pub within: f32,
 }
 
@@ -57,7 +60,11 @@ pub fn functions() -> Vec<Unary> {
         symmetry,
         within: f32::INFINITY,
     };
-    let falling = |op, rounded, real| Unary { pieces: "falls", falls: |_| true, ..rising(op, rounded, real, None) };
+    let falling = |op, rounded, real| Unary {
+        pieces: "falls",
+        falls: |_| true,
+        ..rising(op, rounded, real, None)
+    };
     let within = 8192.0;
     vec![
         falling(Op::Rsqrt, c::rsqrtf, c::rsqrt),
@@ -113,19 +120,22 @@ pub struct Findings {
     pub distance: u32,
     /// Largest absolute error as a part of |x|, where errors are absolute.
     pub part: f64,
-    /// Inputs whose result is below one of a smaller input, on a piece that rises, or above on one that falls.
+    /// Inputs whose result is below one of a smaller input, on a piece that rises, or above on one
+    /// that falls.
     pub violations: u64,
     /// By how much at most, in ulp.
     pub violation: u32,
     /// Where.
     pub violation_at: f32,
-    /// Least k for which the factors 1 ± k · 2⁻²³, by which interval forms widen, make up for all violations.
+    /// Least k for which the factors 1 ± k · 2⁻²³, by which interval forms widen, make up for all
+    /// violations.
     pub widening: u32,
     /// Least result.
     pub low: f32,
     /// Largest result.
     pub high: f32,
-    /// Inputs with a result that is NaN and should not be, or the other way round, or that is not as symmetric as it should be.
+    /// Inputs with a result that is NaN and should not be, or the other way round, or that is not
+    /// as symmetric as it should be.
     pub faults: u64,
     /// The last of them.
     pub fault_at: f32,
@@ -154,14 +164,20 @@ pub fn error(result: f32, real: f64) -> f64 {
 /// Inputs that are evaluated at once.
 pub const BLOCK: usize = 4096;
 
-/// Measures a function at each `step`-th float from −∞ to ∞; `evaluate` computes it for up to [`BLOCK`] words.
-pub fn measure(function: &Unary, step: usize, evaluate: &mut dyn FnMut(&[u32], &mut [u32])) -> Findings {
+/// Measures a function at each `step`-th float from −∞ to ∞; `evaluate` computes it for up to
+/// [`BLOCK`] words.
+pub fn measure(
+    function: &Unary,
+    step: usize,
+    evaluate: &mut dyn FnMut(&[u32], &mut [u32]),
+) -> Findings {
     let last = place(f32::INFINITY) as i64;
     let mut scan = Scan::new(function);
     let mut places = (-last..=last).step_by(step);
     let (mut results, mut mirrored) = (vec![0; BLOCK], vec![0; BLOCK]);
     loop {
-        let inputs: Vec<u32> = places.by_ref().take(BLOCK).map(|place| float_at(place as i32).to_bits()).collect();
+        let inputs: Vec<u32> =
+            places.by_ref().take(BLOCK).map(|place| float_at(place as i32).to_bits()).collect();
         if inputs.is_empty() {
             return scan.findings;
         }
@@ -189,7 +205,8 @@ struct Scan<'a> {
     function: &'a Unary,
     findings: Findings,
     piece: i64,
-    /// Place of the largest result on the piece, or of the least, negated, where the function falls.
+    /// Place of the largest result on the piece, or of the least, negated, where the function
+    /// falls.
     top: i64,
 }
 
@@ -259,7 +276,8 @@ impl Scan<'_> {
             return;
         }
         let piece = (self.function.piece)(x as f64);
-        let height = if (self.function.falls)(piece) { -(place(y) as i64) } else { place(y) as i64 };
+        let height =
+            if (self.function.falls)(piece) { -(place(y) as i64) } else { place(y) as i64 };
         if piece != self.piece {
             self.piece = piece;
             self.top = height;
@@ -268,7 +286,8 @@ impl Scan<'_> {
         let violation = (self.top - height) as u32;
         if violation > 0 {
             found.violations += 1;
-            let top = float_at(if (self.function.falls)(piece) { -self.top } else { self.top } as i32);
+            let top =
+                float_at(if (self.function.falls)(piece) { -self.top } else { self.top } as i32);
             found.widening = found.widening.max(widening(y, top));
         }
         if violation > found.violation {
@@ -283,21 +302,25 @@ fn widening(x: f32, y: f32) -> u32 {
     let reaches = |k: &u32| {
         let slack = *k as f32 * f32::EPSILON;
         let factors = [1.0 - slack, 1.0 + slack];
-        factors.iter().any(|factor| low * factor >= high) && factors.iter().any(|factor| high * factor <= low)
+        factors.iter().any(|factor| low * factor >= high)
+            && factors.iter().any(|factor| high * factor <= low)
     };
     (0..100).find(reaches).expect("violations are small")
 }
 
-/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulp, and the widening that makes up for them.
+/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulp, and the
+/// widening that makes up for them.
 ///
 /// Each `step`-th quotient of the smaller and the larger operand is taken, in each of four octants.
 pub fn half_turn(step: usize) -> (u64, u32, u32) {
     let one = 1.0f32.to_bits();
     let turned = |bits: u32| f32::from_bits(one - bits);
-    let octants: [&dyn Fn(u32) -> [f32; 2]; 4] =
-        [&|bits| [f32::from_bits(bits), 1.0], &|bits| [1.0, turned(bits)], &|bits| [1.0, -f32::from_bits(bits)], &|bits| {
-            [turned(bits), -1.0]
-        }];
+    let octants: [&dyn Fn(u32) -> [f32; 2]; 4] = [
+        &|bits| [f32::from_bits(bits), 1.0],
+        &|bits| [1.0, turned(bits)],
+        &|bits| [1.0, -f32::from_bits(bits)],
+        &|bits| [turned(bits), -1.0],
+    ];
     let (mut top, mut violations, mut largest, mut needed) = (0.0f32, 0, 0, 0);
     for octant in octants {
         for bits in (0..=one).step_by(step) {
@@ -313,8 +336,8 @@ pub fn half_turn(step: usize) -> (u64, u32, u32) {
     (violations, largest, needed)
 }
 
-/// Largest errors of the logarithm within `pow`, over all mantissas m: of n + log₂ m for n = −1, 0 and 1, relative to that, and of
-/// log₂ m itself, absolute.
+/// Largest errors of the logarithm within `pow`, over all mantissas m: of n + log₂ m for n = −1, 0
+/// and 1, relative to that, and of log₂ m itself, absolute.
 pub fn log2_kernel() -> [f64; 4] {
     let mut most = [0.0f64; 4];
     let least = FRAC_1_SQRT_2.to_bits();
@@ -333,7 +356,8 @@ pub fn log2_kernel() -> [f64; 4] {
     most
 }
 
-/// Largest relative error of the power of two within `pow`, and its least and largest result, for each `step`-th float in [0, 1].
+/// Largest relative error of the power of two within `pow`, and its least and largest result, for
+/// each `step`-th float in [0, 1].
 pub fn exp2_kernel(step: usize) -> (f64, [f32; 2]) {
     let (mut most, mut range) = (0.0f64, [f32::INFINITY, f32::NEG_INFINITY]);
     for bits in (0..=1.0f32.to_bits()).step_by(step) {

@@ -1,7 +1,8 @@
 //! What each optimization adds, and what instructions are for (Clarberg et al. 2010, figure 3).
 //!
-//! Each bar is a bounding shader, by what selection of cases is told: nothing; ranges; also where there can be no NaN; also which zeros
-//! there can be. The part of NaN is what goes when NaN is ignored at that stage; the rest is split as [`breakdown`] does.
+//! Each bar is a bounding shader, by what selection of cases is told: nothing; ranges; also where
+//! there can be no NaN; also which zeros there can be. The part of NaN is what goes when NaN is
+//! ignored at that stage; the rest is split as [`breakdown`] does.
 
 use super::report::{nan_name, sides_name};
 use super::study::{Setup, Variant};
@@ -59,7 +60,8 @@ pub(super) const PARTS: [&str; 4] = ["arithmetic", "maths approximation", NAN_HA
 const NAN_HANDLING: &str = "NaN handling";
 
 /// Names of the stages.
-pub(super) const STAGES: [&str; 4] = ["naive", "+ bounds analysis", "+ NaN tracking", "+ signs of zero"];
+pub(super) const STAGES: [&str; 4] =
+    ["naive", "+ bounds analysis", "+ NaN tracking", "+ signs of zero"];
 
 const TRACKED: [Tracking; 4] = [
     Tracking::NONE,
@@ -70,7 +72,11 @@ const TRACKED: [Tracking; 4] = [
 
 impl Figure {
     /// Compiles all stages of bounding shaders of these variants, which differ in their inputs.
-    pub fn new(shaders: &[&(String, Shader)], setup: Setup, variants: &[Variant]) -> Result<Figure, Error> {
+    pub fn new(
+        shaders: &[&(String, Shader)],
+        setup: Setup,
+        variants: &[Variant],
+    ) -> Result<Figure, Error> {
         let mut panels = vec![];
         for (name, shader) in shaders {
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
@@ -99,7 +105,8 @@ impl Figure {
 }
 
 fn bar(integrand: &Integrand, setup: Setup, variant: Variant, tracking: Tracking) -> Bar {
-    let function = |nan| Variant { nan, ..variant }.lift(integrand, setup.ranges, tracking).function;
+    let function =
+        |nan| Variant { nan, ..variant }.lift(integrand, setup.ranges, tracking).function;
     let parts = breakdown(&function(NanMode::Ignore), setup.target);
     let whole = Code::compile(&passes::lower(&function(variant.nan)), setup.target).counts().total;
     Bar { parts, nan: whole.saturating_sub(parts.total()) }
@@ -128,10 +135,18 @@ pub(super) fn text(figure: &Figure, markdown: bool) -> String {
             for (end, ink) in ends.zip(INKS) {
                 drawn.extend(std::iter::repeat_n(ink, end - drawn.chars().count()));
             }
-            lines += &format!("  {} {}  {drawn}\n", pad(stage, 18, false), pad(&bar.total().to_string(), 5, true));
+            lines += &format!(
+                "  {} {}  {drawn}\n",
+                pad(stage, 18, false),
+                pad(&bar.total().to_string(), 5, true)
+            );
         }
     }
-    if markdown { format!("**{title}**\n\n{setup}\n\n```text\n{lines}```\n") } else { format!("{title}\n{setup}\n{lines}") }
+    if markdown {
+        format!("**{title}**\n\n{setup}\n\n```text\n{lines}```\n")
+    } else {
+        format!("{title}\n{setup}\n{lines}")
+    }
 }
 
 #[cfg(test)]
@@ -146,9 +161,11 @@ mod tests {
             parts: Breakdown { arithmetic: 10 * scale, elementary: 5 * scale, overhead: 5 * scale },
             nan: 10 * scale,
         };
-        let panels = vec![Panel { shader: "a".into(), inputs: Inputs::Light, bars: [4, 3, 2, 1].map(bar) }];
+        let panels =
+            vec![Panel { shader: "a".into(), inputs: Inputs::Light, bars: [4, 3, 2, 1].map(bar) }];
         let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
-        let text = text(&Figure { setup, sides: Sides::Both, nan: NanMode::Suppress, panels }, false);
+        let text =
+            text(&Figure { setup, sides: Sides::Both, nan: NanMode::Suppress, panels }, false);
         assert!(text.contains(": both bounds, NaN suppressed\n"), "{text}");
         let lines: Vec<_> = text.lines().filter(|line| line.contains('░')).skip(1).collect();
         let count = |line: &str, ink| line.chars().filter(|&c| c == ink).count();

@@ -1,11 +1,14 @@
-//! `lightbound bounds`: what bounding shaders cost beside the point shaders that they bound, naive, optimized and related, and what
-//! the optimizations and the relations add; beside it the figures of Clarberg et al. 2010, §6.1.
+//! `lightbound bounds`: what bounding shaders cost beside the point shaders that they bound, naive,
+//! optimized and related, and what the optimizations and the relations add; beside it the figures
+//! of Clarberg et al. 2010, §6.1.
 //!
-//! For each shader there is one point shader, and for each of the inputs that are intervals (light directions ω̂, or all, x̂ and ω̂)
-//! and each choice of sides a naive, an optimized and a related bounding shader. All of them are compiled for one target and run in turn, in one
-//! process, over the same [boxes](lightbound_shader::cost::boxes), the point shader over members of them, after a check that naive and
-//! optimized code give the same bounds. Ratios are to the point shader, and those of cycles have confidence intervals; averages over
-//! shaders are arithmetic means of ratios, and of what each shader saves, as in the paper.
+//! For each shader there is one point shader, and for each of the inputs that are intervals (light
+//! directions ω̂, or all, x̂ and ω̂) and each choice of sides a naive, an optimized and a related
+//! bounding shader. All of them are compiled for one target and run in turn, in one process, over
+//! the same [boxes](lightbound_shader::cost::boxes), the point shader over members of them, after a
+//! check that naive and optimized code give the same bounds. Ratios are to the point shader, and
+//! those of cycles have confidence intervals; averages over shaders are arithmetic means of ratios,
+//! and of what each shader saves, as in the paper.
 
 mod figure;
 mod paper;
@@ -74,17 +77,19 @@ const DISSECTED: [&str; 2] = ["isoward", "ashikhmin"];
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Shader in WGSL: a file, or a name of the library; may be repeated [default: the six of Clarberg et al. 2010]
+    /// Shader in WGSL: a file, or a name of the library; may be repeated [default: the six of
+    /// Clarberg et al. 2010]
     #[arg(long, value_name = "NAME|FILE")]
     shader: Vec<PathBuf>,
 
-    /// Where directions are given; world has the frame as an input [default: world; without --ranges also local, in tables of its
-    /// own]
+    /// Where directions are given; world has the frame as an input [default: world;
+    /// without --ranges also local, in tables of its own]
     #[arg(long, value_enum)]
     frame: Option<Frame>,
 
-    /// What is known of inputs: that they are finite and parameters not negative, or their declared ranges and that directions are
-    /// unit vectors [default: paper; without --frame also declared, with directions in the local frame]
+    /// What is known of inputs: that they are finite and parameters not negative, or their declared
+    /// ranges and that directions are unit vectors [default: paper; without --frame also declared,
+    /// with directions in the local frame]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 
@@ -108,7 +113,8 @@ pub struct Args {
     #[arg(help = variant::RELATIONS, long_help = relations_help())]
     relations: Option<Relations>,
 
-    /// Print what each relation adds to the instructions of upper bounds, alone and beside the others, in place of all else
+    /// Print what each relation adds to the instructions of upper bounds, alone and beside the
+    /// others, in place of all else
     #[arg(long, conflicts_with_all = ["svg", "rounds"])]
     by_relation: bool,
 
@@ -116,12 +122,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
-    /// Picture to write, .svg: the bars of what each optimization saves, or how much bounds over-estimate
+    /// Picture to write, .svg: the bars of what each optimization saves, or how much bounds
+    /// over-estimate
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Most rounds of measuring, of which the median counts; there are fewer once ratios of cycles are known within 2 %, or after 10
-    /// seconds for a shader
+    /// Most rounds of measuring, of which the median counts; there are fewer once ratios of cycles
+    /// are known within 2 %, or after 10 seconds for a shader
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u32::MAX))]
     rounds: u32,
 
@@ -146,8 +153,10 @@ enum Format {
 
 /// Parses the sides that are compared: those of the paper.
 fn papers_sides() -> impl TypedValueParser<Value = Sides> {
-    let names = [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
-    PossibleValuesParser::new(names).map(|name| Sides::from_str(&name, false).expect("possible values are sides"))
+    let names =
+        [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
+    PossibleValuesParser::new(names)
+        .map(|name| Sides::from_str(&name, false).expect("possible values are sides"))
 }
 
 /// Runs the command.
@@ -183,7 +192,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 /// A line that tells what related code makes use of, unless that is all there is.
 fn restricted(relations: Relations) -> String {
     let names = || variant::names_of(relations).join(", ");
-    if relations == Relations::all() { String::new() } else { format!("related: with {} alone\n", names()) }
+    if relations == Relations::all() {
+        String::new()
+    } else {
+        format!("related: with {} alone\n", names())
+    }
 }
 
 fn json<T: Serialize>(records: &[T]) -> String {
@@ -196,8 +209,11 @@ fn named(given: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     // Files of one name in several folders are told apart by their paths.
-    let is_alone = |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
-    let named = |path: &PathBuf| Ok((if is_alone(path) { name(path) } else { path.display().to_string() }, parse(path)?));
+    let is_alone =
+        |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
+    let named = |path: &PathBuf| {
+        Ok((if is_alone(path) { name(path) } else { path.display().to_string() }, parse(path)?))
+    };
     paths.iter().map(named).collect()
 }
 
@@ -214,8 +230,12 @@ impl Args {
     fn setups(&self) -> Vec<Setup> {
         let setup = |frame, ranges| Setup { frame, ranges, target: self.target };
         match (self.frame, self.ranges) {
-            (None, None) => vec![setup(Frame::World, Ranges::Paper), setup(Frame::Local, Ranges::Declared)],
-            (frame, ranges) => vec![setup(frame.unwrap_or(Frame::World), ranges.unwrap_or(Ranges::Paper))],
+            (None, None) => {
+                vec![setup(Frame::World, Ranges::Paper), setup(Frame::Local, Ranges::Declared)]
+            }
+            (frame, ranges) => {
+                vec![setup(frame.unwrap_or(Frame::World), ranges.unwrap_or(Ranges::Paper))]
+            }
         }
     }
 
@@ -225,14 +245,21 @@ impl Args {
         let fault = |message: String, help: String| Err(Error::Option { message, help });
         let output = Output::check(path)?;
         if self.shader.iter().any(|shader| output.is(shader)) {
-            return fault(format!("--svg would overwrite `{}`", path.display()), "name another file".into());
+            return fault(
+                format!("--svg would overwrite `{}`", path.display()),
+                "name another file".into(),
+            );
         }
         // Pipes and devices have none.
         if path.extension().is_some_and(|extension| !extension.eq_ignore_ascii_case("svg")) {
-            let message = format!("--svg writes SVG, which `{}` does not look like", path.display());
+            let message =
+                format!("--svg writes SVG, which `{}` does not look like", path.display());
             return fault(
                 message,
-                format!("name a file that ends in .svg, as in --svg {}", path.with_extension("svg").display()),
+                format!(
+                    "name a file that ends in .svg, as in --svg {}",
+                    path.with_extension("svg").display()
+                ),
             );
         }
         Ok(Some(output))
@@ -247,7 +274,11 @@ impl Args {
         let mut variants = vec![];
         for nan in self.nan_modes() {
             for &sides in &all_sides {
-                variants.extend(self.inputs().into_iter().map(|inputs| Variant { inputs, sides, nan }));
+                variants.extend(self.inputs().into_iter().map(|inputs| Variant {
+                    inputs,
+                    sides,
+                    nan,
+                }));
             }
         }
         variants
@@ -260,7 +291,8 @@ impl Args {
 
     /// The variants of the figure: by default those of the paper's.
     fn drawn(&self) -> Vec<Variant> {
-        let (sides, nan) = (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Propagate));
+        let (sides, nan) =
+            (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Propagate));
         self.inputs().into_iter().map(|inputs| Variant { inputs, sides, nan }).collect()
     }
 
@@ -271,10 +303,16 @@ impl Args {
     /// What each relation costs, as text or JSON.
     fn trades(&self, shaders: &[(String, Shader)]) -> Result<String, Error> {
         let (mut trades, mut text) = (vec![], String::new());
-        let (sides, nan) = (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Ignore));
+        let (sides, nan) =
+            (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Ignore));
         for setup in self.setups() {
             for inputs in self.inputs() {
-                let here = trade::trades(shaders, setup, Variant { inputs, sides, nan }, self.relations())?;
+                let here = trade::trades(
+                    shaders,
+                    setup,
+                    Variant { inputs, sides, nan },
+                    self.relations(),
+                )?;
                 text += &trade::text(&here, setup, self.format == Format::Markdown);
                 trades.extend(here);
             }
@@ -288,8 +326,16 @@ impl Args {
         let setups = self.setups();
         let progress = Console::new(self.quiet).measuring(setups.len() as u64 * STEPS);
         let studies = (0..).zip(setups).map(|(k, setup)| {
-            let reach = |fraction: f64| progress.reach(k * STEPS + (fraction * STEPS as f64) as u64);
-            Study::run(shaders, setup, &self.variants(), self.relations(), self.rounds as usize, &reach)
+            let reach =
+                |fraction: f64| progress.reach(k * STEPS + (fraction * STEPS as f64) as u64);
+            Study::run(
+                shaders,
+                setup,
+                &self.variants(),
+                self.relations(),
+                self.rounds as usize,
+                &reach,
+            )
         });
         let studies = studies.collect();
         progress.finish();

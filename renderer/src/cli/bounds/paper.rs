@@ -1,4 +1,5 @@
-//! The figures of Clarberg et al. 2010, tables 1 and 2: SSE, 4 evaluations at a time, without handling of NaN.
+//! The figures of Clarberg et al. 2010, tables 1 and 2: SSE, 4 evaluations at a time, without
+//! handling of NaN.
 
 use crate::cli::variant::{Inputs, Sides};
 
@@ -106,10 +107,16 @@ mod tests {
     #[test]
     fn rows_have_the_averages_of_the_paper() {
         let mean = |of: fn(&str, Inputs, Sides) -> Option<Pair>, inputs, sides, k: usize| {
-            ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>() / ROWS.len() as f64
+            ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
+                / ROWS.len() as f64
         };
         for (of, inputs, sides, expected) in [
-            (instructions as fn(&str, Inputs, Sides) -> Option<Pair>, Inputs::Light, Sides::Upper, [3.1, 1.8]),
+            (
+                instructions as fn(&str, Inputs, Sides) -> Option<Pair>,
+                Inputs::Light,
+                Sides::Upper,
+                [3.1, 1.8],
+            ),
             (instructions, Inputs::All, Sides::Upper, [4.8, 2.7]),
             (instructions, Inputs::Light, Sides::Both, [3.2, 2.5]),
             (instructions, Inputs::All, Sides::Both, [5.0, 3.7]),
@@ -118,7 +125,11 @@ mod tests {
         ] {
             for k in [0, 1] {
                 let mean = mean(of, inputs, sides, k);
-                assert!((mean - expected[k]).abs() < 0.06, "{inputs:?} {sides:?}: {mean}, not {}", expected[k]);
+                assert!(
+                    (mean - expected[k]).abs() < 0.06,
+                    "{inputs:?} {sides:?}: {mean}, not {}",
+                    expected[k]
+                );
             }
         }
     }

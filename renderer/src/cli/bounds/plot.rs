@@ -1,5 +1,6 @@
-//! [Over-estimation](super::tightness) as a picture: a panel for each material, half-angles across, the bound over the true maximum up
-//! on a logarithmic scale that all panels share, a line through the medians of each kind of bound and a band between the quartiles.
+//! [Over-estimation](super::tightness) as a picture: a panel for each material, half-angles across,
+//! the bound over the true maximum up on a logarithmic scale that all panels share, a line through
+//! the medians of each kind of bound and a band between the quartiles.
 
 use super::svg::{open, text};
 use super::tightness::Row;
@@ -31,8 +32,20 @@ pub(super) fn draw(rows: &[Row]) -> String {
     let height = HEAD + lines as f64 * (NAME + HEIGHT + FOOT);
     let decades = decades(rows);
     let mut svg = open(width, height);
-    text(&mut svg, [MARGIN, 30.0], "start", 16, "Upper bounds over true maxima, in boxes around cones");
-    text(&mut svg, [MARGIN, 48.0], "start", 12, "medians, and bands between quartiles; ↑ no median is on the scale");
+    text(
+        &mut svg,
+        [MARGIN, 30.0],
+        "start",
+        16,
+        "Upper bounds over true maxima, in boxes around cones",
+    );
+    text(
+        &mut svg,
+        [MARGIN, 48.0],
+        "start",
+        12,
+        "medians, and bands between quartiles; ↑ no median is on the scale",
+    );
     legend(&mut svg, rows);
     for (k, row) in rows.iter().enumerate() {
         let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (WIDTH + MARGIN);
@@ -41,7 +54,13 @@ pub(super) fn draw(rows: &[Row]) -> String {
         panel.axes(&mut svg, k % COLUMNS == 0);
         panel.curves(&mut svg, k, row);
         panel.absent(&mut svg, row);
-        text(&mut svg, [left + WIDTH / 2.0, base - HEIGHT - 10.0], "middle", 12, &row.material.title());
+        text(
+            &mut svg,
+            [left + WIDTH / 2.0, base - HEIGHT - 10.0],
+            "middle",
+            12,
+            &row.material.title(),
+        );
     }
     svg + "</svg>\n"
 }
@@ -49,12 +68,13 @@ pub(super) fn draw(rows: &[Row]) -> String {
 /// Powers of ten that hold all third quartiles, but not more than fit.
 fn decades(rows: &[Row]) -> f64 {
     let spreads = rows.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.spreads);
-    let most = spreads.filter_map(|(_, spread)| Some(spread.as_ref()?.quartiles[2])).fold(1.0, f64::max);
+    let most =
+        spreads.filter_map(|(_, spread)| Some(spread.as_ref()?.quartiles[2])).fold(1.0, f64::max);
     libm::log10(most).ceil().clamp(1.0, DECADES)
 }
 
-/// How a kind of bound is drawn: colour, width and dashes of its line. Naive and optimized bounds are the same, so one is drawn as a
-/// seam around the other.
+/// How a kind of bound is drawn: colour, width and dashes of its line. Naive and optimized bounds
+/// are the same, so one is drawn as a seam around the other.
 fn style(kind: &str) -> (&'static str, f64, &'static str) {
     match kind {
         "naive" => ("#b9bec4", 6.0, "none"),
@@ -96,7 +116,9 @@ impl Panel {
     fn x(&self, half_angle: f64) -> f64 {
         let [first, .., last] = HALF_ANGLES;
         let inset = 10.0;
-        self.left + inset + libm::log(half_angle / first) / libm::log(last / first) * (WIDTH - 2.0 * inset)
+        self.left
+            + inset
+            + libm::log(half_angle / first) / libm::log(last / first) * (WIDTH - 2.0 * inset)
     }
 
     /// Somewhat above the panel, where it is cut off, for what is beyond the scale.
@@ -104,21 +126,34 @@ impl Panel {
         self.base - libm::log10(ratio).clamp(0.0, 2.0 * self.decades) / self.decades * HEIGHT
     }
 
-    /// Lines at powers of ten, with numbers where the panel is the first of its row, and marks at half-angles.
+    /// Lines at powers of ten, with numbers where the panel is the first of its row, and marks at
+    /// half-angles.
     fn axes(&self, svg: &mut String, numbered: bool) {
         let Panel { left, base, decades } = *self;
         for power in 0..=decades as i32 {
             let y = base - f64::from(power) / decades * HEIGHT;
             let stroke = if power == 0 { "#222" } else { "#ddd" };
             let right = left + WIDTH;
-            let _ = writeln!(svg, "<line x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"{stroke}\"/>");
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"{stroke}\"/>"
+            );
             if numbered {
-                text(svg, [left - 8.0, y + 4.0], "end", 11, &format!("{}", libm::pow(10.0, f64::from(power))));
+                text(
+                    svg,
+                    [left - 8.0, y + 4.0],
+                    "end",
+                    11,
+                    &format!("{}", libm::pow(10.0, f64::from(power))),
+                );
             }
         }
         for half_angle in HALF_ANGLES {
             let (x, end) = (self.x(half_angle), base + 4.0);
-            let _ = writeln!(svg, "<line x1=\"{x:.1}\" y1=\"{base}\" x2=\"{x:.1}\" y2=\"{end}\" stroke=\"#222\"/>");
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{x:.1}\" y1=\"{base}\" x2=\"{x:.1}\" y2=\"{end}\" stroke=\"#222\"/>"
+            );
             text(svg, [x, base + 17.0], "middle", 11, &format!("{half_angle}°"));
         }
     }
@@ -136,15 +171,26 @@ impl Panel {
             let quartiles: Vec<_> = row
                 .cells
                 .iter()
-                .filter_map(|cell| Some((self.x(cell.half_angle), cell.spreads[kind].1?.quartiles.map(|ratio| self.y(ratio)))))
+                .filter_map(|cell| {
+                    Some((
+                        self.x(cell.half_angle),
+                        cell.spreads[kind].1?.quartiles.map(|ratio| self.y(ratio)),
+                    ))
+                })
                 .collect();
             let point = |&(x, y): &(f64, f64)| format!("{x:.1},{y:.1}");
-            let line = |k: usize| quartiles.iter().map(move |&(x, y)| (x, y[k])).collect::<Vec<_>>();
-            let join = |points: &[(f64, f64)]| points.iter().map(point).collect::<Vec<_>>().join(" ");
+            let line =
+                |k: usize| quartiles.iter().map(move |&(x, y)| (x, y[k])).collect::<Vec<_>>();
+            let join =
+                |points: &[(f64, f64)]| points.iter().map(point).collect::<Vec<_>>().join(" ");
             let (stroke, width, dashes) = style(name);
             let mut band = line(0);
             band.extend(line(2).into_iter().rev());
-            let _ = writeln!(svg, "<polygon points=\"{}\" fill=\"{stroke}\" fill-opacity=\"0.15\"/>", join(&band));
+            let _ = writeln!(
+                svg,
+                "<polygon points=\"{}\" fill=\"{stroke}\" fill-opacity=\"0.15\"/>",
+                join(&band)
+            );
             let median = join(&line(1));
             let _ = writeln!(
                 svg,
@@ -158,13 +204,28 @@ impl Panel {
     fn absent(&self, svg: &mut String, row: &Row) {
         let top = libm::pow(10.0, self.decades);
         let is_absent = |kind: usize| {
-            let mut medians = row.cells.iter().filter_map(|cell| Some(cell.spreads[kind].1?.quartiles[1])).peekable();
+            let mut medians = row
+                .cells
+                .iter()
+                .filter_map(|cell| Some(cell.spreads[kind].1?.quartiles[1]))
+                .peekable();
             medians.peek().is_some() && medians.all(|median| median > top)
         };
-        let names = row.cells[0].spreads.iter().enumerate().filter(|&(kind, _)| is_absent(kind)).map(|(_, &(name, _))| name);
+        let names = row.cells[0]
+            .spreads
+            .iter()
+            .enumerate()
+            .filter(|&(kind, _)| is_absent(kind))
+            .map(|(_, &(name, _))| name);
         let names: Vec<_> = names.collect();
         if !names.is_empty() {
-            text(svg, [self.left + 4.0, self.base - HEIGHT + 13.0], "start", 10, &format!("↑ {}", names.join(", ")));
+            text(
+                svg,
+                [self.left + 4.0, self.base - HEIGHT + 13.0],
+                "start",
+                10,
+                &format!("↑ {}", names.join(", ")),
+            );
         }
     }
 }
@@ -177,14 +238,21 @@ mod tests {
 
     fn row(ratio: f64) -> Row {
         let spread = Some(Spread { least: 1.0, quartiles: [1.0, ratio, ratio] });
-        let cell =
-            |half_angle| Cell { half_angle, used: 1, zero: 0, faint: 0, spreads: vec![("naive", spread), ("hand", None)] };
+        let cell = |half_angle| Cell {
+            half_angle,
+            used: 1,
+            zero: 0,
+            faint: 0,
+            spreads: vec![("naive", spread), ("hand", None)],
+        };
         Row { material: LIST[0], cells: HALF_ANGLES.map(cell).into() }
     }
 
     #[test]
     fn the_scale_holds_what_it_can() {
-        for (ratio, expected) in [(1.0, 1.0), (9.0, 1.0), (11.0, 2.0), (9e3, 4.0), (1e30, 4.0), (f64::INFINITY, 4.0)] {
+        for (ratio, expected) in
+            [(1.0, 1.0), (9.0, 1.0), (11.0, 2.0), (9e3, 4.0), (1e30, 4.0), (f64::INFINITY, 4.0)]
+        {
             assert_eq!(decades(&[row(ratio), row(1.0)]), expected, "{ratio}");
         }
         let panel = Panel { left: 0.0, base: HEIGHT, decades: 2.0 };
@@ -195,7 +263,12 @@ mod tests {
     #[test]
     fn every_material_has_a_panel() {
         let svg = draw(&[row(3.0), row(f64::INFINITY)]);
-        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"));
+        assert!(
+            svg.starts_with("<svg ")
+                && svg.ends_with("</svg>\n")
+                && !svg.contains("NaN")
+                && !svg.contains("inf")
+        );
         assert_eq!((svg.matches(">diffuse<").count(), svg.matches("<polyline").count()), (2, 4));
         assert!(svg.contains(">hand<"));
         assert_eq!(svg.matches(">↑ naive<").count(), 1);

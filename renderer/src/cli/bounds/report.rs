@@ -18,7 +18,8 @@ enum Quantity {
 }
 
 impl Quantity {
-    const ALL: [Quantity; 4] = [Quantity::Instructions, Quantity::Executed, Quantity::Model, Quantity::Cycles];
+    const ALL: [Quantity; 4] =
+        [Quantity::Instructions, Quantity::Executed, Quantity::Model, Quantity::Cycles];
 
     fn of(self, figures: &Figures) -> f64 {
         match self {
@@ -96,7 +97,8 @@ impl Step {
         }
     }
 
-    /// The head of the column that says what became of the cost: optimizations save, tighter bounds cost.
+    /// The head of the column that says what became of the cost: optimizations save, tighter bounds
+    /// cost.
     fn column(self) -> &'static str {
         match self {
             Step::Optimized => "saved",
@@ -121,8 +123,9 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
         text += &heading(study, args, markdown);
         let variants = args.variants();
         for nan in args.nan_modes() {
-            for (quantity, sides) in
-                Quantity::ALL.into_iter().flat_map(|quantity| [Sides::Upper, Sides::Both].map(|s| (quantity, s)))
+            for (quantity, sides) in Quantity::ALL
+                .into_iter()
+                .flat_map(|quantity| [Sides::Upper, Sides::Both].map(|s| (quantity, s)))
             {
                 let is_shown = |variant: &&Variant| variant.sides == sides && variant.nan == nan;
                 let shown: Vec<_> = variants.iter().filter(is_shown).copied().collect();
@@ -134,7 +137,9 @@ pub(super) fn text(studies: &[Study], figure: &Figure, args: &Args, markdown: bo
                     text += &format!("{title}: those of the code, as it has no branches\n\n");
                     continue;
                 }
-                text += &Step::ALL.map(|step| comparison(study, quantity, sides, step, &shown).print(markdown)).concat();
+                text += &Step::ALL
+                    .map(|step| comparison(study, quantity, sides, step, &shown).print(markdown))
+                    .concat();
             }
         }
         if args.nan.is_none() && variants.iter().any(|variant| variant.sides == Sides::Upper) {
@@ -163,20 +168,29 @@ fn subject(quantity: Quantity, variant: Variant) -> String {
     format!("{}, {}, {}", sides_name(variant.sides), nan_name(variant.nan), quantity.title())
 }
 
-/// What cycles were counted with, how many confidence intervals are too wide, and how much the measurement was disturbed.
+/// What cycles were counted with, how many confidence intervals are too wide, and how much the
+/// measurement was disturbed.
 fn timing(study: &Study) -> String {
-    let ratios = || study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related]);
+    let ratios = || {
+        study.records.iter().flat_map(|record| [&record.naive, &record.optimized, &record.related])
+    };
     let wide = ratios().filter(|figures| figures.relative_width() > PRECISION).count();
     let discarded = mean(study.timings.iter().map(|timing| timing.discarded));
     let with_disturbed: usize = study.timings.iter().map(|timing| timing.with_disturbed).sum();
     let with_disturbed = match with_disturbed {
         0 => String::new(),
-        count => format!("Ratios that include disturbed rounds, since most of theirs were disturbed: {count}\n"),
+        count => format!(
+            "Ratios that include disturbed rounds, since most of theirs were disturbed: {count}\n"
+        ),
     };
     let switches: Option<u64> = study.timings.iter().map(|timing| timing.switches).sum();
-    let switches = switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
+    let switches =
+        switches.map_or(String::new(), |count| format!("; involuntary context switches: {count}"));
     // The reason why it is not the better one goes into a line of its own.
-    let clock = study.timings.first().map_or(String::new(), |timing| timing.clock.replacen(" (", "\n  (", 1));
+    let clock = study
+        .timings
+        .first()
+        .map_or(String::new(), |timing| timing.clock.replacen(" (", "\n  (", 1));
     format!(
         "Cycles measured: {clock}\n\
          95 % confidence intervals wider than 2 %: {wide} of {} ratios\n\
@@ -255,8 +269,15 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count)
 }
 
-/// Two kinds of bounding shaders beside the point shader, and the paper's figures where it has the shader and both.
-fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, variants: &[Variant]) -> Table {
+/// Two kinds of bounding shaders beside the point shader, and the paper's figures where it has the
+/// shader and both.
+fn comparison(
+    study: &Study,
+    quantity: Quantity,
+    sides: Sides,
+    step: Step,
+    variants: &[Variant],
+) -> Table {
     let title = format!("{}: {}", subject(quantity, variants[0]), step.title());
     let beside = step == Step::Optimized && is_beside(study, variants[0].nan);
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| beside);
@@ -276,12 +297,16 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
         let mut row = vec![shader.clone()];
         let mut widest = 0.0f64;
         for (k, &variant) in variants.iter().enumerate() {
-            let record = study.find(shader, variant).expect("all variants of all shaders were measured");
+            let record =
+                study.find(shader, variant).expect("all variants of all shaders were measured");
             if k == 0 {
                 row.push(quantity.print(quantity.of(&record.point)));
             }
             let [before, after] = quantity.ratios(record, step);
-            widest = step.codes(record).iter().fold(widest, |widest, figures| widest.max(figures.relative_width()));
+            widest = step
+                .codes(record)
+                .iter()
+                .fold(widest, |widest, figures| widest.max(figures.relative_width()));
             row.extend([arrow([before, after]), step.change(1.0 - after / before)]);
             if known {
                 row.push(paper(shader, variant.inputs).map_or("-".into(), rough));
@@ -297,7 +322,8 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
         for &variant in variants {
             row.extend(averages(study, quantity, step, variant));
             if known {
-                let pairs: Option<Vec<Pair>> = study.shaders.iter().map(|shader| paper(shader, variant.inputs)).collect();
+                let pairs: Option<Vec<Pair>> =
+                    study.shaders.iter().map(|shader| paper(shader, variant.inputs)).collect();
                 row.push(pairs.map_or("-".into(), |pairs| rough(means(&pairs))));
             }
         }
@@ -316,7 +342,8 @@ fn comparison(study: &Study, quantity: Quantity, sides: Sides, step: Step, varia
 
 /// Averages over shaders: of the ratios, and of what each saves.
 fn averages(study: &Study, quantity: Quantity, step: Step, variant: Variant) -> [String; 2] {
-    let ratios: Vec<_> = records(study, variant).map(|record| quantity.ratios(record, step)).collect();
+    let ratios: Vec<_> =
+        records(study, variant).map(|record| quantity.ratios(record, step)).collect();
     let saved = mean(ratios.iter().map(|[before, after]| 1.0 - after / before));
     [arrow(means(&ratios)), step.change(saved)]
 }
@@ -332,8 +359,10 @@ fn records(study: &Study, variant: Variant) -> impl Iterator<Item = &Record> {
 /// What it costs optimized upper bounds to propagate NaN.
 fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
     let title = "upper bounds, optimized: NaN ignored → propagated".to_owned();
-    let columns: Vec<_> =
-        variants.iter().filter(|variant| variant.nan == NanMode::Propagate && variant.sides == Sides::Upper).collect();
+    let columns: Vec<_> = variants
+        .iter()
+        .filter(|variant| variant.nan == NanMode::Propagate && variant.sides == Sides::Upper)
+        .collect();
     let quantities = [(Quantity::Instructions, "instructions"), (Quantity::Cycles, "cycles")];
     let mut head = vec!["shader".to_owned()];
     for variant in &columns {
@@ -346,13 +375,20 @@ fn nan_handling(study: &Study, variants: &[Variant]) -> Table {
         })
     };
     let pairs = |shader: &str| -> Vec<Pair> {
-        columns.iter().flat_map(|&&variant| quantities.map(|(quantity, _)| pair(shader, variant, quantity))).collect()
+        columns
+            .iter()
+            .flat_map(|&&variant| quantities.map(|(quantity, _)| pair(shader, variant, quantity)))
+            .collect()
     };
     let all: Vec<_> = study.shaders.iter().map(|shader| (shader.clone(), pairs(shader))).collect();
-    let cells = |name: &str, pairs: Vec<Pair>| std::iter::once(name.to_owned()).chain(pairs.into_iter().map(arrow)).collect();
-    let mut rows: Vec<Vec<String>> = all.iter().map(|(name, pairs)| cells(name, pairs.clone())).collect();
+    let cells = |name: &str, pairs: Vec<Pair>| {
+        std::iter::once(name.to_owned()).chain(pairs.into_iter().map(arrow)).collect()
+    };
+    let mut rows: Vec<Vec<String>> =
+        all.iter().map(|(name, pairs)| cells(name, pairs.clone())).collect();
     if all.len() > 1 {
-        let column = |column| means(&all.iter().map(|(_, pairs)| pairs[column]).collect::<Vec<_>>());
+        let column =
+            |column| means(&all.iter().map(|(_, pairs)| pairs[column]).collect::<Vec<_>>());
         rows.push(cells("average", (0..head.len() - 1).map(column).collect()));
     }
     Table { title, head, rows }
@@ -370,7 +406,8 @@ mod tests {
 
     #[test]
     fn changes_have_a_sign() {
-        let [saved, cost] = [Step::Optimized, Step::Related].map(|step| [0.5, -0.889, 0.0, 1e-4].map(|part| step.change(part)));
+        let [saved, cost] = [Step::Optimized, Step::Related]
+            .map(|step| [0.5, -0.889, 0.0, 1e-4].map(|part| step.change(part)));
         assert_eq!(saved, ["50.0 %", "-88.9 %", "0.0 %", "0.0 %"]);
         assert_eq!(cost, ["-50.0 %", "+88.9 %", "+0.0 %", "+0.0 %"]);
     }

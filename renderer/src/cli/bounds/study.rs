@@ -62,8 +62,20 @@ impl Variant {
         self.lift_with(integrand, ranges, Tracking::ALL, relations)
     }
 
-    fn lift_with(self, integrand: &Integrand, ranges: Ranges, tracking: Tracking, relations: Relations) -> Lifted {
-        let options = Options { sides: self.sides.of(), nan: self.nan.of(), tracking, relations, ..Options::default() };
+    fn lift_with(
+        self,
+        integrand: &Integrand,
+        ranges: Ranges,
+        tracking: Tracking,
+        relations: Relations,
+    ) -> Lifted {
+        let options = Options {
+            sides: self.sides.of(),
+            nan: self.nan.of(),
+            tracking,
+            relations,
+            ..Options::default()
+        };
         integrand.bound(&integrand.inputs(self.inputs.of(), ranges.of()), &options)
     }
 }
@@ -77,8 +89,8 @@ pub(super) struct Figures {
     pub executed: f64,
     /// Core cycles or ticks of the time-stamp counter, on average.
     pub cycles: f64,
-    /// Confidence interval (95 %) of the cycles; of a bounding shader, that of its ratio to the point shader, times the point shader's
-    /// cycles. `None` where there were too few rounds.
+    /// Confidence interval (95 %) of the cycles; of a bounding shader, that of its ratio to the
+    /// point shader, times the point shader's cycles. `None` where there were too few rounds.
     pub cycles_interval: Option<[f64; 2]>,
     /// Cycles that the throughput model predicts, on average.
     pub model_cycles: f64,
@@ -139,7 +151,8 @@ pub(super) struct Study {
     pub records: Vec<Record>,
     /// How each shader was timed.
     pub timings: Vec<Timing>,
-    /// Median over optimized and over related bounding shaders of the time to make one from its point shader.
+    /// Median over optimized and over related bounding shaders of the time to make one from its
+    /// point shader.
     pub compile_times: [Duration; 2],
 }
 
@@ -156,7 +169,8 @@ pub(super) struct Timing {
     pub switches: Option<u64>,
 }
 
-/// Groups of a round: varied enough for branches and loops, few enough for inputs to stay in the first cache.
+/// Groups of a round: varied enough for branches and loops, few enough for inputs to stay in the
+/// first cache.
 const GROUPS: usize = 32;
 /// Seed of the boxes.
 const SEED: u64 = 1;
@@ -170,7 +184,8 @@ pub(super) const PRECISION: f64 = 0.02;
 const COMPILE_RUNS: usize = 9;
 
 impl Study {
-    /// Measures shaders, related code with these relations; `progress` is told the fraction that is done.
+    /// Measures shaders, related code with these relations; `progress` is told the fraction that is
+    /// done.
     pub fn run(
         shaders: &[(String, Shader)],
         setup: Setup,
@@ -183,11 +198,16 @@ impl Study {
         for (k, (name, shader)) in shaders.iter().enumerate() {
             let progress = |fraction: f64| progress((k as f64 + fraction) / shaders.len() as f64);
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame.of())?;
-            let (compared, timing) = compare(name, shader, &integrand, setup, variants, relations, rounds, &progress)?;
+            let (compared, timing) =
+                compare(name, shader, &integrand, setup, variants, relations, rounds, &progress)?;
             records.extend(compared);
             timings.push(timing);
             for (relations, times) in [Relations::NONE, relations].into_iter().zip(&mut times) {
-                times.extend(variants.iter().map(|&variant| compile_time(&integrand, setup, variant, relations)));
+                times.extend(
+                    variants
+                        .iter()
+                        .map(|&variant| compile_time(&integrand, setup, variant, relations)),
+                );
             }
         }
         let shaders = shaders.iter().map(|(name, _)| name.clone()).collect();
@@ -197,7 +217,9 @@ impl Study {
     /// The record of a shader and a variant.
     pub fn find(&self, shader: &str, variant: Variant) -> Option<&Record> {
         let is = |record: &&Record| {
-            record.shader == shader && Variant { inputs: record.inputs, sides: record.sides, nan: record.nan } == variant
+            record.shader == shader
+                && Variant { inputs: record.inputs, sides: record.sides, nan: record.nan }
+                    == variant
         };
         self.records.iter().find(is)
     }
@@ -226,7 +248,13 @@ fn compare(
     let textures: Vec<&Texture> = textures.iter().collect();
     let mut candidates = vec![];
     for (k, &variant) in variants.iter().enumerate() {
-        let drawn = boxes::draw(shader, setup.frame.of(), variant.inputs.of(), GROUPS * setup.target.lanes(), SEED);
+        let drawn = boxes::draw(
+            shader,
+            setup.frame.of(),
+            variant.inputs.of(),
+            GROUPS * setup.target.lanes(),
+            SEED,
+        );
         let inputs = integrand.inputs(variant.inputs.of(), setup.ranges.of());
         let lifted = [
             variant.lift(integrand, setup.ranges, Tracking::NONE),
@@ -241,18 +269,29 @@ fn compare(
         for lifted in &lifted {
             candidates.push(Candidate::new(&lifted.function, setup.target, &rows)?);
         }
-        let [.., naive, optimized, related] = &mut candidates[..] else { unreachable!("three were added") };
+        let [.., naive, optimized, related] = &mut candidates[..] else {
+            unreachable!("three were added")
+        };
         let told = told(integrand, setup, variant, &rows, &textures)?;
-        let (naive, optimized, related) = (naive.run(&textures), optimized.run(&textures), related.run(&textures));
-        agree(naive, optimized, &told).map_err(|row| fault(name, variant, "naive and optimized bounds differ", row))?;
+        let (naive, optimized, related) =
+            (naive.run(&textures), optimized.run(&textures), related.run(&textures));
+        agree(naive, optimized, &told)
+            .map_err(|row| fault(name, variant, "naive and optimized bounds differ", row))?;
         if integrand.outputs.iter().all(|&output| only_tighten(&integrand.point, output)) {
             let are_within = within(related, optimized, variant.sides, &told);
-            are_within.map_err(|row| fault(name, variant, "related bounds are wider than optimized ones", row))?;
+            are_within.map_err(|row| {
+                fault(name, variant, "related bounds are wider than optimized ones", row)
+            })?;
         }
         progress(CHECK * (k + 1) as f64 / variants.len() as f64);
     }
     let measuring = |fraction: f64| progress(CHECK + (1.0 - CHECK) * fraction);
-    let budget = Budget { max_rounds: rounds, min_time: LEAST_TIME, max_time: MOST_TIME, precision: PRECISION };
+    let budget = Budget {
+        max_rounds: rounds,
+        min_time: LEAST_TIME,
+        max_time: MOST_TIME,
+        precision: PRECISION,
+    };
     let Measurement { costs, clock, rounds: done, discarded, with_disturbed, switches } =
         measure(&candidates, &textures, &budget, &measuring);
     let costs: Vec<Figures> = costs.iter().map(Figures::from).collect();
@@ -283,7 +322,8 @@ fn rows(drawn: &[Drawn], inputs: &[Input]) -> Vec<Vec<u32>> {
     drawn.iter().map(|drawn| drawn.row(inputs.iter().map(|input| input.interval))).collect()
 }
 
-/// For which boxes bounds say something: where NaN is ignored, for those in which none is met, as code tells that tests for it.
+/// For which boxes bounds say something: where NaN is ignored, for those in which none is met, as
+/// code tells that tests for it.
 fn told(
     integrand: &Integrand,
     setup: Setup,
@@ -298,11 +338,13 @@ fn told(
     let lifted = testing.lift(integrand, setup.ranges, Tracking::NONE);
     let mut candidate = Candidate::new(&lifted.function, setup.target, rows)?;
     let limits = candidate.run(textures);
-    Ok((0..rows.len()).map(|row| (0..limits.ports()).all(|port| !limits.get(row, port).is_nan())).collect())
+    Ok((0..rows.len())
+        .map(|row| (0..limits.ports()).all(|port| !limits.get(row, port).is_nan()))
+        .collect())
 }
 
-/// Whether optimized bounds that say something are the naive ones, but for signs of zero, wherever these are not NaN; else the first
-/// row where not.
+/// Whether optimized bounds that say something are the naive ones, but for signs of zero, wherever
+/// these are not NaN; else the first row where not.
 fn agree(naive: &Batch, optimized: &Batch, told: &[bool]) -> Result<(), usize> {
     let same = |row: usize| {
         !told[row]
@@ -314,8 +356,8 @@ fn agree(naive: &Batch, optimized: &Batch, told: &[bool]) -> Result<(), usize> {
     (0..naive.rows()).find(|&row| !same(row)).map_or(Ok(()), Err)
 }
 
-/// Whether related bounds are within optimized ones, wherever these are not NaN; else the first row where not. Where results underflow,
-/// they may be wider by the least normal number.
+/// Whether related bounds are within optimized ones, wherever these are not NaN; else the first row
+/// where not. Where results underflow, they may be wider by the least normal number.
 fn within(related: &Batch, optimized: &Batch, sides: Sides, told: &[bool]) -> Result<(), usize> {
     let inside = |row: usize| {
         !told[row]
@@ -330,7 +372,8 @@ fn within(related: &Batch, optimized: &Batch, sides: Sides, told: &[bool]) -> Re
 }
 
 fn fault(name: &str, variant: Variant, what: &str, row: usize) -> Error {
-    let (formula, sides, nan) = (variant.inputs.formula(), sides_name(variant.sides), nan_name(variant.nan));
+    let (formula, sides, nan) =
+        (variant.inputs.formula(), sides_name(variant.sides), nan_name(variant.nan));
     Error::Data {
         message: format!("{name}: {what} in box {row} of {formula} ({sides}, {nan})"),
         help: "this is a fault of the compiler: please report it, with the shader".into(),
@@ -349,7 +392,12 @@ fn noise(seed: u32) -> Texture {
 }
 
 /// Median time from a point shader to the machine code of its optimized or related bounding shader.
-fn compile_time(integrand: &Integrand, setup: Setup, variant: Variant, relations: Relations) -> Duration {
+fn compile_time(
+    integrand: &Integrand,
+    setup: Setup,
+    variant: Variant,
+    relations: Relations,
+) -> Duration {
     let times = (0..COMPILE_RUNS).map(|_| {
         let start = Instant::now();
         let lifted = variant.relate(integrand, setup.ranges, relations);

@@ -1,4 +1,5 @@
-//! The [figure](super::figure) as a picture: a panel for each shader and choice of inputs, stacked bars in it, on a common scale.
+//! The [figure](super::figure) as a picture: a panel for each shader and choice of inputs, stacked
+//! bars in it, on a common scale.
 
 use super::figure::{Figure, PARTS, Panel};
 use std::fmt::Write;
@@ -23,7 +24,8 @@ const NAME: f64 = 34.0;
 /// Fills of the parts, told apart by lightness as well; NaN is hatched, as in the paper.
 const FILLS: [&str; 4] = ["#2b5c8a", "#e08a2e", "url(#hatch)", "#b9bec4"];
 /// Names of the stages, below the bars.
-const LABELS: [[&str; 2]; 4] = [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
+const LABELS: [[&str; 2]; 4] =
+    [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
 
 /// The picture.
 pub(super) fn draw(figure: &Figure) -> String {
@@ -105,7 +107,9 @@ fn step(most: usize) -> usize {
 
 fn legend(svg: &mut String, figure: &Figure) {
     let mut x = MARGIN;
-    for (_, (fill, part)) in FILLS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k)) {
+    for (_, (fill, part)) in
+        FILLS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k))
+    {
         let _ = writeln!(
             svg,
             "<rect x=\"{x}\" y=\"66\" width=\"14\" height=\"14\" fill=\"{fill}\" stroke=\"#222\" stroke-width=\"0.5\"/>"
@@ -117,7 +121,13 @@ fn legend(svg: &mut String, figure: &Figure) {
 
 fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Scale) {
     let middle = left + PANEL / 2.0;
-    text(svg, [middle, base - HEIGHT - 14.0], "middle", 14, &format!("{}: {}", panel.shader, panel.inputs.formula()));
+    text(
+        svg,
+        [middle, base - HEIGHT - 14.0],
+        "middle",
+        14,
+        &format!("{}: {}", panel.shader, panel.inputs.formula()),
+    );
     for (k, bar) in panel.bars.iter().enumerate() {
         let x = left + GAP + k as f64 * (BAR + GAP);
         let mut y = base;
@@ -140,7 +150,10 @@ fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Sca
 /// Adds text; the anchor tells which part of it is at the place.
 pub(super) fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, size: u32, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{text}</text>");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{text}</text>"
+    );
 }
 
 #[cfg(test)]
@@ -149,7 +162,9 @@ mod tests {
 
     #[test]
     fn marks_are_round_numbers() {
-        for (most, expected) in [(1, 1), (9, 2), (12, 5), (50, 10), (51, 20), (430, 100), (999, 200), (4000, 1000)] {
+        for (most, expected) in
+            [(1, 1), (9, 2), (12, 5), (50, 10), (51, 20), (430, 100), (999, 200), (4000, 1000)]
+        {
             assert_eq!(step(most), expected, "{most}");
         }
     }

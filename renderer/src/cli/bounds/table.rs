@@ -23,10 +23,16 @@ impl Table {
 
     fn text(&self) -> String {
         let all = || std::iter::once(&self.head).chain(&self.rows);
-        let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0);
+        let width = |column: usize| {
+            all().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &to))| pad(cell, to, column > 0));
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, &to))| pad(cell, to, column > 0));
             format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
         };
         format!("{}\n{}\n", self.title, all().map(line).collect::<String>())
@@ -51,7 +57,11 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let table = Table { title: "T".into(), head: row(["name", "s(x̂, ω̂)"]), rows: vec![row(["a", "1.5"])] };
+        let table = Table {
+            title: "T".into(),
+            head: row(["name", "s(x̂, ω̂)"]),
+            rows: vec![row(["a", "1.5"])],
+        };
         assert_eq!(table.print(false), "T\n  name  s(x̂, ω̂)\n  a         1.5\n\n");
         assert_eq!(table.print(true), "**T**\n\n| name | s(x̂, ω̂) |\n|---|--:|\n| a | 1.5 |\n\n");
     }

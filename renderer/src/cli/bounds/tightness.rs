@@ -1,6 +1,8 @@
-//! `bounds --tightness`: how much upper bounds over-estimate, kind by kind, beside bounds derived by hand.
+//! `bounds --tightness`: how much upper bounds over-estimate, kind by kind, beside bounds derived
+//! by hand.
 //!
-//! What is measured, and on what, is told in [`lightbound_shader::tightness`]; here are the options, the tables and the records.
+//! What is measured, and on what, is told in [`lightbound_shader::tightness`]; here are the
+//! options, the tables and the records.
 
 use super::table::Table;
 use super::{Args, Format, plot, restricted};
@@ -25,7 +27,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Options of `--tightness`.
 #[derive(Debug, clap::Args)]
 pub(super) struct TightnessArgs {
-    /// Tell how much upper bounds over-estimate instead, for a list of materials that is always the same; --shader chooses from it
+    /// Tell how much upper bounds over-estimate instead, for a list of materials that is always the
+    /// same; --shader chooses from it
     #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
     pub tightness: bool,
 
@@ -56,7 +59,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     }
     let text = match args.format {
         Format::Json => {
-            let records: Vec<_> = rows.iter().flat_map(|row| records(row, nan, seed, relations)).collect();
+            let records: Vec<_> =
+                rows.iter().flat_map(|row| records(row, nan, seed, relations)).collect();
             serde_json::to_string_pretty(&records).expect("records are plain data") + "\n"
         }
         format => text(&rows, cases, seed, relations, format == Format::Markdown),
@@ -66,12 +70,18 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
 }
 
 /// The materials of the list, or those of some shaders, compiled.
-fn subjects(shaders: &[PathBuf], nan: NanMode, relations: Relations) -> Result<Vec<Subject>, Error> {
+fn subjects(
+    shaders: &[PathBuf],
+    nan: NanMode,
+    relations: Relations,
+) -> Result<Vec<Subject>, Error> {
     let is = |shader: &PathBuf, material: &Material| {
         let name = shader.to_string_lossy();
         name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
     };
-    if let Some(unknown) = shaders.iter().find(|shader| !LIST.iter().any(|material| is(shader, material))) {
+    if let Some(unknown) =
+        shaders.iter().find(|shader| !LIST.iter().any(|material| is(shader, material)))
+    {
         let mut names: Vec<_> = LIST.iter().map(|material| material.shader).collect();
         names.dedup();
         return Err(Error::Option {
@@ -79,7 +89,9 @@ fn subjects(shaders: &[PathBuf], nan: NanMode, relations: Relations) -> Result<V
             help: format!("its list has {}", names.join(", ")),
         });
     }
-    let chosen = LIST.iter().filter(|material| shaders.is_empty() || shaders.iter().any(|shader| is(shader, material)));
+    let chosen = LIST
+        .iter()
+        .filter(|material| shaders.is_empty() || shaders.iter().any(|shader| is(shader, material)));
     let compiled = chosen.map(|&material| {
         // Whatever lies in the current folder.
         let entry = library::find(material.shader).expect("the list is of the library");
@@ -91,7 +103,10 @@ fn subjects(shaders: &[PathBuf], nan: NanMode, relations: Relations) -> Result<V
 }
 
 fn measure(subjects: &[Subject], cases: usize, seed: u64, args: &Args) -> Vec<Row> {
-    let jobs: Vec<_> = subjects.iter().flat_map(|subject| HALF_ANGLES.map(|half_angle| (subject, half_angle))).collect();
+    let jobs: Vec<_> = subjects
+        .iter()
+        .flat_map(|subject| HALF_ANGLES.map(|half_angle| (subject, half_angle)))
+        .collect();
     let progress = Console::new(args.quiet).measuring(jobs.len() as u64);
     let done = AtomicU64::new(0);
     let measured = jobs.into_par_iter().map(|(subject, half_angle)| {
@@ -126,7 +141,12 @@ struct Record {
     quartile_3: Option<f64>,
 }
 
-fn records(row: &Row, nan: NanMode, seed: u64, relations: Relations) -> impl Iterator<Item = Record> {
+fn records(
+    row: &Row,
+    nan: NanMode,
+    seed: u64,
+    relations: Relations,
+) -> impl Iterator<Item = Record> {
     let of = move |cell: &Cell, bound: &'static str, spread: Option<Spread>| {
         let quartile = |k: usize| spread.map(|spread| spread.quartiles[k]);
         Record {
@@ -146,7 +166,9 @@ fn records(row: &Row, nan: NanMode, seed: u64, relations: Relations) -> impl Ite
             quartile_3: quartile(2),
         }
     };
-    row.cells.iter().flat_map(move |cell| cell.spreads.iter().map(move |&(bound, spread)| of(cell, bound, spread)))
+    row.cells.iter().flat_map(move |cell| {
+        cell.spreads.iter().map(move |&(bound, spread)| of(cell, bound, spread))
+    })
 }
 
 /// A table for each material.
@@ -168,11 +190,15 @@ fn text(rows: &[Row], cases: u32, seed: u64, relations: Relations, markdown: boo
 
 fn table(row: &Row) -> Table {
     let names = row.cells[0].spreads.iter().map(|&(name, _)| name);
-    let head = ["half-angle", "zero", "faint"].into_iter().chain(names).map(str::to_owned).collect();
+    let head =
+        ["half-angle", "zero", "faint"].into_iter().chain(names).map(str::to_owned).collect();
     let line = |cell: &Cell| {
-        let counts = [format!("{}°", cell.half_angle), cell.zero.to_string(), cell.faint.to_string()];
+        let counts =
+            [format!("{}°", cell.half_angle), cell.zero.to_string(), cell.faint.to_string()];
         let spreads = cell.spreads.iter().map(|&(_, spread)| {
-            spread.map_or("-".to_owned(), |spread| spread.quartiles.map(|ratio| number(ratio, 5)).join(" "))
+            spread.map_or("-".to_owned(), |spread| {
+                spread.quartiles.map(|ratio| number(ratio, 5)).join(" ")
+            })
         });
         counts.into_iter().chain(spreads).collect()
     };
@@ -204,18 +230,32 @@ mod tests {
 
     #[test]
     fn cells_without_cases_are_empty() {
-        let cell = |spread| Cell { half_angle: 5.0, used: 0, zero: 3, faint: 4, spreads: vec![("naive", spread)] };
+        let cell = |spread| Cell {
+            half_angle: 5.0,
+            used: 0,
+            zero: 3,
+            faint: 4,
+            spreads: vec![("naive", spread)],
+        };
         let spread = Spread { least: 1.0, quartiles: [1.0, 2.0, f64::INFINITY] };
         let row = Row { material: LIST[1], cells: vec![cell(None), cell(Some(spread))] };
         let text = table(&row).print(false);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("phong, exponent 10"));
-        let cells = |line: Option<&str>| line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let cells = |line: Option<&str>| {
+            line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!(cells(lines.nth(1)), ["5°", "3", "4", "-"]);
         assert_eq!(cells(lines.next()), ["5°", "3", "4", "1.00", "2.00", "∞"]);
         let records: Vec<_> = records(&row, NanMode::Suppress, 1, Relations::all()).collect();
         let json = serde_json::to_value(&records).unwrap();
-        assert_eq!((&json[0]["median"], &json[1]["median"]), (&serde_json::Value::Null, &2.0.into()));
-        assert_eq!((&json[1]["quartile_3"], &json[1]["parameters"]["exponent"]), (&serde_json::Value::Null, &10.0.into()));
+        assert_eq!(
+            (&json[0]["median"], &json[1]["median"]),
+            (&serde_json::Value::Null, &2.0.into())
+        );
+        assert_eq!(
+            (&json[1]["quartile_3"], &json[1]["parameters"]["exponent"]),
+            (&serde_json::Value::Null, &10.0.into())
+        );
     }
 }

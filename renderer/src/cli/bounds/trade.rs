@@ -1,5 +1,6 @@
-//! What relations between values cost: machine instructions of related bounding shaders, with one relation alone, and without one of
-//! them. What they give for it is how much tighter the bounds are, which `--tightness` tells.
+//! What relations between values cost: machine instructions of related bounding shaders, with one
+//! relation alone, and without one of them. What they give for it is how much tighter the bounds
+//! are, which `--tightness` tells.
 
 use super::report::{mean, nan_name, percent, sides_name};
 use super::study::{Setup, Variant};
@@ -73,10 +74,16 @@ pub(super) fn trades(
     shaders.iter().map(trade).collect()
 }
 
-/// Two tables of shaders under one setup: what relations add alone, and what each adds to the others.
+/// Two tables of shaders under one setup: what relations add alone, and what each adds to the
+/// others.
 pub(super) fn text(trades: &[Trade], setup: Setup, markdown: bool) -> String {
     let Some(first) = trades.first() else { return String::new() };
-    let subject = format!("{} {}, {}, instructions", first.inputs.formula(), sides_name(first.sides), nan_name(first.nan));
+    let subject = format!(
+        "{} {}, {}, instructions",
+        first.inputs.formula(),
+        sides_name(first.sides),
+        nan_name(first.nan)
+    );
     let alone = table(
         format!("{subject}: what one relation alone adds to optimized code"),
         "optimized",
@@ -113,10 +120,16 @@ fn table(
         first.push(String::new());
     }
     let row = |(k, name): (usize, &'static str)| {
-        let added: Vec<_> = trades.iter().map(|trade| (added(trade, &trade.relations[k]), trade.optimized)).collect();
+        let added: Vec<_> = trades
+            .iter()
+            .map(|trade| (added(trade, &trade.relations[k]), trade.optimized))
+            .collect();
         let average = mean(added.iter().map(|(added, optimized)| added / *optimized as f64));
         let average = several.then(|| format!("{}{}", plus(average), percent(average)));
-        std::iter::once(name.to_owned()).chain(added.iter().map(|(added, _)| signed(*added))).chain(average).collect()
+        std::iter::once(name.to_owned())
+            .chain(added.iter().map(|(added, _)| signed(*added)))
+            .chain(average)
+            .collect()
     };
     let rows = trades[0].relations.iter().map(|part| part.relation).enumerate().map(row);
     Table { title, head, rows: std::iter::once(first).chain(rows).collect() }
@@ -155,7 +168,10 @@ mod tests {
             ],
         };
         let text = text(&[trade.clone(), Trade { shader: "b".into(), ..trade }], setup, false);
-        let rows: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let rows: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
         for row in [
             "relation a b average",
             "optimized 100 100",

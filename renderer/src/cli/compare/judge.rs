@@ -54,20 +54,34 @@ pub enum Found {
 impl Request {
     /// As options say; `displayed` is whether both pictures are of a display.
     pub fn new(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Request, Error> {
-        let named: BTreeSet<Metric> = args.metric.iter().map(|name| name.resolve(displayed)).collect();
+        let named: BTreeSet<Metric> =
+            args.metric.iter().map(|name| name.resolve(displayed)).collect();
         let flip = MetricName::Flip.resolve(displayed);
-        let default = Metric::ALL.into_iter().filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
-        let mut metrics: Vec<Metric> = if named.is_empty() { default.collect() } else { named.iter().copied().collect() };
+        let default = Metric::ALL
+            .into_iter()
+            .filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
+        let mut metrics: Vec<Metric> =
+            if named.is_empty() { default.collect() } else { named.iter().copied().collect() };
         let limits = args.fail_above.iter().chain(&args.fail_below);
-        let limits: Vec<_> = limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
-        let heatmap = args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
+        let limits: Vec<_> =
+            limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
+        let heatmap =
+            args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
         metrics.extend(limits.iter().map(|(metric, _)| metric).chain(&heatmap));
         metrics.sort();
         metrics.dedup();
-        Ok(Request { metrics, named, limits, exposure: args.exposure, allow_nan: args.allow_nan, heatmap })
+        Ok(Request {
+            metrics,
+            named,
+            limits,
+            exposure: args.exposure,
+            allow_nan: args.allow_nan,
+            heatmap,
+        })
     }
 
-    /// Sees to it that each limit has a layer to hold for, and that the heat map's metric and the exposure have a meaning.
+    /// Sees to it that each limit has a layer to hold for, and that the heat map's metric and the
+    /// exposure have a meaning.
     pub fn check(&self, pairs: &Pairs) -> Result<(), Error> {
         if let (Some(metric), Some(first)) = (self.heatmap, pairs.pairs.first())
             && !applies(metric, &first.samples)
@@ -77,8 +91,13 @@ impl Request {
                 help: "choose another --heatmap-metric, or another layer with --layers NAME".into(),
             });
         }
-        let idle = |metric: Metric| !pairs.pairs.is_empty() && !pairs.pairs.iter().any(|pair| applies(metric, &pair.samples));
-        if self.exposure != 0.0 && self.metrics.iter().all(|metric| !metric.is_of_display() || idle(*metric)) {
+        let idle = |metric: Metric| {
+            !pairs.pairs.is_empty()
+                && !pairs.pairs.iter().any(|pair| applies(metric, &pair.samples))
+        };
+        if self.exposure != 0.0
+            && self.metrics.iter().all(|metric| !metric.is_of_display() || idle(*metric))
+        {
             return Err(Error::Option {
                 message: "--exposure has no effect: nothing that is compared depends on it".into(),
                 help: "it matters to psnr, ssim and ldr-flip of colours alone (hdr-flip chooses exposures by itself); leave it out".into(),
@@ -94,10 +113,13 @@ impl Request {
     }
 }
 
-/// What the heat map shows: what is asked for, or the first metric that can be shown, or the one for the first layer.
+/// What the heat map shows: what is asked for, or the first metric that can be shown, or the one
+/// for the first layer.
 fn heatmap_metric(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Metric, Error> {
     let flip = MetricName::Flip.resolve(displayed);
-    let can = |metric: &Metric| metric.has_map() && pairs.pairs.first().is_none_or(|first| applies(*metric, &first.samples));
+    let can = |metric: &Metric| {
+        metric.has_map() && pairs.pairs.first().is_none_or(|first| applies(*metric, &first.samples))
+    };
     match args.heatmap_metric.map(|name| name.resolve(displayed)) {
         Some(metric) if metric.has_map() => Ok(metric),
         Some(metric) => Err(Error::Option {
@@ -121,19 +143,24 @@ fn applies(metric: Metric, samples: &Samples) -> bool {
 
 /// Which metrics of `named` a layer has none of, and why.
 fn without_meaning(pair: &Pair, named: &BTreeSet<Metric>) -> Option<String> {
-    let names: Vec<&str> =
-        named.iter().filter(|metric| !applies(**metric, &pair.samples)).map(|metric| metric.name()).collect();
+    let names: Vec<&str> = named
+        .iter()
+        .filter(|metric| !applies(**metric, &pair.samples))
+        .map(|metric| metric.name())
+        .collect();
     let why = match pair.samples {
         Samples::Values { .. } => "of colours alone (channels R, G, B or Y)",
         Samples::Ids { .. } => "of values; identities have `differing` alone",
     };
-    (!names.is_empty()).then(|| format!("layer `{}`: {} cannot be told, being {why}", pair.name, quoted(&names)))
+    (!names.is_empty())
+        .then(|| format!("layer `{}`: {} cannot be told, being {why}", pair.name, quoted(&names)))
 }
 
 impl Judged {
     /// Compares all pairs.
     pub fn of(pairs: Pairs, request: &Request) -> Judged {
-        let mut judged = Judged { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
+        let mut judged =
+            Judged { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
         for pair in pairs.pairs {
             let layer = JudgedLayer::of(pair, request);
             judged.remarks.extend(without_meaning(&layer.pair, &request.named));
@@ -141,17 +168,25 @@ impl Judged {
             if let Found::Values(comparison, validity) = &layer.found {
                 judged.look_at_faults(&layer.pair, comparison, validity, request.allow_nan);
             }
-            for metric in request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples)) {
+            for metric in
+                request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples))
+            {
                 if !layer.figures.iter().any(|(m, _)| m == metric) {
                     let why = layer.why_not(*metric);
                     judged.remarks.push(format!("{name}: {} cannot be told: {why}", metric.name()));
                 }
             }
-            for (metric, limit) in request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples)) {
+            for (metric, limit) in
+                request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples))
+            {
                 let figure = layer.figures.iter().find(|(m, _)| m == metric);
                 let failure = match figure {
                     Some((_, figure)) => limit.check(*metric, figure, &layer.pair.channels),
-                    None => Some(format!("{} cannot be told: {}", metric.name(), layer.why_not(*metric))),
+                    None => Some(format!(
+                        "{} cannot be told: {}",
+                        metric.name(),
+                        layer.why_not(*metric)
+                    )),
                 };
                 judged.failures.extend(failure.map(|failure| format!("{name}: {failure}")));
             }
@@ -162,33 +197,60 @@ impl Judged {
 
     /// Writes the heat map of the first layer, if there is one.
     pub fn draw(&self, request: &Request, end: Option<f32>, output: &Output) -> Result<(), Error> {
-        let (Some(metric), Some(layer)) = (request.heatmap, self.layers.first()) else { return Ok(()) };
-        let (Samples::Values { a, b, .. }, Found::Values(comparison, _)) = (&layer.pair.samples, &layer.found) else {
+        let (Some(metric), Some(layer)) = (request.heatmap, self.layers.first()) else {
+            return Ok(());
+        };
+        let (Samples::Values { a, b, .. }, Found::Values(comparison, _)) =
+            (&layer.pair.samples, &layer.found)
+        else {
             return Ok(());
         };
         let map = map(a, b, metric, comparison).expect("it was checked, and asked for");
         let end = end.or(matches!(metric, Metric::LdrFlip | Metric::HdrFlip).then_some(1.0));
         let scale = Scale::of_errors(&map, metric == Metric::MeanError, end);
-        let canvas = heatmap::draw(&map, a.width(), &scale, &format!("{}: {}", layer.pair.name, metric.name()));
-        output.write(|path| write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes))
+        let canvas = heatmap::draw(
+            &map,
+            a.width(),
+            &scale,
+            &format!("{}: {}", layer.pair.name, metric.name()),
+        );
+        output.write(|path| {
+            write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes)
+        })
     }
 
-    fn look_at_faults(&mut self, pair: &Pair, comparison: &Comparison, validity: &Validity, allow_nan: bool) {
+    fn look_at_faults(
+        &mut self,
+        pair: &Pair,
+        comparison: &Comparison,
+        validity: &Validity,
+        allow_nan: bool,
+    ) {
         let place = |fault: Fault| {
             let (x, y) = pair.area.position(fault.index);
-            format!("at ({x}, {y}), where `{}` is {} in A and {} in B", pair.channels[fault.channel], fault.a, fault.b)
+            format!(
+                "at ({x}, {y}), where `{}` is {} in A and {} in B",
+                pair.channels[fault.channel], fault.a, fault.b
+            )
         };
         let name = format!("layer `{}`", pair.name);
         if let Some(first) = validity.nan.first {
-            let text = format!("{name}: NaN in {}, first {}", pixels(validity.nan.pixels), place(first));
+            let text =
+                format!("{name}: NaN in {}, first {}", pixels(validity.nan.pixels), place(first));
             if allow_nan { &mut self.remarks } else { &mut self.failures }.push(text);
         }
         if let Some(first) = validity.infinite.first {
             let n = pixels(validity.infinite.pixels);
-            self.failures.push(format!("{name}: infinite in one picture only in {n}, first {}", place(first)));
+            self.failures.push(format!(
+                "{name}: infinite in one picture only in {n}, first {}",
+                place(first)
+            ));
         }
         if comparison.left_out > 0 {
-            self.remarks.push(format!("{name}: {} left out of the figures, not being finite", pixels(comparison.left_out)));
+            self.remarks.push(format!(
+                "{name}: {} left out of the figures, not being finite",
+                pixels(comparison.left_out)
+            ));
         }
     }
 }
@@ -199,11 +261,13 @@ fn pixels(n: usize) -> String {
 
 impl JudgedLayer {
     fn of(pair: Pair, request: &Request) -> JudgedLayer {
-        let metrics: Vec<Metric> = request.metrics.iter().copied().filter(|m| applies(*m, &pair.samples)).collect();
+        let metrics: Vec<Metric> =
+            request.metrics.iter().copied().filter(|m| applies(*m, &pair.samples)).collect();
         match &pair.samples {
             Samples::Values { a, b, .. } => {
                 let comparison = compare(a, b, &metrics, request.exposure);
-                let figures = metrics.iter().filter_map(|&m| Some((m, comparison.figure(m)?))).collect();
+                let figures =
+                    metrics.iter().filter_map(|&m| Some((m, comparison.figure(m)?))).collect();
                 let found = Found::Values(Box::new(comparison), Validity::of(a, b));
                 JudgedLayer { pair, found, figures }
             }
@@ -221,7 +285,9 @@ impl JudgedLayer {
     /// Why a metric that applies has no figure.
     fn why_not(&self, metric: Metric) -> String {
         match (&self.found, metric) {
-            (Found::Values(comparison, _), _) if comparison.left_out == comparison.pixels => "no pixel is finite".into(),
+            (Found::Values(comparison, _), _) if comparison.left_out == comparison.pixels => {
+                "no pixel is finite".into()
+            }
             _ => "no window of 11 × 11 pixels fits, or each has a pixel that is not finite".into(),
         }
     }
@@ -246,7 +312,9 @@ impl JudgedLayer {
                 Some(format!("{} of {} pixels", comparison.differing, comparison.pixels))
             }
             (Found::Ids(n, first), Metric::Differing) => {
-                let place = first.map(|i| self.area().position(i)).map(|(x, y)| format!(", the first at ({x}, {y})"));
+                let place = first
+                    .map(|i| self.area().position(i))
+                    .map(|(x, y)| format!(", the first at ({x}, {y})"));
                 let all = self.area().width() * self.area().height();
                 Some(format!("{n} of {all} pixels{}", place.unwrap_or_default()))
             }
@@ -257,7 +325,12 @@ impl JudgedLayer {
             (Found::Values(comparison, _), Metric::HdrFlip) => {
                 let exposures = &comparison.hdr_flip.as_ref()?.exposures;
                 let (first, last) = (exposures.first()?, exposures.last()?);
-                Some(format!("{} exposures from {} to {} stops", exposures.len(), number(*first), number(*last)))
+                Some(format!(
+                    "{} exposures from {} to {} stops",
+                    exposures.len(),
+                    number(*first),
+                    number(*last)
+                ))
             }
             _ => None,
         }

@@ -38,12 +38,21 @@ fn parse(text: &str, better: Better, wrong: &str) -> Result<Limit, String> {
 }
 
 impl Limit {
-    /// What is wrong with a figure, if anything. Mean errors of `channels` must not make up for each other: the largest one counts,
-    /// whatever its sign.
+    /// What is wrong with a figure, if anything. Mean errors of `channels` must not make up for
+    /// each other: the largest one counts, whatever its sign.
     pub fn check(&self, metric: Metric, figure: &Figure, channels: &[String]) -> Option<String> {
-        let largest = || figure.channels.iter().zip(channels).rev().max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()));
+        let largest = || {
+            figure
+                .channels
+                .iter()
+                .zip(channels)
+                .rev()
+                .max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()))
+        };
         let (found, of) = match (metric, largest()) {
-            (Metric::MeanError, Some((&mean, channel))) => (mean, format!(" of the channel `{channel}`")),
+            (Metric::MeanError, Some((&mean, channel))) => {
+                (mean, format!(" of the channel `{channel}`"))
+            }
             _ => (figure.overall, String::new()),
         };
         let (bad, word) = match metric.better() {
@@ -51,6 +60,8 @@ impl Limit {
             Better::Higher => (found < self.value, "below"),
         };
         let sign = if found < 0.0 && word == "above" { "by size " } else { "" };
-        bad.then(|| format!("{}{of} is {}, {sign}{word} {}", metric.name(), number(found), self.value))
+        bad.then(|| {
+            format!("{}{of} is {}, {sign}{word} {}", metric.name(), number(found), self.value)
+        })
     }
 }

@@ -59,20 +59,23 @@ pub struct Args {
     #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
     pub metric: Vec<MetricName>,
 
-    /// Compare these layers of EXR files instead of the colour alone, as in --layers normal,object.id; `all` stands for all
+    /// Compare these layers of EXR files instead of the colour alone, as in --layers
+    /// normal,object.id; `all` stands for all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What")]
     pub layers: Vec<String>,
 
-    /// Compare a part only: columns x0 to x1 and rows y0 to y1, the latter not included, from the upper left corner of the
-    /// whole picture; fractions of it if all are from 0 to 1, else pixels
+    /// Compare a part only: columns x0 to x1 and rows y0 to y1, the latter not included, from the
+    /// upper left corner of the whole picture; fractions of it if all are from 0 to 1, else pixels
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
-    /// Brighten both pictures by so many stops before psnr, ssim and ldr-flip look at them; nothing else depends on it
+    /// Brighten both pictures by so many stops before psnr, ssim and ldr-flip look at them; nothing
+    /// else depends on it
     #[arg(long, value_name = "STOPS", value_parser = stops, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
     pub exposure: f32,
 
-    /// Fail if a metric is above a value, in any layer that is compared; mean-error counts by its size, in any channel
+    /// Fail if a metric is above a value, in any layer that is compared; mean-error counts by its
+    /// size, in any channel
     #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::above, help_heading = "Limits")]
     pub fail_above: Vec<Limit>,
 
@@ -88,11 +91,13 @@ pub struct Args {
     #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
     pub heatmap: Option<PathBuf>,
 
-    /// Which metric it shows; all but differing, psnr and ssim have a value for each pixel [default: the first such of --metric, or flip, or mae where there is no colour]
+    /// Which metric it shows; all but differing, psnr and ssim have a value for each pixel
+    /// [default: the first such of --metric, or flip, or mae where there is no colour]
     #[arg(long, value_name = "METRIC", requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_metric: Option<MetricName>,
 
-    /// Value at the end of the scale [default: 1 for flip, else where 99 % of the pixels are, rounded up]
+    /// Value at the end of the scale [default: 1 for flip, else where 99 % of the pixels are,
+    /// rounded up]
     #[arg(long, value_name = "VALUE", value_parser = positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_max: Option<f32>,
 
@@ -158,8 +163,9 @@ impl FromStr for MetricName {
 
 /// Parses `x0,x1,y0,y1`.
 fn crop(text: &str) -> Result<Crop, String> {
-    let expected =
-        || "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of pixels".to_string();
+    let expected = || {
+        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of pixels".to_string()
+    };
     let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
     let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
     let all = |is: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(is);
@@ -186,11 +192,17 @@ fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
     let Some(path) = &args.heatmap else { return Ok(None) };
     let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
     if output::Format::of(path) != Some(output::Format::Png) {
-        return wrong(format!("--heatmap writes PNG, not `{}`", path.display()), "name a file that ends in .png");
+        return wrong(
+            format!("--heatmap writes PNG, not `{}`", path.display()),
+            "name a file that ends in .png",
+        );
     }
     let output = Output::check(path)?;
     if [&args.a, &args.b].into_iter().any(|picture| output.is(picture)) {
-        return wrong(format!("--heatmap would overwrite `{}`", path.display()), "name another file");
+        return wrong(
+            format!("--heatmap would overwrite `{}`", path.display()),
+            "name another file",
+        );
     }
     Ok(Some(output))
 }
@@ -203,18 +215,26 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let displayed = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {
-        format!("only {} is of a display: 8 bits in sRGB, nothing above 1", if a.is_display_referred { "A" } else { "B" })
+        format!(
+            "only {} is of a display: 8 bits in sRGB, nothing above 1",
+            if a.is_display_referred { "A" } else { "B" }
+        )
     });
     let pairs = pair::pair(a, b, [&args.a, &args.b], &args.layers, args.crop)?;
     let request = Request::new(args, displayed, &pairs)?;
     request.check(&pairs)?;
-    let working =
-        (!args.quiet).then(|| Console::new(false)).filter(|c| *c == Console::Terminal).map(|c| c.begin("comparing".into()));
+    let working = (!args.quiet)
+        .then(|| Console::new(false))
+        .filter(|c| *c == Console::Terminal)
+        .map(|c| c.begin("comparing".into()));
     let mut judged = Judged::of(pairs, &request);
     judged.remarks.extend(remark);
     if let Some(output) = heatmap.as_ref().filter(|_| judged.layers.is_empty()) {
         // An earlier file of the name is not to be taken for it.
-        judged.failures.push(format!("no heat map is written to {}: no layer could be compared", output.path().display()));
+        judged.failures.push(format!(
+            "no heat map is written to {}: no layer could be compared",
+            output.path().display()
+        ));
     }
     if let Some(working) = working {
         working.finish_and_clear();

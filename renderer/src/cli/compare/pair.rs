@@ -1,6 +1,7 @@
 //! Which layer of one picture is held against which of the other, and where.
 //!
-//! What does not fit (a layer that only one picture has, other channels, other sizes) is a mismatch: told of, and a failure.
+//! What does not fit (a layer that only one picture has, other channels, other sizes) is a
+//! mismatch: told of, and a failure.
 
 use super::Error;
 use lightbound::compare::Planes;
@@ -64,7 +65,13 @@ pub struct Pairs {
 }
 
 /// Pairs the layers called `names`, without names the colour, of pictures from `files`.
-pub fn pair(mut a: Layers, mut b: Layers, files: [&Path; 2], names: &[String], crop: Option<Crop>) -> Result<Pairs, Error> {
+pub fn pair(
+    mut a: Layers,
+    mut b: Layers,
+    files: [&Path; 2],
+    names: &[String],
+    crop: Option<Crop>,
+) -> Result<Pairs, Error> {
     align(&mut a, &mut b);
     let names = choose(&a, &b, names)?;
     let crop = crop.map(|crop| resolve(crop, files, [a.full, b.full])).transpose()?;
@@ -89,7 +96,8 @@ fn layer_names(picture: &Layers) -> Vec<String> {
 
 /// That `file` lacks a layer, and what could be compared instead.
 fn missing(name: &str, file: &Path, has: &[String], other_has: &[String]) -> String {
-    let both: Vec<&str> = has.iter().filter(|name| other_has.contains(name)).map(String::as_str).collect();
+    let both: Vec<&str> =
+        has.iter().filter(|name| other_has.contains(name)).map(String::as_str).collect();
     let remedy = match both.is_empty() {
         true => "no layer is in both files".into(),
         false => format!("--layers {} compares what both have", both.join(",")),
@@ -104,7 +112,8 @@ pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
 
 /// Names of layers in a sentence; the many that hold sums of parts count as one.
 fn listed(names: &[String]) -> String {
-    let mut shown: Vec<&str> = names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
+    let mut shown: Vec<&str> =
+        names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
     shown.dedup();
     quoted(&shown)
 }
@@ -114,8 +123,8 @@ fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
     Some(layers.layers.remove(at))
 }
 
-/// Moves a picture whose format knows no position to where the other one is, if it has the size of the latter's data window, or
-/// else of its whole picture.
+/// Moves a picture whose format knows no position to where the other one is, if it has the size of
+/// the latter's data window, or else of its whole picture.
 fn align(a: &mut Layers, b: &mut Layers) {
     let (movable, fixed) = match (a.has_position, b.has_position) {
         (false, true) => (a, b),
@@ -124,7 +133,9 @@ fn align(a: &mut Layers, b: &mut Layers) {
     };
     let Some(layer) = fixed.get(COLOUR).or(fixed.layers.first()) else { return };
     let size = |area: Area| (area.width(), area.height());
-    if let Some(place) = [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full)) {
+    if let Some(place) =
+        [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full))
+    {
         movable.move_to(place, fixed.full);
     }
 }
@@ -179,19 +190,30 @@ fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Err
     if area.width() == 0 || area.height() == 0 {
         return Err(Error::Option {
             message: "the crop holds no pixel".into(),
-            help: format!("the picture has {} × {} pixels; choose a larger part", a.width(), a.height()),
+            help: format!(
+                "the picture has {} × {} pixels; choose a larger part",
+                a.width(),
+                a.height()
+            ),
         });
     }
     Ok(area)
 }
 
 /// A pair of layers, or what they differ in.
-fn pair_layers(a: Layer, b: Layer, files: [&Path; 2], crop: Option<Area>) -> Result<Result<Pair, String>, Error> {
+fn pair_layers(
+    a: Layer,
+    b: Layer,
+    files: [&Path; 2],
+    crop: Option<Area>,
+) -> Result<Result<Pair, String>, Error> {
     let name = a.name.clone();
-    let channels = |layer: &Layer| layer.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    let channels =
+        |layer: &Layer| layer.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     if channels(&a) != channels(&b) {
-        let [a, b] = [(files[0], a), (files[1], b)]
-            .map(|(file, layer)| format!("{} has the channels {}", file.display(), quoted(&channels(&layer))));
+        let [a, b] = [(files[0], a), (files[1], b)].map(|(file, layer)| {
+            format!("{} has the channels {}", file.display(), quoted(&channels(&layer)))
+        });
         return Ok(Err(format!("{a}, {b}; convert one of them, so that both have the same")));
     }
     let area = match crop {
@@ -203,8 +225,12 @@ fn pair_layers(a: Layer, b: Layer, files: [&Path; 2], crop: Option<Area>) -> Res
         if !layer.area.contains(area) {
             let (file, place) = (file.display(), describe(layer.area));
             return Err(Error::Option {
-                message: format!("--crop is not within the layer `{name}` of {file}, which has {place}"),
-                help: "columns and rows count from the upper left corner of the whole picture, from 0".into(),
+                message: format!(
+                    "--crop is not within the layer `{name}` of {file}, which has {place}"
+                ),
+                help:
+                    "columns and rows count from the upper left corner of the whole picture, from 0"
+                        .into(),
             });
         }
     }
@@ -215,7 +241,8 @@ fn pair_layers(a: Layer, b: Layer, files: [&Path; 2], crop: Option<Area>) -> Res
 
 fn samples(mut a: Layer, mut b: Layer, is_colour: bool) -> Samples {
     if let ([one], [other]) = (&mut a.channels[..], &mut b.channels[..])
-        && let (ChannelSamples::U32(one), ChannelSamples::U32(other)) = (&mut one.samples, &mut other.samples)
+        && let (ChannelSamples::U32(one), ChannelSamples::U32(other)) =
+            (&mut one.samples, &mut other.samples)
     {
         return Samples::Ids { a: std::mem::take(one), b: std::mem::take(other) };
     }
@@ -238,9 +265,18 @@ fn describe(area: Area) -> String {
 
 fn differing_areas(files: [&Path; 2], a: Area, b: Area) -> String {
     let both = a.intersection(b);
-    let sizes = format!("{} has {}, {} has {}", files[0].display(), describe(a), files[1].display(), describe(b));
+    let sizes = format!(
+        "{} has {}, {} has {}",
+        files[0].display(),
+        describe(a),
+        files[1].display(),
+        describe(b)
+    );
     match both.width() * both.height() {
         0 => format!("{sizes}; there is no pixel that both have"),
-        _ => format!("{sizes}; --crop {},{},{},{} compares what both have", both.x0, both.x1, both.y0, both.y1),
+        _ => format!(
+            "{sizes}; --crop {},{},{},{} compares what both have",
+            both.x0, both.x1, both.y0, both.y1
+        ),
     }
 }

@@ -27,7 +27,11 @@ pub fn text(args: &Args, judged: &Judged) -> String {
 
 fn table(text: &mut String, layer: &JudgedLayer) {
     let (pair, area) = (&layer.pair, layer.pair.area);
-    let place = if (area.x0, area.y0) == (0, 0) { String::new() } else { format!(" at ({}, {})", area.x0, area.y0) };
+    let place = if (area.x0, area.y0) == (0, 0) {
+        String::new()
+    } else {
+        format!(" at ({}, {})", area.x0, area.y0)
+    };
     let mut line = |line: String| writeln!(text, "{}", line.trim_end()).expect("strings take all");
     line(format!("\n{}, {} × {} pixels{place}", pair.name, area.width(), area.height()));
     // One channel is all there is.
@@ -39,7 +43,12 @@ fn table(text: &mut String, layer: &JudgedLayer) {
         line(format!("{:<12}{:>COLUMN$}{columns}", "", "overall"));
     }
     for (metric, figure) in &layer.figures {
-        let channels: String = figure.channels.iter().filter(|_| !single).map(|x| format!("{:>COLUMN$}", number(*x))).collect();
+        let channels: String = figure
+            .channels
+            .iter()
+            .filter(|_| !single)
+            .map(|x| format!("{:>COLUMN$}", number(*x)))
+            .collect();
         let note = layer.note(*metric).map(|note| format!("  {note}")).unwrap_or_default();
         line(format!("{:<12}{:>COLUMN$}{channels}{note}", metric.name(), number(figure.overall)));
     }
@@ -60,8 +69,11 @@ pub fn json(args: &Args, judged: &Judged) -> String {
 
 fn layer_json(layer: &JudgedLayer) -> Value {
     let (pair, area) = (&layer.pair, layer.pair.area);
-    let metrics: Map<String, Value> =
-        layer.figures.iter().map(|(metric, figure)| (metric.name().into(), figure_json(layer, *metric, figure))).collect();
+    let metrics: Map<String, Value> = layer
+        .figures
+        .iter()
+        .map(|(metric, figure)| (metric.name().into(), figure_json(layer, *metric, figure)))
+        .collect();
     let mut value = json!({
         "name": pair.name,
         "channels": pair.channels,
@@ -82,7 +94,8 @@ fn layer_json(layer: &JudgedLayer) -> Value {
 fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &Figure) -> Value {
     let mut value = json!({ "overall": figure.overall });
     if !figure.channels.is_empty() {
-        let channels = layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
+        let channels =
+            layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
         value["channels"] = Value::Object(channels.collect());
     }
     match (metric, layer.largest(), &layer.found) {

@@ -43,7 +43,8 @@ pub fn draw(values: &[f32], width: usize, scale: &Scale, title: &str) -> Canvas 
     let (map_width, map_height) = (width * zoom, height * zoom);
     let bar_height = map_height.max(LEGIBLE / 2);
     let labels: Vec<(f64, String)> = scale.ticks();
-    let label_width = LETTER * labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    let label_width =
+        LETTER * labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
     let holes = values.iter().any(|x| !x.is_finite());
     let title = if holes { format!("{title} (green: not finite)") } else { title.into() };
     let bar_left = GAP + map_width + GAP;
@@ -93,7 +94,10 @@ impl DrawTarget for Canvas {
     type Color = Rgb888;
     type Error = Infallible;
 
-    fn draw_iter<I: IntoIterator<Item = Pixel<Rgb888>>>(&mut self, pixels: I) -> Result<(), Infallible> {
+    fn draw_iter<I: IntoIterator<Item = Pixel<Rgb888>>>(
+        &mut self,
+        pixels: I,
+    ) -> Result<(), Infallible> {
         for Pixel(at, colour) in pixels {
             let inside = |i: i32, n: usize| usize::try_from(i).ok().filter(|i| *i < n);
             if let (Some(x), Some(y)) = (inside(at.x, self.width), inside(at.y, self.height)) {
@@ -120,7 +124,10 @@ mod tests {
             [0.0, 1.0, f32::NAN, 0.5].map(|x| scale.colour(x))
         );
         // The scale, from its end down.
-        assert_eq!((at(far + 1 + GAP, GAP), at(far + 1 + GAP, far)), (scale.colour(1.0), scale.colour(0.0)));
+        assert_eq!(
+            (at(far + 1 + GAP, GAP), at(far + 1 + GAP, far)),
+            (scale.colour(1.0), scale.colour(0.0))
+        );
         // Black of letters and ticks.
         assert!(canvas.codes.iter().filter(|c| **c == [0; 3]).count() > 300);
     }

@@ -1,7 +1,8 @@
 //! Checkpoints: the state of a rendering in a file, from which another process goes on.
 //!
-//! A checkpoint is a [`Part`] without its picture: the exact sums of the jobs that are done, and how many these are. It stands beside the
-//! picture, is replaced in one step, and is never worth a rendering: where it cannot be written, that is said once.
+//! A checkpoint is a [`Part`] without its picture: the exact sums of the jobs that are done, and
+//! how many these are. It stands beside the picture, is replaced in one step, and is never worth a
+//! rendering: where it cannot be written, that is said once.
 
 use super::WorkArgs;
 use crate::cli::Error;
@@ -35,7 +36,12 @@ pub fn path(picture: &Path) -> PathBuf {
 
 impl Checkpoint {
     /// The checkpoint for a picture at `output`, of which `block` is rendered.
-    pub fn new(output: &Path, resolution: [u32; 2], settings: Attributes, block: Block) -> Checkpoint {
+    pub fn new(
+        output: &Path,
+        resolution: [u32; 2],
+        settings: Attributes,
+        block: Block,
+    ) -> Checkpoint {
         Checkpoint { path: path(output), resolution, settings, block, warned: false }
     }
 
@@ -46,14 +52,18 @@ impl Checkpoint {
         self.tidy();
         match (self.exists(), args.resume) {
             (true, true) => console.say(&format!("going on from {}", self.path.display())),
-            (false, true) => console.say(&format!("no {}: rendering from the beginning", self.path.display())),
+            (false, true) => {
+                console.say(&format!("no {}: rendering from the beginning", self.path.display()))
+            }
             (true, false) => {
                 return Err(Error::Option {
                     message: format!(
                         "{}: there is a checkpoint already, of a rendering that was not finished",
                         self.path.display()
                     ),
-                    help: "add --resume to go on from it, or remove it to render from the beginning".into(),
+                    help:
+                        "add --resume to go on from it, or remove it to render from the beginning"
+                            .into(),
                 });
             }
             (false, false) => {}
@@ -71,19 +81,31 @@ impl Checkpoint {
     /// *Errors*: it is damaged, or of another rendering; the error says how.
     pub fn load<'a>(&self, work: Work<'a>) -> Result<Work<'a>, Error> {
         let refuse = |why: String, help: &str| {
-            Err(Error::Data { message: format!("{}: {why}", self.path.display()), help: help.into() })
+            Err(Error::Data {
+                message: format!("{}: {why}", self.path.display()),
+                help: help.into(),
+            })
         };
-        let other = "give the options that it was made with, or remove it to render from the beginning";
+        let other =
+            "give the options that it was made with, or remove it to render from the beginning";
         let part = Part::open(&self.path)?;
         let Some((block, jobs)) = part.header.work else {
-            return refuse("is no checkpoint but a part".into(), "put it together with others by `lightbound merge`");
+            return refuse(
+                "is no checkpoint but a part".into(),
+                "put it together with others by `lightbound merge`",
+            );
         };
-        if let Some(difference) = part.differs(self.resolution, &self.settings, work.film().options(), "this rendering") {
+        if let Some(difference) =
+            part.differs(self.resolution, &self.settings, work.film().options(), "this rendering")
+        {
             return refuse(format!("is a checkpoint of another rendering: {difference}"), other);
         }
         if block != self.block {
             return refuse(
-                format!("is a checkpoint of another rendering: it is of {block}, this rendering of {}", self.block),
+                format!(
+                    "is a checkpoint of another rendering: it is of {block}, this rendering of {}",
+                    self.block
+                ),
                 other,
             );
         }
@@ -92,7 +114,9 @@ impl Checkpoint {
         let work = work.resume(film, jobs, part.header.effort);
         match work.coverage() == part.header.coverage {
             true => Ok(work),
-            false => refuse("is damaged (it has not the samples that it tells of)".into(), "remove it"),
+            false => {
+                refuse("is damaged (it has not the samples that it tells of)".into(), "remove it")
+            }
         }
     }
 
@@ -100,7 +124,11 @@ impl Checkpoint {
     fn tidy(&self) {
         let Some(name) = self.path.file_name() else { return };
         let begin = format!(".{}.", name.to_string_lossy());
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with(&begin) && name.ends_with(".tmp") {
@@ -112,13 +140,16 @@ impl Checkpoint {
     /// Writes the state of the work.
     pub fn save(&mut self, work: &Work) {
         let film = work.film();
-        let mut header = Header::new(self.block, work.coverage(), film, film.invalid_samples(), work.effort());
+        let mut header =
+            Header::new(self.block, work.coverage(), film, film.invalid_samples(), work.effort());
         header.work = Some((self.block, work.jobs()));
         let exr = part::sums(self.resolution, self.settings.clone(), &header, film);
         if let Err(error) = write_exr(&self.path, &exr)
             && !std::mem::replace(&mut self.warned, true)
         {
-            console::warn(&format!("no checkpoint: {error}; the rendering goes on, and will try again"));
+            console::warn(&format!(
+                "no checkpoint: {error}; the rendering goes on, and will try again"
+            ));
         }
     }
 
@@ -127,7 +158,10 @@ impl Checkpoint {
         if self.exists()
             && let Err(error) = fs::remove_file(&self.path)
         {
-            console::warn(&format!("{}: cannot be removed ({error}), though it is not needed any more", self.path.display()));
+            console::warn(&format!(
+                "{}: cannot be removed ({error}), though it is not needed any more",
+                self.path.display()
+            ));
         }
     }
 }

@@ -34,9 +34,15 @@ pub fn settings(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> At
         ("lightbound/gain", Attribute::Float(scene.film.gain)),
         ("lightbound/accel", text(scene.accel.name())),
     ];
-    let names = [("lightbound/materials", &scene.material_names), ("lightbound/objects", &scene.object_names)];
-    settings.extend(names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))));
-    let mut settings: Attributes = settings.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    let names = [
+        ("lightbound/materials", &scene.material_names),
+        ("lightbound/objects", &scene.object_names),
+    ];
+    settings.extend(
+        names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))),
+    );
+    let mut settings: Attributes =
+        settings.into_iter().map(|(key, value)| (key.into(), value)).collect();
     settings.extend(match &scene.integrator.method {
         Method::Path(own) => path::attributes(own),
         Method::Lightcuts(own) => lightcuts::attributes(own),
@@ -74,11 +80,13 @@ pub fn violated_bounds(cuts: &CutCounts) -> Option<String> {
     })
 }
 
-/// The mean size of cuts, and how many of them ended before their error was small; nothing where there is no cut.
+/// The mean size of cuts, and how many of them ended before their error was small; nothing where
+/// there is no cut.
 fn cut_sizes(cuts: &CutCounts) -> String {
     let Some(mean) = cuts.sizes.mean() else { return String::new() };
     let capped = 100.0 * cuts.capped as f64 / cuts.sizes.count() as f64;
-    let ended = if cuts.capped > 0 { format!(" ({capped:.1} % ended at maxcut)") } else { String::new() };
+    let ended =
+        if cuts.capped > 0 { format!(" ({capped:.1} % ended at maxcut)") } else { String::new() };
     format!(", cuts of {mean:.0} clusters{ended}")
 }
 
@@ -121,7 +129,13 @@ impl<'a> Finished<'a> {
         let (width, height) = (picture.window.width(), picture.window.height());
         match self.job.place.format {
             Format::Exr => write_exr(path, &self.exr()),
-            Format::Png => write_png(path, width, height, &picture.radiance, self.job.args.exposure.unwrap_or(0.0)),
+            Format::Png => write_png(
+                path,
+                width,
+                height,
+                &picture.radiance,
+                self.job.args.exposure.unwrap_or(0.0),
+            ),
             Format::Pfm => write_pfm(path, width, height, &picture.radiance),
         }
     }
@@ -131,16 +145,28 @@ impl<'a> Finished<'a> {
         let resolution = self.job.loaded.scene.film.resolution;
         let mut attributes = settings(self.job.args, self.job.loaded, self.job.integrator);
         attributes.extend(sample_counts(&self.picture));
-        attributes.push(("lightbound/renderSeconds".into(), Attribute::Float(self.effort.wall.as_secs_f32())));
-        if let (Some(threshold), Some(noise)) = (self.job.args.work.noise_threshold, self.outcome.noise) {
-            attributes.push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
+        attributes.push((
+            "lightbound/renderSeconds".into(),
+            Attribute::Float(self.effort.wall.as_secs_f32()),
+        ));
+        if let (Some(threshold), Some(noise)) =
+            (self.job.args.work.noise_threshold, self.outcome.noise)
+        {
+            attributes
+                .push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
         if !self.job.args.makes_part() {
             return layers::exr_picture(resolution, &self.picture, attributes);
         }
         let (coverage, film) = (self.coverage.clone(), &self.film);
-        let header = Header::new(whole(self.job.loaded), coverage, film, self.picture.invalid_samples, self.effort);
+        let header = Header::new(
+            whole(self.job.loaded),
+            coverage,
+            film,
+            self.picture.invalid_samples,
+            self.effort,
+        );
         part::picture(resolution.into(), attributes, &header, film, &self.picture)
     }
 
@@ -150,12 +176,17 @@ impl<'a> Finished<'a> {
         let all = self.samples.len() as u32;
         let samples = match (picture.min_samples, picture.max_samples) {
             (min, _) if min >= spp => format!("{spp}"),
-            (min, _) if min >= all => format!("{min} (numbers {}..{}) of {spp}", self.samples.start, self.samples.end),
+            (min, _) if min >= all => {
+                format!("{min} (numbers {}..{}) of {spp}", self.samples.start, self.samples.end)
+            }
             (min, max) if min == max => format!("{min} of {all}"),
             (min, max) => format!("{min} to {max} of {all}"),
         };
         let per_pixel = if spp == 1 { "sample per pixel" } else { "samples per pixel" };
-        let noise = self.outcome.noise.map_or(String::new(), |noise| format!(", estimated error {noise:.4}"));
+        let noise = self
+            .outcome
+            .noise
+            .map_or(String::new(), |noise| format!(", estimated error {noise:.4}"));
         let ended = match self.outcome.halt {
             Halt::Done => "",
             Halt::Paused => " (below the threshold)",
@@ -207,7 +238,8 @@ impl<'a> Finished<'a> {
             rays: effort.counts.rays,
             shadow_rays: effort.counts.shadow_rays,
             shader_evaluations: shading.evaluations,
-            shader_occupancy: (shading.lanes > 0).then(|| shading.evaluations as f64 / shading.lanes as f64),
+            shader_occupancy: (shading.lanes > 0)
+                .then(|| shading.evaluations as f64 / shading.lanes as f64),
             shader_capped: shading.capped,
             shader_target: scene.shaders.first().map(|bound| bound.program.target().name()),
             width: picture.window.width(),
@@ -221,7 +253,8 @@ impl<'a> Finished<'a> {
             accel: scene.accel.name(),
             integrator: self.job.integrator.name(),
             light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
-            lightcuts: matches!(scene.integrator.method, Method::Lightcuts(_)).then(|| CutStats::new(&effort.counts.cuts)),
+            lightcuts: matches!(scene.integrator.method, Method::Lightcuts(_))
+                .then(|| CutStats::new(&effort.counts.cuts)),
             interrupted: self.interrupted(),
             warnings,
         }
@@ -232,7 +265,8 @@ impl<'a> Finished<'a> {
 fn whole(loaded: &Loaded) -> Block {
     let (film, spp) = (&loaded.scene.film, loaded.scene.sampling.spp);
     let own = Block::new(film.own, 0..spp);
-    // Where the file asks for nothing, and there is a picture all the same, a crop is what was asked for.
+    // Where the file asks for nothing, and there is a picture all the same, a crop is what was
+    // asked for.
     own.or_else(|| Block::new(film.window, 0..spp)).expect("a picture has pixels")
 }
 

@@ -5,14 +5,16 @@ use crate::cli::numbers::whole;
 use crate::cli::part::Attributes;
 use lightbound::image::write::Attribute;
 use lightbound::scene::build::LightcutsOverrides;
-use lightbound::scene::{BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName};
+use lightbound::scene::{
+    BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName,
+};
 
 /// Options of it; each goes before what the scene says.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Lightcuts")]
 pub struct LightcutsArgs {
-    /// Share of a point's light that the error's bound may have; 0 with a large --max-cut sums up all lights [default: the scene's, or
-    /// 0.02]
+    /// Share of a point's light that the error's bound may have; 0 with a large --max-cut sums up
+    /// all lights [default: the scene's, or 0.02]
     #[arg(long, value_name = "X", value_parser = error, allow_negative_numbers = true)]
     error: Option<f32>,
 
@@ -20,7 +22,8 @@ pub struct LightcutsArgs {
     #[arg(long, value_enum)]
     error_mode: Option<ErrorMode>,
 
-    /// Most clusters for a point [default: the scene's, or 1000, or any number with --error-mode total]
+    /// Most clusters for a point [default: the scene's, or 1000, or any number with --error-mode
+    /// total]
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
     max_cut: Option<u32>,
 
@@ -91,13 +94,21 @@ impl LightcutsArgs {
             ("--bounds", self.bounds.is_some()),
             ("--check-bounds", self.check_bounds),
         ];
-        let first = |options: &[(&'static str, bool)]| options.iter().find(|(_, given)| *given).map(|(name, _)| *name);
-        let (deterministic, stochastic) = (of_cuts(CutMode::Deterministic), of_cuts(CutMode::Stochastic));
+        let first = |options: &[(&'static str, bool)]| {
+            options.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+        };
+        let (deterministic, stochastic) =
+            (of_cuts(CutMode::Deterministic), of_cuts(CutMode::Stochastic));
         match method {
             Method::Path(_) => match first(&[&deterministic[..], &stochastic, &of_all].concat()) {
                 Some(option) => Err(Error::Option {
-                    message: format!("{option} is for the integrator lightcuts; this picture is rendered by path"),
-                    help: format!("add --integrator {}, or leave {option} out", MethodName::Lightcuts.word()),
+                    message: format!(
+                        "{option} is for the integrator lightcuts; this picture is rendered by path"
+                    ),
+                    help: format!(
+                        "add --integrator {}, or leave {option} out",
+                        MethodName::Lightcuts.word()
+                    ),
                 }),
                 None => Ok(()),
             },
@@ -124,7 +135,8 @@ impl LightcutsArgs {
 
 /// The settings on which a picture depends.
 pub fn attributes(settings: &LightcutsSettings) -> Attributes {
-    let (text, count) = (Attribute::text, |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX)));
+    let (text, count) =
+        (Attribute::text, |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX)));
     let mut attributes = vec![("mode", text(settings.cut.mode().word()))];
     match settings.cut {
         Cut::Deterministic { error, error_mode, max_cut } => attributes.extend([
@@ -167,11 +179,21 @@ mod tests {
         let none = LightcutsArgs::default();
         assert_eq!(refused(&none), [None, None, None]);
         let [path, no, stochastic] = refused(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
-        assert_eq!(path.unwrap(), "--max-cut is for the integrator lightcuts; this picture is rendered by path");
-        assert_eq!(stochastic.unwrap(), "--max-cut is for lightcuts of mode deterministic; these are stochastic");
+        assert_eq!(
+            path.unwrap(),
+            "--max-cut is for the integrator lightcuts; this picture is rendered by path"
+        );
+        assert_eq!(
+            stochastic.unwrap(),
+            "--max-cut is for lightcuts of mode deterministic; these are stochastic"
+        );
         assert_eq!(no, None);
-        let [path, deterministic, no] = refused(&LightcutsArgs { cut_size: Some(5), ..none.clone() });
-        assert!(path.unwrap().starts_with("--cut-size") && deterministic.unwrap().contains("mode stochastic"));
+        let [path, deterministic, no] =
+            refused(&LightcutsArgs { cut_size: Some(5), ..none.clone() });
+        assert!(
+            path.unwrap().starts_with("--cut-size")
+                && deterministic.unwrap().contains("mode stochastic")
+        );
         assert_eq!(no, None);
         let [path, no, neither] = refused(&LightcutsArgs { check_bounds: true, ..none });
         assert!(path.unwrap().starts_with("--check-bounds"));

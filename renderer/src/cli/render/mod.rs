@@ -58,7 +58,8 @@ pub struct Args {
 
     /// Picture to write: .exr (float, all layers), .png (sRGB) or .pfm (float)
     ///
-    /// By default the film's file name in the scene, in the current folder, or else the scene's name with .exr.
+    /// By default the film's file name in the scene, in the current folder, or else the scene's
+    /// name with .exr.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
@@ -68,9 +69,10 @@ pub struct Args {
 
     /// Write the variance of each pixel's mean, too, as channels variance.R, .G and .B of an .exr
     ///
-    /// It is estimated from the pixel's samples as if they were independent (the sample variance over their number), and infinite for a
-    /// single sample. Sobol' points, the default of most scenes, are more even than independent ones: for them it is conservative,
-    /// that is, the true error is mostly smaller. For unbiased figures use the sampler "independent".
+    /// It is estimated from the pixel's samples as if they were independent (the sample variance
+    /// over their number), and infinite for a single sample. Sobol' points, the default of most
+    /// scenes, are more even than independent ones: for them it is conservative, that is, the true
+    /// error is mostly smaller. For unbiased figures use the sampler "independent".
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
@@ -98,13 +100,16 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = resolution, help_heading = "Picture")]
     pub resolution: Option<(u32, u32)>,
 
-    /// Render a part of the image only; fractions of its width and height from the upper left corner
+    /// Render a part of the image only; fractions of its width and height from the upper left
+    /// corner
     ///
-    /// An .exr of a crop carries exact sums in channels sums.* beside the picture, so that `lightbound merge` can put crops together.
+    /// An .exr of a crop carries exact sums in channels sums.* beside the picture, so that
+    /// `lightbound merge` can put crops together.
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
     pub crop: Option<[f32; 4]>,
 
-    /// Stop after so many seconds of rendering, of this run, and write the samples so far, at least one per pixel
+    /// Stop after so many seconds of rendering, of this run, and write the samples so far, at least
+    /// one per pixel
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
     pub time_limit: Option<Duration>,
 
@@ -116,7 +121,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "auto", help_heading = "Work")]
     pub accel: AccelKind,
 
-    /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not depend on it
+    /// Instruction set of compiled shaders [default: the best of this machine]; the pixels do not
+    /// depend on it
     #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
     pub target: Option<Target>,
 
@@ -151,16 +157,23 @@ fn resolution(text: &str) -> Result<(u32, u32), String> {
 fn crop(text: &str) -> Result<[f32; 4], String> {
     let numbers: Option<Vec<f32>> = text.split(',').map(|s| s.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some(&[x0, x1, y0, y1]) if 0.0 <= x0 && x0 < x1 && x1 <= 1.0 && 0.0 <= y0 && y0 < y1 && y1 <= 1.0 => {
+        Some(&[x0, x1, y0, y1])
+            if 0.0 <= x0 && x0 < x1 && x1 <= 1.0 && 0.0 <= y0 && y0 < y1 && y1 <= 1.0 =>
+        {
             Ok([x0, x1, y0, y1])
         }
-        _ => Err("expected four fractions from 0 to 1, x0 < x1 and y0 < y1, as in 0.25,0.75,0,0.5".into()),
+        _ => Err("expected four fractions from 0 to 1, x0 < x1 and y0 < y1, as in 0.25,0.75,0,0.5"
+            .into()),
     }
 }
 
 /// Parses a time of more than nothing.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(|time| !time.is_zero());
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .filter(|time| !time.is_zero());
     time.ok_or_else(|| "expected a number of seconds above 0".into())
 }
 
@@ -175,8 +188,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     render_source(&Source::file(&args.scene), &[], args)
 }
 
-/// Renders a scene from any source, with `shaders` of its own, as the options say; `args.scene` is its name for the reader.
-pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args) -> Result<Exit, Error> {
+/// Renders a scene from any source, with `shaders` of its own, as the options say; `args.scene` is
+/// its name for the reader.
+pub fn render_source(
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    args: &Args,
+) -> Result<Exit, Error> {
     let console = Console::new(args.quiet);
     let interrupt = Interrupt::install(args.quiet);
     let named = args.output.as_deref().map(|path| Place::check(path, args)).transpose()?;
@@ -186,14 +204,19 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
     let mut diagnostics = Diagnostics::new(args.strict);
     let loading = console.begin(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
-    let loaded = load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
-        if loaded.scene.lights.are_dark() {
-            let none = loaded.scene.lights.all().is_empty();
-            let message = if none { "the scene has no light" } else { "no light of the scene has any power" };
-            diagnostics.warn(None, message, "the picture is black")?;
-        }
-        Ok(loaded)
-    });
+    let loaded =
+        load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+            if loaded.scene.lights.are_dark() {
+                let none = loaded.scene.lights.all().is_empty();
+                let message = if none {
+                    "the scene has no light"
+                } else {
+                    "no light of the scene has any power"
+                };
+                diagnostics.warn(None, message, "the picture is black")?;
+            }
+            Ok(loaded)
+        });
     loading.finish_and_clear();
     for warning in diagnostics.warnings() {
         console::warn(warning);
@@ -219,8 +242,14 @@ pub fn render_source(source: &Arc<Source>, shaders: &[NamedShader], args: &Args)
         console::warn(remark);
     }
     if let Some(file) = stats_file {
-        let warnings = diagnostics.warnings().iter().map(Warning::to_string).chain(remarks.iter().cloned()).collect();
-        let json = serde_json::to_vec_pretty(&result.stats(kept.path(&place), warnings)).expect("numbers and texts make JSON");
+        let warnings = diagnostics
+            .warnings()
+            .iter()
+            .map(Warning::to_string)
+            .chain(remarks.iter().cloned())
+            .collect();
+        let json = serde_json::to_vec_pretty(&result.stats(kept.path(&place), warnings))
+            .expect("numbers and texts make JSON");
         file.write(|path| save(path, &json))?;
     }
     match remarks.into_iter().next() {
@@ -238,9 +267,11 @@ fn prepare(args: &Args) -> Result<usize, Error> {
     }
     let threads = args.threads.map_or_else(all_threads, usize::from);
     // For what is built in parallel.
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| Error::Option {
-        message: format!("cannot start {threads} threads: {cause}"),
-        help: "give fewer with --threads".into(),
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| {
+        Error::Option {
+            message: format!("cannot start {threads} threads: {cause}"),
+            help: "give fewer with --threads".into(),
+        }
     })?;
     Ok(threads)
 }
@@ -256,12 +287,15 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Renders, from a checkpoint where one is asked for, and writes the picture; tells where it is.
+    /// Renders, from a checkpoint where one is asked for, and writes the picture; tells where it
+    /// is.
     fn run(self, console: Console, interrupt: &Interrupt) -> Result<(Finished<'a>, Kept), Error> {
         let Job { args, loaded: Loaded { scene, .. }, .. } = self;
         let samples = args.work.samples(scene.sampling.spp)?;
         let window = scene.film.window;
-        let mut checkpoint = self.checkpoint(Block::new(window, samples.clone()).expect("what is rendered is not empty"));
+        let mut checkpoint = self.checkpoint(
+            Block::new(window, samples.clone()).expect("what is rendered is not empty"),
+        );
         if let Some(checkpoint) = &checkpoint {
             checkpoint.prepare(&args.work, console)?;
         }
@@ -303,7 +337,12 @@ impl<'a> Job<'a> {
         let wanted = self.args.work.checkpoint.is_some() || self.args.work.resume;
         wanted.then(|| {
             let settings = settings(self.args, self.loaded, self.integrator);
-            Checkpoint::new(self.place.output.path(), self.loaded.scene.film.resolution.into(), settings, block)
+            Checkpoint::new(
+                self.place.output.path(),
+                self.loaded.scene.film.resolution.into(),
+                settings,
+                block,
+            )
         })
     }
 }
@@ -362,7 +401,9 @@ mod tests {
         for wrong in ["", "1", "1x", "x1", "0x1", "-1x2", "1x2x3", "70000x1", "1.5x2"] {
             assert!(resolution(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"] {
+        for wrong in
+            ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"]
+        {
             assert!(crop(wrong).is_err(), "{wrong}");
         }
     }

@@ -4,21 +4,26 @@ use crate::cli::Error;
 use crate::cli::part::Attributes;
 use lightbound::image::write::Attribute;
 use lightbound::scene::build::PathOverrides;
-use lightbound::scene::{BsdfSampling, LightSampling, Method, MethodName, PathSettings, SkySampling};
+use lightbound::scene::{
+    BsdfSampling, LightSampling, Method, MethodName, PathSettings, SkySampling,
+};
 
 /// Options of it; each goes before what the scene says.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Path tracing")]
 pub struct PathArgs {
-    /// How a light is chosen at a point; it changes noise, not the picture [default: the scene's, or auto]
+    /// How a light is chosen at a point; it changes noise, not the picture [default: the scene's,
+    /// or auto]
     #[arg(long, value_enum)]
     light_sampling: Option<LightSampling>,
 
-    /// How a direction is drawn at a surface; it changes noise, not the picture [default: the scene's, or shader]
+    /// How a direction is drawn at a surface; it changes noise, not the picture [default: the
+    /// scene's, or shader]
     #[arg(long, value_enum)]
     bsdf_sampling: Option<BsdfSampling>,
 
-    /// How light of a sky that is an image is drawn; it changes noise, not the picture [default: the scene's, or map]
+    /// How light of a sky that is an image is drawn; it changes noise, not the picture [default:
+    /// the scene's, or map]
     #[arg(long, value_enum)]
     sky_sampling: Option<SkySampling>,
 }
@@ -42,8 +47,13 @@ impl PathArgs {
         ];
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
-                message: format!("{option} is for the integrator path; this picture is rendered by lightcuts"),
-                help: format!("add --integrator {}, or leave {option} out", MethodName::Path.word()),
+                message: format!(
+                    "{option} is for the integrator path; this picture is rendered by lightcuts"
+                ),
+                help: format!(
+                    "add --integrator {}, or leave {option} out",
+                    MethodName::Path.word()
+                ),
             }),
             (Method::Lightcuts(_), None) | (Method::Path(_), _) => Ok(()),
         }
@@ -57,7 +67,10 @@ pub fn attributes(settings: &PathSettings) -> Attributes {
         ("bsdfSampling", settings.bsdf_sampling.word()),
         ("skySampling", settings.sky_sampling.word()),
     ];
-    words.into_iter().map(|(key, word)| (format!("lightbound/{key}"), Attribute::text(word))).collect()
+    words
+        .into_iter()
+        .map(|(key, word)| (format!("lightbound/{key}"), Attribute::text(word)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -73,6 +86,9 @@ mod tests {
             PathSettings { sky_sampling: SkySampling::Product, ..own },
         ];
         assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
-        assert_eq!(attributes(&own)[1], ("lightbound/bsdfSampling".into(), Attribute::text("shader")));
+        assert_eq!(
+            attributes(&own)[1],
+            ("lightbound/bsdfSampling".into(), Attribute::text("shader"))
+        );
     }
 }

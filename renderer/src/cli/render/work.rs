@@ -1,4 +1,5 @@
-//! The long run of `render`: which samples to take, and the pauses in which a checkpoint is written or the noise looked at.
+//! The long run of `render`: which samples to take, and the pauses in which a checkpoint is written
+//! or the noise looked at.
 
 use super::checkpoint::Checkpoint;
 use crate::cli::Error;
@@ -11,30 +12,35 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Work")]
 pub struct WorkArgs {
-    /// Take only the samples of these numbers, counted from 0, B excluded; `lightbound merge` puts such parts together
+    /// Take only the samples of these numbers, counted from 0, B excluded; `lightbound merge` puts
+    /// such parts together
     ///
-    /// Numbers are those of the whole picture, so that B is at most its samples per pixel; raise these with --spp. The .exr carries exact
-    /// sums in channels sums.* beside the picture, as that of a --crop does.
+    /// Numbers are those of the whole picture, so that B is at most its samples per pixel; raise
+    /// these with --spp. The .exr carries exact sums in channels sums.* beside the picture, as that
+    /// of a --crop does.
     #[arg(long, value_name = "A..B", value_parser = sample_range)]
     pub sample_range: Option<Range<u32>>,
 
     /// Stop once the estimated error is below this: 0.05 is about 5 %
     ///
-    /// The error is the square root of relMSE (see `lightbound compare`), estimated from the samples: the mean over pixels and channels
-    /// of the variance of the mean over (mean² + 0.01). It is looked at when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 …
-    /// samples, so that the same options give the same picture; --spp is the most that are taken. Light that no sample has met yet
-    /// cannot be in it. It is conservative for Sobol' points, and to stop by what was seen biases the picture slightly, towards
-    /// pictures that look smooth early.
+    /// The error is the square root of relMSE (see `lightbound compare`), estimated from the
+    /// samples: the mean over pixels and channels of the variance of the mean over (mean² + 0.01).
+    /// It is looked at when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 … samples, so
+    /// that the same options give the same picture; --spp is the most that are taken. Light that no
+    /// sample has met yet cannot be in it. It is conservative for Sobol' points, and to stop by
+    /// what was seen biases the picture slightly, towards pictures that look smooth early.
     #[arg(long, value_name = "X", value_parser = threshold, conflicts_with = "sample_range")]
     pub noise_threshold: Option<f64>,
 
     /// Save the state of the rendering every so many seconds beside the picture, as FILE.checkpoint
     ///
-    /// A checkpoint is replaced in one step, and removed when the picture has all its samples; Ctrl-C and --time-limit leave one.
+    /// A checkpoint is replaced in one step, and removed when the picture has all its samples;
+    /// Ctrl-C and --time-limit leave one.
     #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
     pub checkpoint: Option<Duration>,
 
-    /// Go on from FILE.checkpoint, where there is one; the picture has the bits of one that was never interrupted
+    /// Go on from FILE.checkpoint, where there is one; the picture has the bits of one that was
+    /// never interrupted
     #[arg(long)]
     pub resume: bool,
 }
@@ -48,7 +54,9 @@ impl WorkArgs {
                     "--sample-range {}..{} passes the end: the picture has {spp} samples per pixel",
                     range.start, range.end
                 ),
-                help: format!("end at {spp} or before, or raise the samples of the whole picture with --spp"),
+                help: format!(
+                    "end at {spp} or before, or raise the samples of the whole picture with --spp"
+                ),
             }),
             Some(range) => Ok(range.clone()),
             None => Ok(0..spp),
@@ -58,9 +66,13 @@ impl WorkArgs {
 
 /// Parses `A..B`.
 fn sample_range(text: &str) -> Result<Range<u32>, String> {
-    let parsed = text.split_once("..").and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
-    let range = parsed.filter(|range: &Range<u32>| range.start < range.end && range.end <= super::MAX_SPP);
-    range.ok_or_else(|| "expected two whole numbers, the first below the second, as in 0..64".into())
+    let parsed = text
+        .split_once("..")
+        .and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
+    let range =
+        parsed.filter(|range: &Range<u32>| range.start < range.end && range.end <= super::MAX_SPP);
+    range
+        .ok_or_else(|| "expected two whole numbers, the first below the second, as in 0..64".into())
 }
 
 /// Parses an error that can be reached.
@@ -85,7 +97,8 @@ impl Outcome {
     }
 }
 
-/// Sample counts at which the noise is looked at: four for each power of two, all of them ends of passes.
+/// Sample counts at which the noise is looked at: four for each power of two, all of them ends of
+/// passes.
 fn boundaries() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
@@ -108,13 +121,16 @@ pub fn run(work: &mut Work, args: &WorkArgs, checkpoint: &mut Option<Checkpoint>
                 break Halt::Paused;
             }
         }
-        if let (Some(every), Some(checkpoint), true) = (args.checkpoint, &mut *checkpoint, next_save <= Some(Instant::now())) {
+        if let (Some(every), Some(checkpoint), true) =
+            (args.checkpoint, &mut *checkpoint, next_save <= Some(Instant::now()))
+        {
             checkpoint.save(work);
             next_save = Instant::now().checked_add(every);
         }
     };
     let outcome = Outcome { halt, noise: noise(work) };
-    if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete()) {
+    if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
+    {
         checkpoint.save(work);
     }
     outcome
@@ -131,7 +147,9 @@ mod tests {
             assert!(sample_range(wrong).is_err(), "{wrong}");
         }
         assert_eq!(threshold("0.05"), Ok(0.05));
-        assert!(["", "0", "-1", "inf", "nan", "5%"].into_iter().all(|wrong| threshold(wrong).is_err()));
+        assert!(
+            ["", "0", "-1", "inf", "nan", "5%"].into_iter().all(|wrong| threshold(wrong).is_err())
+        );
         let args = WorkArgs { sample_range: Some(4..8), ..WorkArgs::default() };
         assert_eq!(args.samples(8).unwrap(), 4..8);
         assert!(args.samples(7).unwrap_err().to_string().contains("7 samples"));
@@ -139,7 +157,10 @@ mod tests {
 
     #[test]
     fn the_noise_is_looked_at_where_the_help_says() {
-        assert_eq!(boundaries().take(10).collect::<Vec<_>>(), [16, 20, 24, 28, 32, 40, 48, 56, 64, 80]);
+        assert_eq!(
+            boundaries().take(10).collect::<Vec<_>>(),
+            [16, 20, 24, 28, 32, 40, 48, 56, 64, 80]
+        );
         assert!(boundaries().last().unwrap() >= super::super::MAX_SPP / 2);
     }
 }

@@ -1,7 +1,9 @@
-//! `lightbound shader bound`: bounds of s over boxes of inputs, so that anyone can see what a bounding shader gives.
+//! `lightbound shader bound`: bounds of s over boxes of inputs, so that anyone can see what a
+//! bounding shader gives.
 //!
-//! Inputs that are given as intervals are intervals in the bounding shader, and numbers are numbers: the code is made for the kind of
-//! box that is asked for. Where a material has one side, s is 0 behind it, without the shader being asked, and so is the bound.
+//! Inputs that are given as intervals are intervals in the bounding shader, and numbers are
+//! numbers: the code is made for the kind of box that is asked for. Where a material has one side,
+//! s is 0 behind it, without the shader being asked, and so is the bound.
 
 use super::csv::Kind;
 use super::evaluator::DIRECTIONS;
@@ -12,7 +14,9 @@ use crate::cli::variant::{HEADING, VariantArgs};
 use crate::cli::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::columns;
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet};
+use lightbound_shader::bounding::{
+    BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet,
+};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Input, Options, Sides, Tracking};
 use lightbound_shader::{Arena, Scalar, Texture};
@@ -63,7 +67,8 @@ pub struct Args {
 
 /// Parses the number of parts.
 fn parts() -> impl TypedValueParser<Value = usize> {
-    PossibleValuesParser::new(["2", "4"]).map(|parts| parts.parse().expect("possible values are numbers"))
+    PossibleValuesParser::new(["2", "4"])
+        .map(|parts| parts.parse().expect("possible values are numbers"))
 }
 
 /// Runs the command.
@@ -94,7 +99,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 /// Runs a bounding shader over rows of spans, and keeps count of what deserves a warning.
 struct Bounder {
     kernel: BoundingKernel,
-    /// Tells where a loop was cut off. It is code of its own, since what is asked of code may change its bounds where NaN propagates.
+    /// Tells where a loop was cut off. It is code of its own, since what is asked of code may
+    /// change its bounds where NaN propagates.
     capped: Option<BoundingKernel>,
     /// Where NaN is ignored, tells whether one may come up.
     meets_nan: Option<BoundingKernel>,
@@ -115,7 +121,12 @@ struct Bounder {
 }
 
 impl Bounder {
-    fn new(args: &Args, job: &Job<'_>, intervals: &[bool], textures: Vec<Texture>) -> Result<Bounder, Error> {
+    fn new(
+        args: &Args,
+        job: &Job<'_>,
+        intervals: &[bool],
+        textures: Vec<Texture>,
+    ) -> Result<Bounder, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(Spans::All, ranges);
@@ -123,19 +134,36 @@ impl Bounder {
             input.interval = interval;
         }
         let compile = |integrand: &Integrand, options: &Options| {
-            BoundingKernel::compile(&Arena::new(), &integrand.bound(&inputs, options), args.inputs.source.target())
+            BoundingKernel::compile(
+                &Arena::new(),
+                &integrand.bound(&inputs, options),
+                args.inputs.source.target(),
+            )
         };
-        let capped = integrand.point.outputs.iter().position(|port| port.name == "capped").map(|output| {
-            let mut asking = integrand.clone();
-            asking.outputs = vec![output];
-            compile(&asking, &Options { sides: Sides::Upper, ..options })
-        });
+        let capped =
+            integrand.point.outputs.iter().position(|port| port.name == "capped").map(|output| {
+                let mut asking = integrand.clone();
+                asking.outputs = vec![output];
+                compile(&asking, &Options { sides: Sides::Upper, ..options })
+            });
         // Naive code that propagates NaN tests for all that the other one ignores.
-        let testing = Options { sides: Sides::Both, nan: Nan::Propagate, tracking: Tracking::NONE, ..options };
-        let meets_nan = (options.nan == Nan::Ignore).then(|| compile(&integrand, &testing)).transpose()?;
+        let testing = Options {
+            sides: Sides::Both,
+            nan: Nan::Propagate,
+            tracking: Tracking::NONE,
+            ..options
+        };
+        let meets_nan =
+            (options.nan == Nan::Ignore).then(|| compile(&integrand, &testing)).transpose()?;
         let suppressing = Options { nan: Nan::Suppress, ..options };
-        let suppressing = (options.nan != Nan::Suppress).then(|| compile(&integrand, &suppressing)).transpose()?;
-        let parameters = job.shader.parameters().iter().flat_map(|parameter| vec![parameter.scalar; parameter.size]);
+        let suppressing = (options.nan != Nan::Suppress)
+            .then(|| compile(&integrand, &suppressing))
+            .transpose()?;
+        let parameters = job
+            .shader
+            .parameters()
+            .iter()
+            .flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
         Ok(Bounder {
             kernel: compile(&integrand, &options)?,
@@ -144,7 +172,11 @@ impl Bounder {
             suppressing,
             words: inputs.into_iter().zip(scalars).collect(),
             names: integrand.point.inputs.iter().map(|port| port.name.clone()).collect(),
-            outputs: integrand.outputs.iter().map(|&k| integrand.point.outputs[k].name.clone()).collect(),
+            outputs: integrand
+                .outputs
+                .iter()
+                .map(|&k| integrand.point.outputs[k].name.clone())
+                .collect(),
             wanted: options.sides,
             ranges,
             surface: job.shader.sides(),
@@ -197,7 +229,8 @@ impl Bounder {
         limits
     }
 
-    /// Whether the shader is to bound a row that was checked: not where bounds hold for unit vectors, and none is in front.
+    /// Whether the shader is to bound a row that was checked: not where bounds hold for unit
+    /// vectors, and none is in front.
     fn is_asked(&self, spans: &[Span]) -> bool {
         let front = |word: usize| self.ends(word, spans[word].ends).map(f32::from_bits);
         self.kernel.precondition().is_none_or(|precondition| precondition.check(front).is_ok())
@@ -210,14 +243,18 @@ impl Bounder {
         let tests = self.meets_nan.as_ref().map(|kernel| self.limits(kernel, rows));
         let outputs = self.outputs.len();
         let meets_nan = |row: usize| {
-            let is_nan = |limits: &Limits| (0..outputs).any(|k| limits.get(row, k).iter().any(|end| end.is_nan()));
+            let is_nan = |limits: &Limits| {
+                (0..outputs).any(|k| limits.get(row, k).iter().any(|end| end.is_nan()))
+            };
             tests.as_ref().is_some_and(is_nan)
         };
         let bounds = rows.iter().enumerate().map(|(row, spans)| {
             let asked = self.is_asked(spans);
             let all = self.row(&limits, row, spans);
             let covered = self.remarks.note(spans, self.surface) && asked;
-            self.remarks.capped += usize::from(covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)));
+            self.remarks.capped += usize::from(
+                covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)),
+            );
             self.remarks.invalidated_by_nan += usize::from(covered && meets_nan(row));
             all
         });
@@ -235,21 +272,28 @@ impl Bounder {
 
     /// Notes which rows lack bounds, and whether it is NaN that took them.
     fn note_unbounded(&mut self, rows: &[Vec<Span>], bounds: &[Vec<[f32; 2]>]) {
-        let unknown = |bounds: &[[f32; 2]]| bounds.iter().map(|&ends| Unknown::of(ends, self.wanted)).collect::<Vec<_>>();
+        let unknown = |bounds: &[[f32; 2]]| {
+            bounds.iter().map(|&ends| Unknown::of(ends, self.wanted)).collect::<Vec<_>>()
+        };
         let lacking = bounds.iter().map(|bounds| unknown(bounds)).enumerate();
-        let lacking: Vec<_> = lacking.filter(|(_, unknown)| unknown.iter().any(Option::is_some)).collect();
+        let lacking: Vec<_> =
+            lacking.filter(|(_, unknown)| unknown.iter().any(Option::is_some)).collect();
         if lacking.is_empty() {
             return;
         }
         let again: Vec<_> = lacking.iter().map(|(row, _)| rows[*row].clone()).collect();
         let suppressed = self.suppressing.as_ref().map(|kernel| self.limits(kernel, &again));
-        let notes = lacking.into_iter().zip(&again).enumerate().map(|(at, ((_, with_nan), spans))| {
-            let without = suppressed.as_ref().map(|limits| unknown(&self.row(limits, at, spans)));
-            let by_nan = without.is_some_and(|without| without != with_nan);
-            (Unknown::text(&self.outputs, &with_nan), by_nan)
-        });
+        let notes =
+            lacking.into_iter().zip(&again).enumerate().map(|(at, ((_, with_nan), spans))| {
+                let without =
+                    suppressed.as_ref().map(|limits| unknown(&self.row(limits, at, spans)));
+                let by_nan = without.is_some_and(|without| without != with_nan);
+                (Unknown::text(&self.outputs, &with_nan), by_nan)
+            });
         let notes: Vec<_> = notes.collect();
-        notes.into_iter().for_each(|(unknown, by_nan)| self.remarks.note_unbounded(unknown, by_nan));
+        notes
+            .into_iter()
+            .for_each(|(unknown, by_nan)| self.remarks.note_unbounded(unknown, by_nan));
     }
 
     /// The ends of a word as the bounding shader takes them.
@@ -271,7 +315,9 @@ impl Bounder {
         let [low, high] = match (self.surface.covers(wo_low), self.surface.covers(wo_high)) {
             (true, _) => [low, high],
             // NaN stays.
-            (false, true) => [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }],
+            (false, true) => {
+                [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }]
+            }
             (false, false) => [0.0, 0.0],
         };
         // So that −0 is 0.
@@ -318,10 +364,12 @@ enum Unknown {
 }
 
 impl Unknown {
-    /// What those ends that were asked for do not tell. Of two ends, one alone may be infinite: that is what is known then. An empty
-    /// interval, whose lower end is above the upper one, is what is known where all results are NaN.
+    /// What those ends that were asked for do not tell. Of two ends, one alone may be infinite:
+    /// that is what is known then. An empty interval, whose lower end is above the upper one, is
+    /// what is known where all results are NaN.
     fn of([low, high]: [f32; 2], wanted: Sides) -> Option<Unknown> {
-        let (below, above) = (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
+        let (below, above) =
+            (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
         match wanted {
             Sides::Lower => below.then_some(Unknown::Lower),
             Sides::Upper => above.then_some(Unknown::Upper),
@@ -359,27 +407,37 @@ impl Run for Bounder {
             Sides::Upper => &["hi"],
             Sides::Both => &["lo", "hi"],
         };
-        self.outputs.iter().flat_map(|name| ends.iter().map(move |end| format!("{name}.{end}"))).collect()
+        self.outputs
+            .iter()
+            .flat_map(|name| ends.iter().map(move |end| format!("{name}.{end}")))
+            .collect()
     }
 
     fn check(&self, row: &[Span]) -> Result<(), (usize, Wrong)> {
         for (word, span) in row.iter().enumerate() {
-            // What a one-sided material has behind it is known without the shader: wo.z is as free as wi.z.
+            // What a one-sided material has behind it is known without the shader: wo.z is as free
+            // as wi.z.
             let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
             if !span.ends.iter().all(|&bits| input.bounds.contains(bits)) {
                 return Err((word, self.outside(word, *scalar, span.ends)));
             }
         }
-        self.kernel.precondition().map_or(Ok(()), |precondition| directions_are_unit(precondition, row))
+        self.kernel
+            .precondition()
+            .map_or(Ok(()), |precondition| directions_are_unit(precondition, row))
     }
 
     fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>> {
         let bounds = self.bounds(rows);
-        bounds.iter().map(|bounds| bounds.iter().flat_map(|ends| self.wanted(*ends)).collect()).collect()
+        bounds
+            .iter()
+            .map(|bounds| bounds.iter().flat_map(|ends| self.wanted(*ends)).collect())
+            .collect()
     }
 }
 
-/// Whether related bounds hold for a row; what lies behind a one-sided material is known without them.
+/// Whether related bounds hold for a row; what lies behind a one-sided material is known without
+/// them.
 fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), (usize, Wrong)> {
     const ELSE: &str = "--mode optimized bounds s for vectors of any length";
     let of = |word: usize| row[word].ends.map(f32::from_bits);
@@ -389,7 +447,9 @@ fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), 
         Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
             let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
             let [x, y, z] = unit.map(|x| format!("{x:?}"));
-            format!("--mode related takes vectors that are normalized to full float precision, as in {x},{y},{z}; {ELSE}")
+            format!(
+                "--mode related takes vectors that are normalized to full float precision, as in {x},{y},{z}; {ELSE}"
+            )
         }
         Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
             format!("--mode related takes boxes that contain unit vectors; {ELSE}")
@@ -407,20 +467,28 @@ mod tests {
         use Unknown::{All, Lower, Upper};
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;
-        let of = |low, high| [Sides::Both, Sides::Lower, Sides::Upper].map(|wanted| Unknown::of([low, high], wanted));
+        let of = |low, high| {
+            [Sides::Both, Sides::Lower, Sides::Upper].map(|wanted| Unknown::of([low, high], wanted))
+        };
         let nothing = [Some(All), Some(Lower), Some(Upper)];
         assert_eq!([of(-INF, INF), of(NAN, NAN), of(-INF, NAN), of(NAN, INF)], [nothing; 4]);
         assert_eq!([of(INF, -INF), of(0.0, 1.0)], [[None; 3]; 2]);
         assert_eq!([of(INF, INF), of(0.0, INF)], [[None, None, Some(Upper)]; 2]);
         assert_eq!(of(-INF, -INF), [None, Some(Lower), None]);
-        assert_eq!([of(0.0, NAN), of(NAN, 0.0)], [[Some(Upper), None, Some(Upper)], [Some(Lower), Some(Lower), None]]);
+        assert_eq!(
+            [of(0.0, NAN), of(NAN, 0.0)],
+            [[Some(Upper), None, Some(Upper)], [Some(Lower), Some(Lower), None]]
+        );
     }
 
     #[test]
     fn what_is_unknown_is_told_by_output() {
         let names = ["s.r", "s.g", "s.b"].map(str::to_owned);
         let text = |unknown: [Option<Unknown>; 3]| Unknown::text(&names, &unknown);
-        assert_eq!(text([Some(Unknown::All), None, Some(Unknown::All)]), "nothing is known of s.r, s.b");
+        assert_eq!(
+            text([Some(Unknown::All), None, Some(Unknown::All)]),
+            "nothing is known of s.r, s.b"
+        );
         let two = text([None, Some(Unknown::Upper), Some(Unknown::All)]);
         assert_eq!(two, "nothing is known of s.b, and there is no upper bound of s.g");
     }

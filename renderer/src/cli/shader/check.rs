@@ -1,4 +1,5 @@
-//! `lightbound shader check`: whether a shader keeps the contract of materials, what can be set, and what it costs.
+//! `lightbound shader check`: whether a shader keeps the contract of materials, what can be set,
+//! and what it costs.
 
 use super::{Source, compile, point_shader, values};
 use crate::cli::console::{self, count};
@@ -33,7 +34,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let shader = Shader::parse(&name, &text)?;
     let settings = args.source.overrides(&shader)?;
     let point = point_shader(&shader, Entry::Shaded, &settings)?;
-    let time = median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Shaded, &settings, target))?;
+    let time =
+        median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Shaded, &settings, target))?;
     let checks = Checks::run(&shader, &settings, target)?;
     let fact = |name: &str, text: String| vec![name.to_owned(), text];
     let mut facts = vec![
@@ -46,11 +48,18 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let lowered = passes::lower(&point);
     for target in args.source.target.map_or(Target::ALL.to_vec(), |target| vec![target]) {
         if target != Target::Interpreter {
-            let instructions = count(x86::Code::compile(&lowered, target).counts().total as u64, "instruction");
-            facts.push(fact(target.name(), format!("{instructions} for {} evaluations of s", target.lanes())));
+            let instructions =
+                count(x86::Code::compile(&lowered, target).counts().total as u64, "instruction");
+            facts.push(fact(
+                target.name(),
+                format!("{instructions} for {} evaluations of s", target.lanes()),
+            ));
         }
     }
-    let time = format!("{:.2} ms for {target}, from text to code (median of {RUNS})", 1e3 * time.as_secs_f64());
+    let time = format!(
+        "{:.2} ms for {target}, from text to code (median of {RUNS})",
+        1e3 * time.as_secs_f64()
+    );
     facts.push(fact("compiling", time));
     if !shader.textures().is_empty() {
         facts.push(fact("textures", shader.textures().join(", ")));
@@ -61,13 +70,15 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
     report += &columns(&facts);
-    let members = shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
-        Some(_) => declaration(member),
-        None => computed(member),
-    });
-    for (kind, rows) in
-        [("parameter", members.collect::<Vec<_>>()), ("override", shader.overrides().iter().map(declaration).collect())]
-    {
+    let members =
+        shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
+            Some(_) => declaration(member),
+            None => computed(member),
+        });
+    for (kind, rows) in [
+        ("parameter", members.collect::<Vec<_>>()),
+        ("override", shader.overrides().iter().map(declaration).collect()),
+    ] {
         if !rows.is_empty() {
             let head = [kind, "type", "range", "default", "meaning"].map(str::to_owned).to_vec();
             report += &format!("\n{}", columns(&[vec![head], rows].concat()));
@@ -78,7 +89,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// What the looks that are taken at shaders at load find here, with all parameters at their defaults.
+/// What the looks that are taken at shaders at load find here, with all parameters at their
+/// defaults.
 struct Checks {
     values: String,
     sampler: String,
@@ -87,7 +99,11 @@ struct Checks {
 
 impl Checks {
     fn run(shader: &Shader, settings: &Settings, target: Target) -> Result<Checks, Error> {
-        let mut checks = Checks { values: String::new(), sampler: "derived from bounds".into(), warnings: vec![] };
+        let mut checks = Checks {
+            values: String::new(),
+            sampler: "derived from bounds".into(),
+            warnings: vec![],
+        };
         if let Some(obstacle) = obstacle(shader) {
             checks.values = format!("not checked: {obstacle}");
             if shader.has_sampler() {
@@ -96,12 +112,15 @@ impl Checks {
             return Ok(checks);
         }
         let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
-        let default = |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
+        let default =
+            |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
         let instance = Instance::new(0, shader.settable().iter().map(|p| (p, default(p))));
         let bound = Bound::new(program, vec![]);
         checks.values = match self_check::values(&bound, &instance) {
             Ok(greatest) if greatest <= 0.0 => {
-                checks.warnings.push("s is 0 wherever it was looked at: the material is black".into());
+                checks
+                    .warnings
+                    .push("s is 0 wherever it was looked at: the material is black".into());
                 "black".into()
             }
             Ok(_) => "finite, none negative".into(),
@@ -177,7 +196,10 @@ fn loops(shader: &Shader, point: &Function, settings: &Settings) -> String {
                 1 => format!(" (line {})", lines[0]),
                 _ => format!(" (of the loops in lines {}, at least one)", lines.join(", ")),
             };
-            format!("may reach the cap of {} rounds, where they are cut off{place}", settings.loop_cap)
+            format!(
+                "may reach the cap of {} rounds, where they are cut off{place}",
+                settings.loop_cap
+            )
         }
         true => "bounded".into(),
     }
@@ -198,7 +220,11 @@ fn declaration(parameter: &Parameter) -> Vec<String> {
 
 /// A row of a member that nobody can set.
 fn computed(member: &Parameter) -> Vec<String> {
-    let member = Parameter { default: None, doc: format!("computed by fn material; {}", member.doc), ..member.clone() };
+    let member = Parameter {
+        default: None,
+        doc: format!("computed by fn material; {}", member.doc),
+        ..member.clone()
+    };
     let mut row = declaration(&member);
     row[4] = row[4].trim_end_matches("; ").to_owned();
     row

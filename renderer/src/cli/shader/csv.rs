@@ -1,7 +1,9 @@
-//! Rows of directions and parameters from a CSV file, as numbers or also as intervals, whose ends have a column each.
+//! Rows of directions and parameters from a CSV file, as numbers or also as intervals, whose ends
+//! have a column each.
 //!
-//! Cells are numbers and names, so a line is a row: quotes around a cell are dropped, and need not be understood. Reading by lines is
-//! what makes the line numbers of errors right after comments and empty lines.
+//! Cells are numbers and names, so a line is a row: quotes around a cell are dropped, and need not
+//! be understood. Reading by lines is what makes the line numbers of errors right after comments
+//! and empty lines.
 
 use super::evaluator::DIRECTIONS;
 use super::values::{self, Place, Span, Wrong};
@@ -52,8 +54,9 @@ enum Target<'a> {
 const ENDS: [&str; 2] = [".lo", ".hi"];
 
 impl<'a> Rows<'a> {
-    /// Opens a file and reads its header. `words` are the parameters' where there is no column for them; the columns and they
-    /// together must give every parameter a value, and columns leave something of whatever is `set` by options.
+    /// Opens a file and reads its header. `words` are the parameters' where there is no column for
+    /// them; the columns and they together must give every parameter a value, and columns leave
+    /// something of whatever is `set` by options.
     pub fn open(
         path: &Path,
         kind: Kind,
@@ -69,20 +72,27 @@ impl<'a> Rows<'a> {
         let mut words: Vec<Option<Span>> = directions.chain(words.iter().copied()).collect();
         let mut columns: Vec<Column> = Vec::new();
         for name in lines.cells() {
-            let column =
-                column(name, kind, parameters).map_err(|help| lines.wrong(&format!("unknown column `{name}`"), &help))?;
+            let column = column(name, kind, parameters)
+                .map_err(|help| lines.wrong(&format!("unknown column `{name}`"), &help))?;
             if columns.iter().any(|earlier| earlier.overlaps(&column)) {
-                return Err(lines.wrong(&format!("column `{name}` sets what an earlier column sets"), "leave one of them out"));
+                return Err(lines.wrong(
+                    &format!("column `{name}` sets what an earlier column sets"),
+                    "leave one of them out",
+                ));
             }
             words[column.words()].fill(Some(Span { ends: [0; 2], interval: column.end.is_some() }));
             columns.push(column);
         }
         for (name, text) in set {
             // Columns may well give some components of what an option gives for all.
-            let gives = |word: usize| columns.iter().find(|column| column.words().contains(&(DIRECTIONS.len() + word)));
-            let given: Option<Vec<_>> = values::find(parameters, name).and_then(|place| place.words.map(gives).collect());
+            let gives = |word: usize| {
+                columns.iter().find(|column| column.words().contains(&(DIRECTIONS.len() + word)))
+            };
+            let given: Option<Vec<_>> =
+                values::find(parameters, name).and_then(|place| place.words.map(gives).collect());
             if let Some(column) = given.as_ref().and_then(|given| given.first()) {
-                let message = format!("column `{}` sets what --set {name}={text} sets", column.name);
+                let message =
+                    format!("column `{}` sets what --set {name}={text} sets", column.name);
                 return Err(lines.wrong(&message, "leave one of the two out"));
             }
         }
@@ -91,14 +101,17 @@ impl<'a> Rows<'a> {
             let stem = name.strip_suffix(".lo").or(name.strip_suffix(".hi")).unwrap_or(name);
             let partner = format!("{stem}{}", ENDS[1 - column.end.unwrap_or(0)]);
             let help = format!("an interval takes both; a column `{stem}` alone gives numbers");
-            return Err(lines.wrong(&format!("there is a column `{name}` but no column `{partner}`"), &help));
+            return Err(lines
+                .wrong(&format!("there is a column `{name}` but no column `{partner}`"), &help));
         }
         if let Some(missing) = (0..DIRECTIONS.len()).find(|&word| words[word].is_none()) {
             let help = "directions take the columns wi.x, wi.y, wi.z, wo.x, wo.y and wo.z";
             return Err(lines.wrong(&format!("there is no column `{}`", DIRECTIONS[missing]), help));
         }
         if let Some(name) = values::missing(parameters, &words[DIRECTIONS.len()..]) {
-            let help = format!("it has no default either: add a column, or give one value for all rows with --set {name}=…");
+            let help = format!(
+                "it has no default either: add a column, or give one value for all rows with --set {name}=…"
+            );
             return Err(lines.wrong(&format!("`{name}` has no value"), &help));
         }
         Ok(Rows { lines, columns, defaults: words.into_iter().flatten().collect() })
@@ -122,7 +135,9 @@ impl<'a> Rows<'a> {
     /// An error of a word of the row that was read last.
     pub fn wrong(&self, word: usize, wrong: &Wrong) -> Error {
         match (1..).zip(&self.columns).find(|(_, column)| column.words().contains(&word)) {
-            Some((number, _)) => self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help),
+            Some((number, _)) => {
+                self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help)
+            }
             None => wrong.clone().into(),
         }
     }
@@ -131,7 +146,9 @@ impl<'a> Rows<'a> {
     fn parse(&self, row: &mut [Span]) -> Result<(), Error> {
         let mut cells = self.lines.cells();
         for (number, column) in (1..).zip(&self.columns) {
-            let wrong = |wrong: Wrong| self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help);
+            let wrong = |wrong: Wrong| {
+                self.lines.wrong(&format!("column {number}: {}", wrong.message), &wrong.help)
+            };
             let text = cells.next().ok_or_else(|| self.ragged())?;
             let bits = match &column.target {
                 Target::Direction(word) => values::direction(DIRECTIONS[*word], text),
@@ -153,14 +170,18 @@ impl<'a> Rows<'a> {
 
     /// Whether the intervals of a row begin with their lower ends.
     fn in_order(&self, row: &[Span]) -> Result<(), Error> {
-        for (number, column) in (1..).zip(&self.columns).filter(|(_, column)| column.end == Some(1)) {
+        for (number, column) in (1..).zip(&self.columns).filter(|(_, column)| column.end == Some(1))
+        {
             for word in column.words() {
                 if !values::in_order(column.scalar(), row[word].ends) {
-                    let lower = |other: &&Column| other.end == Some(0) && other.words().contains(&word);
-                    let lower = self.columns.iter().position(|other| lower(&other)).unwrap_or(number - 1);
+                    let lower =
+                        |other: &&Column| other.end == Some(0) && other.words().contains(&word);
+                    let lower =
+                        self.columns.iter().position(|other| lower(&other)).unwrap_or(number - 1);
                     let text = |k: usize| self.lines.cells().nth(k).unwrap_or_default();
                     let name = column.name.trim_end_matches(".hi");
-                    let Wrong { message, help } = values::reversed(name, text(lower), text(number - 1));
+                    let Wrong { message, help } =
+                        values::reversed(name, text(lower), text(number - 1));
                     return Err(self.lines.wrong(&format!("column {number}: {message}"), &help));
                 }
             }
@@ -180,7 +201,9 @@ impl Column<'_> {
     fn words(&self) -> std::ops::Range<usize> {
         match &self.target {
             Target::Direction(word) => *word..*word + 1,
-            Target::Parameter(place) => DIRECTIONS.len() + place.words.start..DIRECTIONS.len() + place.words.end,
+            Target::Parameter(place) => {
+                DIRECTIONS.len() + place.words.start..DIRECTIONS.len() + place.words.end
+            }
         }
     }
 
@@ -201,7 +224,9 @@ impl Column<'_> {
     /// Whether the other ends of the intervals, if it gives ends, are given as well.
     fn has_partner(&self, columns: &[Column]) -> bool {
         let Some(end) = self.end else { return true };
-        let given = |word: usize| columns.iter().any(|other| other.end == Some(1 - end) && other.words().contains(&word));
+        let given = |word: usize| {
+            columns.iter().any(|other| other.end == Some(1 - end) && other.words().contains(&word))
+        };
         self.words().all(given)
     }
 }
@@ -261,7 +286,12 @@ impl Lines {
             match self.reader.read_line(&mut self.line) {
                 Ok(0) => return Ok(false),
                 Ok(_) => {}
-                Err(cause) => return Err(self.wrong(&format!("cannot be read ({cause})"), "save the table as CSV, in UTF-8")),
+                Err(cause) => {
+                    return Err(self.wrong(
+                        &format!("cannot be read ({cause})"),
+                        "save the table as CSV, in UTF-8",
+                    ));
+                }
             }
             // The mark that some programs put before UTF-8.
             if self.line.starts_with('\u{feff}') {
@@ -284,6 +314,9 @@ impl Lines {
 
     /// An error at the line at hand.
     fn wrong(&self, message: &str, help: &str) -> Error {
-        Error::Data { message: format!("{}:{}: {message}", self.name, self.number), help: help.into() }
+        Error::Data {
+            message: format!("{}:{}: {message}", self.name, self.number),
+            help: help.into(),
+        }
     }
 }

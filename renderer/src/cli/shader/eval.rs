@@ -1,7 +1,8 @@
-//! `lightbound shader eval`: a BRDF at given directions, so that anyone can hold a shader against their own implementation.
+//! `lightbound shader eval`: a BRDF at given directions, so that anyone can hold a shader against
+//! their own implementation.
 //!
-//! Directions go to the shader as they are given: nothing is normalised. Results are printed with as many digits as give the same
-//! float when read.
+//! Directions go to the shader as they are given: nothing is normalised. Results are printed with
+//! as many digits as give the same float when read.
 
 use super::csv::Kind;
 use super::evaluator::Evaluator;
@@ -59,8 +60,16 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 fn single(values: &[f32]) -> String {
     let row = |name: &str, values: &[f32], unit: &str| {
         let values = values.iter().map(|x| format!("{x:?}"));
-        [name.to_owned()].into_iter().chain(values).chain([unit.to_owned()]).collect::<Vec<String>>()
+        [name.to_owned()]
+            .into_iter()
+            .chain(values)
+            .chain([unit.to_owned()])
+            .collect::<Vec<String>>()
     };
     let head = ["", "r", "g", "b"].map(str::to_owned).to_vec();
-    columns(&[head, row("brdf", &values[..3], "1/sr"), row("s", &values[3..], "1/sr, with the cosine of wi")])
+    columns(&[
+        head,
+        row("brdf", &values[..3], "1/sr"),
+        row("s", &values[3..], "1/sr, with the cosine of wi"),
+    ])
 }

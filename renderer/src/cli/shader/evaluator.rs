@@ -24,9 +24,17 @@ pub struct Evaluator {
 impl Evaluator {
     /// For a compiled `Entry::Brdf` of a shader with these sides and textures.
     pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> Evaluator {
-        let names = |ports: &[lightbound_shader::ir::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
-        assert!(names(kernel.inputs()).starts_with(&DIRECTIONS.map(str::to_owned)), "directions come first");
-        assert!(names(kernel.outputs()).starts_with(&OUTPUTS.map(str::to_owned)), "results come first");
+        let names = |ports: &[lightbound_shader::ir::Port]| {
+            ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>()
+        };
+        assert!(
+            names(kernel.inputs()).starts_with(&DIRECTIONS.map(str::to_owned)),
+            "directions come first"
+        );
+        assert!(
+            names(kernel.outputs()).starts_with(&OUTPUTS.map(str::to_owned)),
+            "results come first"
+        );
         Evaluator { kernel, sides, textures, remarks: Remarks::new(Kind::Numbers) }
     }
 }
@@ -56,7 +64,8 @@ impl Run for Evaluator {
             if !self.remarks.note(spans, self.sides) {
                 return vec![0.0; OUTPUTS.len()];
             }
-            self.remarks.capped += usize::from(capped.is_some_and(|port| outputs.bits(row, port) != 0));
+            self.remarks.capped +=
+                usize::from(capped.is_some_and(|port| outputs.bits(row, port) != 0));
             (0..OUTPUTS.len()).map(|port| outputs.get(row, port)).collect()
         });
         results.collect()

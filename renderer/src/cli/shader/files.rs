@@ -27,7 +27,8 @@ pub struct Files {
 impl Files {
     /// Where results go, which is none of the files that are read.
     pub fn results(&self, source: &Source) -> Result<Results, Error> {
-        let inputs = [Some(&source.file), self.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);
+        let inputs =
+            [Some(&source.file), self.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);
         let inputs = inputs.chain(self.texture.iter().map(|(_, file)| Path::new(file)));
         let output = output(self.output.as_deref(), &inputs.collect::<Vec<_>>())?;
         if is_stdin(&source.file) && self.csv.as_deref().is_some_and(is_stdin) {
@@ -42,23 +43,28 @@ impl Files {
     /// The textures of a shader.
     pub fn textures(&self, shader: &Shader) -> Result<Vec<Texture>, Error> {
         let names: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
-        if let Some((name, _)) = self.texture.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        if let Some((name, _)) =
+            self.texture.iter().find(|(name, _)| !names.contains(&name.as_str()))
+        {
             return Err(values::unknown("texture", &[], &names, name).into());
         }
         let read = |file: &str| {
             for_shaders::read(Path::new(file)).map_err(|error| match error {
-                ReadError::Image(error) => {
-                    Error::Data { message: error.to_string(), help: "check the path after --texture".into() }
+                ReadError::Image(error) => Error::Data {
+                    message: error.to_string(),
+                    help: "check the path after --texture".into(),
+                },
+                ReadError::TooLarge(error) => {
+                    Error::Data { message: format!("{file}: {error}"), help: error.remedy() }
                 }
-                ReadError::TooLarge(error) => Error::Data { message: format!("{file}: {error}"), help: error.remedy() },
             })
         };
         images(shader, &self.texture)?.into_iter().map(read).collect()
     }
 }
 
-/// Where results go: stdout, or a file, for which they are held until they are whole, so that they can be saved elsewhere where it
-/// cannot be written.
+/// Where results go: stdout, or a file, for which they are held until they are whole, so that they
+/// can be saved elsewhere where it cannot be written.
 pub struct Results {
     output: Option<Output>,
     whole: Vec<u8>,

@@ -1,4 +1,5 @@
-//! Inputs that `eval` and `bound` take, one row from options or many from a CSV file, and results, which go out row by row.
+//! Inputs that `eval` and `bound` take, one row from options or many from a CSV file, and results,
+//! which go out row by row.
 
 use super::Source;
 use super::csv::{Kind, Rows};
@@ -14,7 +15,8 @@ pub struct InputArgs {
     #[command(flatten)]
     pub source: Source,
 
-    /// Directions to the light, in the shading frame, as a box: each of X, Y and Z a number or LO..HI
+    /// Directions to the light, in the shading frame, as a box: each of X, Y and Z a number or
+    /// LO..HI
     #[arg(long, value_name = "X,Y,Z", value_parser = values::three_spans, allow_hyphen_values = true)]
     #[arg(required_unless_present = "csv")]
     wi: Option<[Span; 3]>,
@@ -55,10 +57,15 @@ impl InputArgs {
     pub fn job(&self, kind: Kind) -> Result<Job<'_>, Error> {
         let shader = Shader::parse(&self.source.name(), &self.source.read()?)?;
         let (settings, assignments) = self.source.settings(&shader)?;
-        let words = values::assign(shader.parameters(), shader.overrides(), &assignments, |parameter, text| match kind {
-            Kind::Numbers => values::bits(parameter, text).map(Span::from),
-            Kind::Intervals => values::span(parameter, text),
-        })?;
+        let words = values::assign(
+            shader.parameters(),
+            shader.overrides(),
+            &assignments,
+            |parameter, text| match kind {
+                Kind::Numbers => values::bits(parameter, text).map(Span::from),
+                Kind::Intervals => values::span(parameter, text),
+            },
+        )?;
         Ok(Job { args: self, kind, shader, settings, words })
     }
 }
@@ -73,10 +80,16 @@ impl Job<'_> {
     pub fn asked(&self) -> Result<Asked<'_>, Error> {
         let parameters = self.shader.parameters();
         match (&self.args.files.csv, self.args.wi, self.args.wo) {
-            (Some(path), ..) => Ok(Asked::Table(Rows::open(path, self.kind, parameters, &self.words, &self.args.source.set)?)),
-            (None, Some(wi), Some(wo)) => {
-                Ok(Asked::Row([&wi[..], &wo[..], &values::all(parameters, self.words.clone())?].concat()))
-            }
+            (Some(path), ..) => Ok(Asked::Table(Rows::open(
+                path,
+                self.kind,
+                parameters,
+                &self.words,
+                &self.args.source.set,
+            )?)),
+            (None, Some(wi), Some(wo)) => Ok(Asked::Row(
+                [&wi[..], &wo[..], &values::all(parameters, self.words.clone())?].concat(),
+            )),
             (None, ..) => unreachable!("options without --csv have --wi and --wo"),
         }
     }

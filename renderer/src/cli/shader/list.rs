@@ -25,7 +25,10 @@ pub struct Args {}
 /// Runs the command.
 pub fn run() -> Result<Exit, Error> {
     let terminal = std::io::stdout().is_terminal();
-    let width = terminal.then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok()).flatten().map(|size| size.ws_col);
+    let width = terminal
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten()
+        .map(|size| size.ws_col);
     // Terminals that do not know their width say 0.
     let width = width.filter(|&width| width > 0).map_or(usize::MAX, usize::from);
     to_stdout(table(width)?.as_bytes())?;
@@ -34,13 +37,15 @@ pub fn run() -> Result<Exit, Error> {
 
 /// One row for each shader, in lines of at most this width as far as words allow.
 fn table(width: usize) -> Result<String, Error> {
-    let head = ["shader", "sides", "sampler", "parameters", "what it is"].map(str::to_owned).to_vec();
+    let head =
+        ["shader", "sides", "sampler", "parameters", "what it is"].map(str::to_owned).to_vec();
     let mut rows = vec![head];
     for entry in LIBRARY {
         let shader = Shader::parse(entry.name, entry.text)?;
         let sides = if shader.sides() == Sides::Both { "both" } else { "one" };
         let sampler = if shader.has_sampler() { "own" } else { "bounds" };
-        let names: Vec<&str> = shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();
+        let names: Vec<&str> =
+            shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();
         rows.push(
             [entry.name, sides, sampler, &names.join(" "), title(shader.description())]
                 .map(|cell| cell.replace('\n', " "))
@@ -53,14 +58,16 @@ fn table(width: usize) -> Result<String, Error> {
 /// What a description begins with: its first clause, which names the material.
 fn title(description: &str) -> &str {
     let ends = [". ", ".\n", ",", ":", ";", " (", "\n\n"];
-    let end = ends.iter().filter_map(|end| description.find(end)).min().unwrap_or(description.len());
+    let end =
+        ends.iter().filter_map(|end| description.find(end)).min().unwrap_or(description.len());
     description[..end].trim().trim_end_matches('.')
 }
 
 /// Rows whose last two cells are broken into lines, which become rows, so that `width` is kept.
 fn wrapped(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
     const NARROWEST: usize = 16;
-    let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widest =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let fixed = rows[0].len() - 2;
     let left = width.saturating_sub((0..fixed).map(|column| widest(column) + 2).sum::<usize>() + 2);
     let first = widest(fixed).min((left / 2).max(NARROWEST));
@@ -103,7 +110,8 @@ mod tests {
         let text = table(usize::MAX).unwrap();
         assert_eq!(text.lines().count(), 1 + LIBRARY.len());
         let ward = text.lines().find(|line| line.starts_with("ward.wgsl ")).unwrap();
-        let cells: Vec<&str> = ward.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let cells: Vec<&str> =
+            ward.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         assert_eq!(cells[1], "one");
         assert_eq!(cells[3..], ["kd ks alpha_x alpha_y", "Anisotropic Ward with a diffuse term"]);
     }
@@ -119,7 +127,10 @@ mod tests {
 
     #[test]
     fn titles_are_the_first_clause() {
-        assert_eq!(title("Ideal diffuse reflection (Lambert 1760): kd/π."), "Ideal diffuse reflection");
+        assert_eq!(
+            title("Ideal diffuse reflection (Lambert 1760): kd/π."),
+            "Ideal diffuse reflection"
+        );
         assert_eq!(title("A metal.\n\nMore."), "A metal");
         assert_eq!(title("A metal of 1.5 layers"), "A metal of 1.5 layers");
     }

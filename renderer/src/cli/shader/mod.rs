@@ -73,7 +73,8 @@ struct Source {
     #[arg(long, value_name = "TARGET", value_parser = target_name())]
     target: Option<Target>,
 
-    /// Value of an override; of `eval`, `bound` and `preview` also of a parameter, where one number sets all components of a vector
+    /// Value of an override; of `eval`, `bound` and `preview` also of a parameter, where one number
+    /// sets all components of a vector
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<Assignment>,
 }
@@ -83,8 +84,11 @@ type Assignment = (String, String);
 
 /// Parses `NAME=VALUE`.
 fn assignment(text: &str) -> Result<Assignment, String> {
-    let parts = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
+    let parts =
+        text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    parts
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
 }
 
 /// Parses the name of a target.
@@ -185,7 +189,8 @@ fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error
     Ok(Some(output))
 }
 
-/// The images of a shader's textures, in the order of their declarations; of several for one, the last counts.
+/// The images of a shader's textures, in the order of their declarations; of several for one, the
+/// last counts.
 fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
     let image = |name: &String| match given.iter().rev().find(|(given, _)| given == name) {
         Some((_, file)) => Ok(file.as_str()),
@@ -208,14 +213,20 @@ fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Fu
 }
 
 /// An entry's machine code.
-fn compile(shader: &Shader, entry: Entry, settings: &Settings, target: Target) -> Result<Kernel, Error> {
+fn compile(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+    target: Target,
+) -> Result<Kernel, Error> {
     let lowered = passes::lower(&point_shader(shader, entry, settings)?);
     Ok(Kernel::compile(&Arena::new(), &lowered, target)?)
 }
 
 /// The error that a target's code does not run here.
 pub(super) fn unavailable(target: Target) -> Error {
-    let here: Vec<&str> = Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
+    let here: Vec<&str> =
+        Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
     let message = CompileError::Unavailable(target).to_string();
     Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
 }
@@ -230,7 +241,10 @@ impl From<CompileError> for Error {
     fn from(cause: CompileError) -> Error {
         match cause {
             CompileError::Unavailable(target) => unavailable(target),
-            cause => Error::Data { message: cause.to_string(), help: "use fewer and smaller arrays in the shader".into() },
+            cause => Error::Data {
+                message: cause.to_string(),
+                help: "use fewer and smaller arrays in the shader".into(),
+            },
         }
     }
 }

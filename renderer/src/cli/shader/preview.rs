@@ -1,11 +1,13 @@
 //! `lightbound shader preview`: a picture of a material, for who writes it.
 //!
-//! What is rendered is an ordinary scene, `ball.pbrt`, to which the material is added as a user would write it. So a preview has all
-//! the features of rendering, and shows what scenes will show.
+//! What is rendered is an ordinary scene, `ball.pbrt`, to which the material is added as a user
+//! would write it. So a preview has all the features of rendering, and shows what scenes will show.
 
 use super::{Assignment, Source, assignment, is_stdin, output, values};
 use crate::cli::numbers::whole;
-use crate::cli::render::{self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, render_source, stops};
+use crate::cli::render::{
+    self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, render_source, stops,
+};
 use crate::cli::{Error, Exit};
 use lightbound::accel::AccelKind;
 use lightbound::scene::diagnostics;
@@ -31,11 +33,13 @@ pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Image for a parameter instead of a value, or for a texture of the shader; sRGB for colours, linear for single numbers
+    /// Image for a parameter instead of a value, or for a texture of the shader; sRGB for colours,
+    /// linear for single numbers
     #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
     texture: Vec<Assignment>,
 
-    /// Picture to write: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png, in the current folder]
+    /// Picture to write: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
+    /// in the current folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -100,7 +104,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         work: WorkArgs::default(),
         strict: false,
     };
-    render_source(&diagnostics::Source::generated("preview", scene), &[(SHADER.into(), Arc::new(shader))], &options)
+    render_source(
+        &diagnostics::Source::generated("preview", scene),
+        &[(SHADER.into(), Arc::new(shader))],
+        &options,
+    )
 }
 
 /// The shader's name with .png.
@@ -116,7 +124,9 @@ fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<S
     let (settings, assignments) = source.settings(shader)?;
     let words = values::assign(shader.settable(), shader.overrides(), &assignments, values::bits)?;
     super::images(shader, images)?;
-    let mut text = format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
+    let mut text = format!(
+        "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
+    );
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
@@ -136,7 +146,8 @@ fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<S
         }
     }
     for (name, value) in &settings.overrides {
-        let declared = values::find(shader.overrides(), name).expect("overrides are found by name").parameter;
+        let declared =
+            values::find(shader.overrides(), name).expect("overrides are found by name").parameter;
         text += &declaration(declared, [declared.scalar.bits(*value)]);
     }
     Ok(text)
@@ -147,7 +158,9 @@ fn texture(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
     let parameter = shader.settable().iter().find(|parameter| parameter.name == name);
     if parameter.is_none() && !shader.textures().iter().any(|texture| texture == name) {
         let textures: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
-        return Err(values::unknown("parameter or texture", shader.settable(), &textures, name).into());
+        return Err(
+            values::unknown("parameter or texture", shader.settable(), &textures, name).into()
+        );
     }
     let (kind, encoding) = match parameter {
         Some(parameter) if parameter.size == 1 => ("float", "linear"),
@@ -207,20 +220,31 @@ mod tests {
         let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
             let set = set.iter().copied().map(pair).collect();
             let images: Vec<_> = images.iter().copied().map(pair).collect();
-            material(&shader, &Source { file: "a.wgsl".into(), target: None, set }, &images).map_err(|error| error.to_string())
+            material(&shader, &Source { file: "a.wgsl".into(), target: None, set }, &images)
+                .map_err(|error| error.to_string())
         };
-        let head = format!("MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n");
+        let head = format!(
+            "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
+        );
         assert_eq!(
-            material(&[("shift", "-1,2"), ("kd.g", "0.1"), ("rounds", "3"), ("metal", "0")], &[]).unwrap(),
+            material(&[("shift", "-1,2"), ("kd.g", "0.1"), ("rounds", "3"), ("metal", "0")], &[])
+                .unwrap(),
             format!(
                 "{head}  \"float kd\" [0.5 0.1 0.5]\n  \"integer shift\" [-1 2]\n  \"bool metal\" [false]\n  \"integer rounds\" [3]\n"
             )
         );
         let image = |name, file| texture(&shader, name, file).map_err(|error| error.to_string());
         let alpha = image("alpha", "a\"b.png").unwrap();
-        assert!(alpha.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"), "{alpha}");
+        assert!(
+            alpha.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"),
+            "{alpha}"
+        );
         assert!(image("kd", "kd.png").unwrap().contains("\"kd\" \"spectrum\" "));
-        assert!(material(&[("shift", "0")], &[("kd", "kd.png")]).unwrap().contains("\"texture kd\" [\"kd\"]\n"));
+        assert!(
+            material(&[("shift", "0")], &[("kd", "kd.png")])
+                .unwrap()
+                .contains("\"texture kd\" [\"kd\"]\n")
+        );
         assert_eq!(material(&[], &[]), Err("`shift` has no value".into()));
         assert_eq!(image("ks", "a.png"), Err("the shader has no parameter or texture `ks`".into()));
     }

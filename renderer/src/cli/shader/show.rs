@@ -1,4 +1,5 @@
-//! `lightbound shader show`: a function of a shader, or its bounding shader, in one of the forms that it has on its way to machine code.
+//! `lightbound shader show`: a function of a shader, or its bounding shader, in one of the forms
+//! that it has on its way to machine code.
 
 use super::{Source, output, point_shader};
 use crate::cli::output::to_stdout;
@@ -40,7 +41,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "s")]
     entry: EntryName,
 
-    /// The function itself, or its bounding shader [default: point; bound for the stages interval and bounds]
+    /// The function itself, or its bounding shader [default: point; bound for the stages interval
+    /// and bounds]
     #[arg(long, value_enum)]
     of: Option<Of>,
 
@@ -67,7 +69,8 @@ enum Stage {
     Ir,
     /// The point shader with those values in brackets that are intervals in its bounding shader
     Interval,
-    /// The same, with what is known of each value, and the case that each operation on intervals became on that account
+    /// The same, with what is known of each value, and the case that each operation on intervals
+    /// became on that account
     Bounds,
     /// What back ends get: elementary functions written out, masks where lanes part
     Lowered,
@@ -122,22 +125,27 @@ impl Args {
             let message = "the stages interval and bounds are those of a bounding shader".into();
             return wrong(message, "leave out --of point, or look at --stage ir");
         }
-        let options = [self.spans.map(|_| "--spans"), self.frame.map(|_| "--frame"), self.variant.given()];
+        let options =
+            [self.spans.map(|_| "--spans"), self.frame.map(|_| "--frame"), self.variant.given()];
         match options.into_iter().flatten().next() {
             Some(option) if !bounding => {
                 let message = format!("{option} is an option of bounding shaders");
                 wrong(message, "add --of bound, or look at --stage interval or bounds")
             }
-            _ if bounding && self.entry != EntryName::S => wrong("only s has a bounding shader".into(), "leave out --entry"),
+            _ if bounding && self.entry != EntryName::S => {
+                wrong("only s has a bounding shader".into(), "leave out --entry")
+            }
             _ => Ok(bounding),
         }
     }
 
     /// The bounding shader and how it came about.
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
-        let integrand = self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
+        let integrand =
+            self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
         let spans = self.spans.unwrap_or_default().of();
-        Ok(integrand.bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
+        Ok(integrand
+            .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
     }
 }
 
@@ -145,7 +153,8 @@ impl Args {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args.output.as_deref(), &[&args.source.file])?;
     let target = args.source.target();
-    if target == Target::Interpreter && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar) {
+    if target == Target::Interpreter && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar)
+    {
         return Err(Error::Option {
             message: "the interpreter runs the IR as it is: there is no code for it".into(),
             help: "name a machine, as in --target avx2, or look at --stage ir".into(),
@@ -185,6 +194,8 @@ fn form(function: &Function, stage: Stage, target: Target) -> String {
         }
         Stage::C => c::emit(&lowered(), target),
         Stage::CScalar => c::scalar::emit(&lowered(), target.lanes()),
-        Stage::Interval | Stage::Bounds => unreachable!("these show how a bounding shader comes about"),
+        Stage::Interval | Stage::Bounds => {
+            unreachable!("these show how a bounding shader comes about")
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Values of a shader's parameters, as options and columns give them.
 //!
-//! A parameter goes by its name, which sets all of its components, and each component of a vector by `.r .g .b .a` or
-//! `.x .y .z .w`. Where intervals are taken, a value is a number or `LO..HI`.
+//! A parameter goes by its name, which sets all of its components, and each component of a vector
+//! by `.r .g .b .a` or `.x .y .z .w`. Where intervals are taken, a value is a number or `LO..HI`.
 
 use crate::cli::console::count;
 use crate::cli::numbers::{NoFloat, float};
@@ -36,9 +36,11 @@ pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<Place<'a>> {
         if name == parameter.name {
             return Some(Place { parameter, words: first..first + parameter.size });
         }
-        let component = name.strip_prefix(parameter.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
-        let index = component
-            .and_then(|component| ["r x", "g y", "b z", "a w"].iter().position(|s| s.split(' ').any(|s| s == component)));
+        let component =
+            name.strip_prefix(parameter.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        let index = component.and_then(|component| {
+            ["r x", "g y", "b z", "a w"].iter().position(|s| s.split(' ').any(|s| s == component))
+        });
         if let Some(index) = index.filter(|&index| index < parameter.size && parameter.size > 1) {
             return Some(Place { parameter, words: first + index..first + index + 1 });
         }
@@ -65,14 +67,16 @@ impl From<u32> for Span {
 /// The values of all parameters' words, where they have a default.
 pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
     let words = |parameter: &Parameter| {
-        let default = |k: usize| parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]).into());
+        let default = |k: usize| {
+            parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]).into())
+        };
         (0..parameter.size).map(default).collect::<Vec<_>>()
     };
     parameters.iter().flat_map(words).collect()
 }
 
-/// The values of parameters' words: what is set, by names and by texts that `read` reads, and else their defaults; `overrides` are
-/// set elsewhere.
+/// The values of parameters' words: what is set, by names and by texts that `read` reads, and else
+/// their defaults; `overrides` are set elsewhere.
 pub fn assign<T: From<u32>>(
     parameters: &[Parameter],
     overrides: &[Parameter],
@@ -81,11 +85,17 @@ pub fn assign<T: From<u32>>(
 ) -> Result<Vec<Option<T>>, Wrong> {
     let mut words = defaults(parameters);
     for (name, text) in assignments {
-        let overrides = || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
-        let place = find(parameters, name).ok_or_else(|| unknown("parameter", parameters, &overrides(), name))?;
+        let overrides =
+            || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
+        let place = find(parameters, name)
+            .ok_or_else(|| unknown("parameter", parameters, &overrides(), name))?;
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
         if texts.len() != 1 && texts.len() != place.words.len() {
-            let message = format!("`{name}` takes {}, not {}", count(place.words.len() as u64, "number"), texts.len());
+            let message = format!(
+                "`{name}` takes {}, not {}",
+                count(place.words.len() as u64, "number"),
+                texts.len()
+            );
             return Err(Wrong { message, help: "one number sets all components".into() });
         }
         for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
@@ -101,7 +111,9 @@ pub fn missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<Strin
     let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
     let name = missing.next()?;
     // One without any is named as a whole.
-    let stem = name.strip_suffix(".x").filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
+    let stem = name
+        .strip_suffix(".x")
+        .filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
     Some(stem.map_or(name.clone(), str::to_owned))
 }
 
@@ -123,16 +135,30 @@ pub fn no_value(name: &str) -> Wrong {
 pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str) -> Wrong {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let help = match parameters.iter().find(|parameter| parameter.name == stem) {
-        Some(parameter) if parameter.size == 1 => format!("`{stem}` has no components; write `{stem}`"),
+        Some(parameter) if parameter.size == 1 => {
+            format!("`{stem}` has no components; write `{stem}`")
+        }
         Some(parameter) => {
-            let letters = |all: &str| all.chars().take(parameter.size).map(|c| format!(".{c}")).collect::<Vec<_>>().join(" ");
+            let letters = |all: &str| {
+                all.chars()
+                    .take(parameter.size)
+                    .map(|c| format!(".{c}"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
             format!("the components of `{stem}` are {} or {}", letters("rgba"), letters("xyzw"))
         }
         None => {
-            let names: Vec<&str> =
-                parameters.iter().map(|parameter| parameter.name.as_str()).chain(others.iter().copied()).collect();
-            let all =
-                if names.is_empty() { format!("the shader has no {kind}s") } else { format!("there are {}", names.join(", ")) };
+            let names: Vec<&str> = parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+                .chain(others.iter().copied())
+                .collect();
+            let all = if names.is_empty() {
+                format!("the shader has no {kind}s")
+            } else {
+                format!("there are {}", names.join(", "))
+            };
             match did_you_mean(stem, names, "") {
                 near if near.is_empty() => all,
                 near => format!("{near} {all}"),
@@ -159,14 +185,19 @@ pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
 
 /// The bits of a component of a direction.
 pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
-    float(text.trim())
-        .map(f32::to_bits)
-        .map_err(|NoFloat { what, help }| Wrong { message: format!("`{name}`: `{text}` {what}"), help: help.into() })
+    float(text.trim()).map(f32::to_bits).map_err(|NoFloat { what, help }| Wrong {
+        message: format!("`{name}`: `{text}` {what}"),
+        help: help.into(),
+    })
 }
 
 /// Parses `X,Y,Z`, a direction.
 pub fn three_numbers(text: &str) -> Result<[Span; 3], String> {
-    three(text, |name, text| direction(name, text).map(Span::from), "three numbers, as in 0,0.6,0.8")
+    three(
+        text,
+        |name, text| direction(name, text).map(Span::from),
+        "three numbers, as in 0,0.6,0.8",
+    )
 }
 
 /// Parses `X,Y,Z`, directions.
@@ -174,13 +205,24 @@ pub fn three_spans(text: &str) -> Result<[Span; 3], String> {
     three(text, direction_span, "three numbers or intervals, as in 0,0.6,0.7..0.8")
 }
 
-fn three(text: &str, read: impl Fn(&str, &str) -> Result<Span, Wrong>, expected: &str) -> Result<[Span; 3], String> {
+fn three(
+    text: &str,
+    read: impl Fn(&str, &str) -> Result<Span, Wrong>,
+    expected: &str,
+) -> Result<[Span; 3], String> {
     let spans = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| read(name, text));
-    let spans = spans.collect::<Result<Vec<_>, _>>().map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
+    let spans = spans
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
     spans.try_into().map_err(|_| format!("expected {expected}"))
 }
 
-fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Result<u32, Wrong>) -> Result<Span, Wrong> {
+fn interval(
+    name: &str,
+    scalar: Scalar,
+    text: &str,
+    read: impl Fn(&str) -> Result<u32, Wrong>,
+) -> Result<Span, Wrong> {
     let Some((low, high)) = text.split_once("..") else { return Ok(read(text.trim())?.into()) };
     let (low, high) = (low.trim(), high.trim());
     if low.is_empty() || high.is_empty() {
@@ -202,10 +244,13 @@ fn interval(name: &str, scalar: Scalar, text: &str, read: impl Fn(&str) -> Resul
     Ok(Span { ends, interval: true })
 }
 
-/// Whether the lower end of an interval is not above the upper one; NaN, which is told of elsewhere, is not.
+/// Whether the lower end of an interval is not above the upper one; NaN, which is told of
+/// elsewhere, is not.
 pub fn in_order(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
     match scalar {
-        Scalar::F32 => f32::from_bits(low).partial_cmp(&f32::from_bits(high)) != Some(Ordering::Greater),
+        Scalar::F32 => {
+            f32::from_bits(low).partial_cmp(&f32::from_bits(high)) != Some(Ordering::Greater)
+        }
         Scalar::I32 => low as i32 <= high as i32,
         Scalar::U32 | Scalar::Bool => low <= high,
     }
@@ -227,11 +272,17 @@ pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     let not = |what: &str| wrong(&format!("is not {what}"));
     // Each type reads its own text: a float by way of a double would be rounded twice.
     let (bits, value) = match parameter.scalar {
-        Scalar::F32 => float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what)),
-        Scalar::I32 => text.parse().map(|i: i32| (i as u32, f64::from(i))).map_err(|_| not("a whole number that 32 bits hold")),
-        Scalar::U32 => {
-            text.parse().map(|i: u32| (i, f64::from(i))).map_err(|_| not("a whole number, 0 or more, that 32 bits hold"))
+        Scalar::F32 => {
+            float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what))
         }
+        Scalar::I32 => text
+            .parse()
+            .map(|i: i32| (i as u32, f64::from(i)))
+            .map_err(|_| not("a whole number that 32 bits hold")),
+        Scalar::U32 => text
+            .parse()
+            .map(|i: u32| (i, f64::from(i)))
+            .map_err(|_| not("a whole number, 0 or more, that 32 bits hold")),
         Scalar::Bool => match text {
             "true" | "1" => Ok((!0, 1.0)),
             "false" | "0" => Ok((0, 0.0)),
@@ -275,7 +326,10 @@ mod tests {
         let parameters = parameters();
         let words = |name: &str| find(&parameters, name).map(|place| place.words);
         assert_eq!(words("kd"), Some(0..3));
-        assert_eq!((words("kd.r"), words("kd.y"), words("kd.b")), (Some(0..1), Some(1..2), Some(2..3)));
+        assert_eq!(
+            (words("kd.r"), words("kd.y"), words("kd.b")),
+            (Some(0..1), Some(1..2), Some(2..3))
+        );
         assert_eq!(
             (words("exponent"), words("lobes"), words("offset.y"), words("metal")),
             (Some(3..4), Some(4..5), Some(6..7), Some(7..8))
@@ -289,7 +343,10 @@ mod tests {
     fn unknown_names_are_answered_by_known_ones() {
         let parameters = parameters();
         let help = |name: &str| unknown("parameter", &parameters, &["rounds"], name).help;
-        assert_eq!(help("exponnt"), "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds");
+        assert_eq!(
+            help("exponnt"),
+            "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds"
+        );
         assert_eq!(help("kd.w"), "the components of `kd` are .r .g .b or .x .y .z");
         assert_eq!(help("exponent.x"), "`exponent` has no components; write `exponent`");
         assert_eq!(unknown("parameter", &[], &[], "kd").help, "the shader has no parameters");
@@ -298,8 +355,9 @@ mod tests {
     #[test]
     fn values_are_read_in_their_own_type() {
         let parameters = parameters();
-        let bits =
-            |name: &str, text: &str| bits(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message);
+        let bits = |name: &str, text: &str| {
+            bits(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message)
+        };
         assert_eq!(bits("kd", "0.1"), Ok(0.1f32.to_bits()));
         assert_eq!(bits("kd", "-0"), Ok((-0.0f32).to_bits()));
         assert_eq!(bits("exponent", "inf"), Ok(f32::INFINITY.to_bits()));
@@ -309,8 +367,14 @@ mod tests {
         assert_eq!((bits("metal", "true"), bits("metal", "0")), (Ok(!0), Ok(0)));
         assert_eq!(bits("kd", "0.2"), Err("`kd`: 0.2 is out of range".into()));
         assert_eq!(bits("lobes", "5"), Err("`lobes`: 5 is out of range".into()));
-        for (name, text) in [("kd", "x"), ("kd", ""), ("exponent", "nan"), ("lobes", "1.5"), ("lobes", "-1"), ("metal", "yes")]
-        {
+        for (name, text) in [
+            ("kd", "x"),
+            ("kd", ""),
+            ("exponent", "nan"),
+            ("lobes", "1.5"),
+            ("lobes", "-1"),
+            ("metal", "yes"),
+        ] {
             assert!(bits(name, text).unwrap_err().contains("is not"), "{name} {text}");
         }
     }
@@ -319,7 +383,8 @@ mod tests {
     fn intervals_have_their_ends_in_order() {
         let parameters = parameters();
         let read = |name: &str, text: &str| {
-            let span = span(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message)?;
+            let span = span(find(&parameters, name).unwrap().parameter, text)
+                .map_err(|wrong| wrong.message)?;
             Ok((span.ends, span.interval))
         };
         assert_eq!(read("exponent", "-1..2.5"), Ok(([-1.0f32, 2.5].map(f32::to_bits), true)));
@@ -342,6 +407,9 @@ mod tests {
         ] {
             assert_eq!(read(name, text), Err(said.to_owned()), "{text}");
         }
-        assert!(direction_span("wi.x", "-0.5..").is_err() && direction_span("wi.x", "0.5..-0.5").is_err());
+        assert!(
+            direction_span("wi.x", "-0.5..").is_err()
+                && direction_span("wi.x", "0.5..-0.5").is_err()
+        );
     }
 }

@@ -10,7 +10,8 @@ const SKY_PIECES: u32 = 1024;
 /// No leaf, and no parent.
 const NONE: u32 = u32::MAX;
 
-/// The trees over all lights of a scene, with a leaf for each light or side of one, and for each piece of a sky.
+/// The trees over all lights of a scene, with a leaf for each light or side of one, and for each
+/// piece of a sky.
 #[derive(Debug)]
 pub struct Forest {
     /// The trees.
@@ -39,7 +40,12 @@ pub struct Slot {
 impl Forest {
     /// For the lights of a scene whose surfaces lie within `bounds`.
     pub fn build(lights: &Lights, bounds: Aabb) -> Forest {
-        let options = PointOptions { sky_points: SKY_PIECES, extents: true, whole_surfaces: true, ..PointOptions::default() };
+        let options = PointOptions {
+            sky_points: SKY_PIECES,
+            extents: true,
+            whole_surfaces: true,
+            ..PointOptions::default()
+        };
         let tree = LightTree::build(lights, bounds, &options);
         let nowhere = Slot { node: NONE, slot: 0 };
         let mut forest = Forest {
@@ -122,8 +128,13 @@ impl Forest {
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
         let slots = (self.leaves.capacity() + self.nodes.capacity()) * size_of::<Slot>();
-        let lights = self.of_light.capacity() * size_of::<[u32; 2]>() + self.of_stratum.capacity() * size_of::<u32>();
+        let lights = self.of_light.capacity() * size_of::<[u32; 2]>()
+            + self.of_stratum.capacity() * size_of::<u32>();
         let parts: usize = self.skies.iter().flatten().map(SkyPart::bytes).sum();
-        self.tree.bytes() + slots + lights + parts + self.skies.capacity() * size_of::<Option<SkyPart>>()
+        self.tree.bytes()
+            + slots
+            + lights
+            + parts
+            + self.skies.capacity() * size_of::<Option<SkyPart>>()
     }
 }

@@ -1,17 +1,21 @@
-//! How much light clusters are expected to send to a point, 8 at a time: the weights by which a light tree is descended.
+//! How much light clusters are expected to send to a point, 8 at a time: the weights by which a
+//! light tree is descended.
 //!
-//! After Conty Estévez & Kulla 2018: intensity, distance, the cosine at the lights and the cosine at the surface. Where they take the
-//! greatest cosines that a cluster allows, we take means: at the surface as if lights were spread evenly along the normal, over the cluster's
-//! box; at the lights as if cosines were spread evenly between the least and the greatest. So less is drawn of clusters across the horizon, and
-//! of those that shine to all sides. It halves the variance.
+//! After Conty Estévez & Kulla 2018: intensity, distance, the cosine at the lights and the cosine
+//! at the surface. Where they take the greatest cosines that a cluster allows, we take means: at
+//! the surface as if lights were spread evenly along the normal, over the cluster's box; at the
+//! lights as if cosines were spread evenly between the least and the greatest. So less is drawn of
+//! clusters across the horizon, and of those that shine to all sides. It halves the variance.
 //!
-//! **Support.** A weight is 0 only where no light of the cluster can send anything: where the whole box is below the horizon of a material
-//! with one side, or where the lights' own cones end before the point ([`Node::geometric_bounds`] proves the same for trees of points). With
-//! u = 2⁻²⁴, the height of the box's top above the horizon is wrong by less than 8u of its distance; the cosine at the lights, of three
-//! sums of angles by cosines, by less than 64u. [`SLACK`] exceeds both.
+//! **Support.** A weight is 0 only where no light of the cluster can send anything: where the whole
+//! box is below the horizon of a material with one side, or where the lights' own cones end before
+//! the point ([`Node::geometric_bounds`] proves the same for trees of points). With u = 2⁻²⁴, the
+//! height of the box's top above the horizon is wrong by less than 8u of its distance; the cosine
+//! at the lights, of three sums of angles by cosines, by less than 64u. [`SLACK`] exceeds both.
 //!
-//! Eight clusters are done at a time, in vectors of the machine; what they hold does not depend on which machine it is. Loops stand where `map`
-//! would be shorter: closures that it calls are compiled without the machine's features.
+//! Eight clusters are done at a time, in vectors of the machine; what they hold does not depend on
+//! which machine it is. Loops stand where `map` would be shorter: closures that it calls are
+//! compiled without the machine's features.
 
 use crate::light_tree::{Colours, Kind, Node};
 use crate::math::Vec3;
@@ -38,8 +42,8 @@ pub fn known(weight: f32) -> f32 {
 /// What arrives of the children of a node, about.
 #[derive(Clone, Copy, Debug)]
 pub struct Factors {
-    /// Irradiance on a surface that faces a child over its intensity: as [`crate::light_tree::Arrival::factor`]. Positive for all that
-    /// may send light.
+    /// Irradiance on a surface that faces a child over its intensity: as
+    /// [`crate::light_tree::Arrival::factor`]. Positive for all that may send light.
     pub arrival: Lanes,
     /// Mean cosine at the surface; positive where some light of the child may count.
     pub cosine: Lanes,
@@ -62,14 +66,20 @@ pub struct Place {
 pub type Eight<S> = f32x8<S>;
 
 impl Place {
-    /// What arrives of the children of a node, of the given magnitudes, and for each of them arrival, cosine and luminance in one: positive
-    /// where all are, and finite.
+    /// What arrives of the children of a node, of the given magnitudes, and for each of them
+    /// arrival, cosine and luminance in one: positive where all are, and finite.
     pub fn weigh(&self, kind: Kind, node: &Node, magnitude: &Colours) -> (Factors, Lanes) {
         dispatch!(Level::new(), simd => self.weigh_in(simd, kind, node, magnitude))
     }
 
     #[inline(always)]
-    fn weigh_in<S: Simd>(&self, simd: S, kind: Kind, node: &Node, magnitude: &Colours) -> (Factors, Lanes) {
+    fn weigh_in<S: Simd>(
+        &self,
+        simd: S,
+        kind: Kind,
+        node: &Node,
+        magnitude: &Colours,
+    ) -> (Factors, Lanes) {
         let factors = self.factors(simd, kind, node);
         let (arrival, cosine) = (load(simd, &factors.arrival), load(simd, &factors.cosine));
         let intensity = luminance(loads(simd, magnitude));
@@ -90,7 +100,11 @@ impl Place {
             Kind::Oriented => self.oriented(simd, node),
             Kind::Directional => self.directional(simd, node),
         };
-        Factors { arrival: arrival.to_array(), cosine: cosine.to_array(), solid_angle: solid_angle.to_array() }
+        Factors {
+            arrival: arrival.to_array(),
+            cosine: cosine.to_array(),
+            solid_angle: solid_angle.to_array(),
+        }
     }
 
     #[inline(always)]
@@ -114,7 +128,8 @@ impl Place {
     #[inline(always)]
     fn directional<S: Simd>(&self, simd: S, node: &Node) -> [Eight<S>; 3] {
         let one = splat(simd, 1.0);
-        let (cos, cone) = (dot(loads(simd, &node.axis), splats(simd, self.n)), load(simd, &node.cos_angle));
+        let (cos, cone) =
+            (dot(loads(simd, &node.axis), splats(simd, self.n)), load(simd, &node.cos_angle));
         let (low, high) = (-narrowed(simd, -cos, cone) - SLACK, narrowed(simd, cos, cone) + SLACK);
         [one, self.counting(simd, low, high) / (high - low), TAU * (one - cone)]
     }

@@ -1,20 +1,28 @@
-//! What materials make of clusters: what the lobe of a shader is expected to reflect of each, up to [`EIGHTS`] eights of directions in
-//! a call.
+//! What materials make of clusters: what the lobe of a shader is expected to reflect of each, up to
+//! [`EIGHTS`] eights of directions in a call.
 //!
-//! What is expected of a cluster is the sum over its own children, each by s in its middle: the tree knows best where lights are, and which of
-//! them are near. Of children that are wide, it is the sum over theirs in turn, and so on. Against the mean of s over four places of the cluster's box,
-//! times what arrives of the whole, this has 0.41 times the variance where many lights are seen in rough metals; near the leaves, children are the
-//! lights themselves. Of a single light that is wide, and of pieces of a sky, all of which are equally far, it is the mean over four places.
+//! What is expected of a cluster is the sum over its own children, each by s in its middle: the
+//! tree knows best where lights are, and which of them are near. Of children that are wide, it is
+//! the sum over theirs in turn, and so on. Against the mean of s over four places of the cluster's
+//! box, times what arrives of the whole, this has 0.41 times the variance where many lights are
+//! seen in rough metals; near the leaves, children are the lights themselves. Of a single light
+//! that is wide, and of pieces of a sky, all of which are equally far, it is the mean over four
+//! places.
 //!
-//! To that comes a small share of an upper bound: of the compiled bounding shader's over the directions to the cluster. Places miss lobes that are
-//! between them, which the bound does not; the bound alone is a poor probability (Tokuyoshi et al. 2024), of clusters that are wider than the lobe
-//! above all. There, both are cut to what the solid angle can hold: since a material reflects no more light than it gets, the mean of s over Ω sr is
-//! at most 1/Ω. Where the bound is 0, nothing is expected. Narrow clusters, single lights among them, are known by s in their middle; where there are
-//! no others to look at, nothing is bounded.
+//! To that comes a small share of an upper bound: of the compiled bounding shader's over the
+//! directions to the cluster. Places miss lobes that are between them, which the bound does not;
+//! the bound alone is a poor probability (Tokuyoshi et al. 2024), of clusters that are wider than
+//! the lobe above all. There, both are cut to what the solid angle can hold: since a material
+//! reflects no more light than it gets, the mean of s over Ω sr is at most 1/Ω. Where the bound is
+//! 0, nothing is expected. Narrow clusters, single lights among them, are known by s in their
+//! middle; where there are no others to look at, nothing is bounded.
 //!
-//! Of shaders whose BRDF does not depend on the direction to the light nothing is asked: the cosine says all.
+//! Of shaders whose BRDF does not depend on the direction to the light nothing is asked: the cosine
+//! says all.
 
-use super::importance::{Eight, Factors, Place, center_and_half, dot, load, loads, luminance, splat, splats};
+use super::importance::{
+    Eight, Factors, Place, center_and_half, dot, load, loads, luminance, splat, splats,
+};
 use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundError, BoundsAt, EIGHTS, MaterialBounds};
 use crate::light_tree::{Child, Colours, Kind, LightTree, Node, WIDTH};
@@ -25,7 +33,8 @@ use crate::scene::BoundMode;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, Simd, dispatch};
 
-/// What materials reflect of light from all around, at most, nearly all of them: by it, the mean of s over a solid angle is bounded, too.
+/// What materials reflect of light from all around, at most, nearly all of them: by it, the mean of
+/// s over a solid angle is bounded, too.
 const ALBEDO: f32 = 1.0;
 
 /// Clusters that fill less, sr, are known by their middles; lobes are wider.
@@ -38,12 +47,14 @@ const UPPER: f32 = 0.03;
 const WIDE: f32 = 1.0;
 
 /// Where s is evaluated in wide lights and pieces of skies: four corners of a box half as wide.
-const PLACES: [[f32; 3]; 4] = [[0.5, 0.5, 0.5], [0.5, -0.5, -0.5], [-0.5, 0.5, -0.5], [-0.5, -0.5, 0.5]];
+const PLACES: [[f32; 3]; 4] =
+    [[0.5, 0.5, 0.5], [0.5, -0.5, -0.5], [-0.5, 0.5, -0.5], [-0.5, -0.5, 0.5]];
 
 /// There is room for the children of each child, and for the places of single lights and skies.
 const _: () = assert!(WIDTH + PLACES.len() <= EIGHTS);
 
-/// Kernels of the shaders of a scene that have a lobe, that is, whose BRDF depends on the direction to the light.
+/// Kernels of the shaders of a scene that have a lobe, that is, whose BRDF depends on the direction
+/// to the light.
 #[derive(Debug)]
 pub struct MaterialWeights {
     bounds: MaterialBounds,
@@ -58,7 +69,8 @@ pub struct Lobe {
     pub shader: u32,
     /// The point with its shading frame.
     pub view: Viewpoint,
-    /// To the eye, [local](Viewpoint::local_direction), above the surface where the material has one side.
+    /// To the eye, [local](Viewpoint::local_direction), above the surface where the material has
+    /// one side.
     pub wo: Vec3,
     /// Whether light from the other side counts as well.
     pub both_sides: bool,
@@ -75,7 +87,10 @@ impl MaterialWeights {
                 lobes.push(bound.clone());
             }
         }
-        Ok(MaterialWeights { bounds: MaterialBounds::compile(&lobes, BoundMode::Related)?, numbers })
+        Ok(MaterialWeights {
+            bounds: MaterialBounds::compile(&lobes, BoundMode::Related)?,
+            numbers,
+        })
     }
 
     /// Whether there is more to know of a shader than the cosine.
@@ -106,8 +121,9 @@ pub struct View<'a> {
 pub struct WeightsAt<'a> {
     bounds: BoundsAt<'a>,
     numbers: &'a [Option<u32>],
-    /// Where s is wanted, for the node at hand; before, those of the node that was weighed last. What a node weighs may depend on them, so all
-    /// that weigh nodes at a point, to draw or to look up, go the same way: through all roots in their order, then down.
+    /// Where s is wanted, for the node at hand; before, those of the node that was weighed last.
+    /// What a node weighs may depend on them, so all that weigh nodes at a point, to draw or to
+    /// look up, go the same way: through all roots in their order, then down.
     looks: Vec<Look>,
 }
 
@@ -116,7 +132,8 @@ pub struct WeightsAt<'a> {
 struct Look {
     /// The node whose children they are.
     node: u32,
-    /// The child whose own children they are, of that which is weighed; `None` if they are its children themselves.
+    /// The child whose own children they are, of that which is weighed; `None` if they are its
+    /// children themselves.
     slot: Option<usize>,
     /// How much of each counts.
     share: Lanes,
@@ -131,7 +148,8 @@ impl WeightsAt<'_> {
     ///
     /// *Panics* if the shader is not one that is asked.
     pub fn begin(&mut self, lobe: &Lobe, members: &[u32]) {
-        let number = self.numbers[lobe.shader as usize].expect("shaders with lobes alone are asked");
+        let number =
+            self.numbers[lobe.shader as usize].expect("shaders with lobes alone are asked");
         self.looks.clear();
         self.bounds.begin_with(number as usize, lobe.wo, members);
     }
@@ -141,11 +159,13 @@ impl WeightsAt<'_> {
         self.bounds.take_counts()
     }
 
-    /// What is expected to be reflected of each child of a node, times its [arrival](Factors::arrival), which is of `factors`; 0 where bounds
-    /// prove that nothing is.
+    /// What is expected to be reflected of each child of a node, times its
+    /// [arrival](Factors::arrival), which is of `factors`; 0 where bounds prove that nothing is.
     pub fn reflected(&mut self, view: View, index: u32, factors: &Factors) -> Lanes {
         let View { lobe, tree, kind, .. } = view;
-        let is_known = |look: &&Look| look.node == index && look.slot.is_some() && widest(&look.factors) < NARROW;
+        let is_known = |look: &&Look| {
+            look.node == index && look.slot.is_some() && widest(&look.factors) < NARROW
+        };
         if let Some(known) = self.looks.iter().find(is_known) {
             // Narrow children, single lights mostly, that the node above was weighed by.
             return known.reflected.map(|of_it| of_it.max(f32::MIN_POSITIVE));
@@ -153,7 +173,8 @@ impl WeightsAt<'_> {
         dispatch!(Level::new(), simd => self.look(simd, view, index, factors));
         self.bounds.evaluate_eights(self.looks.len());
         let sums = dispatch!(Level::new(), simd => self.sum(simd, tree));
-        if widest(factors) < NARROW || self.looks.iter().all(|look| widest(&look.factors) < NARROW) {
+        if widest(factors) < NARROW || self.looks.iter().all(|look| widest(&look.factors) < NARROW)
+        {
             return sums;
         }
         let node = tree.node(index);
@@ -194,7 +215,13 @@ impl WeightsAt<'_> {
         share.iter_mut().for_each(|share| *share /= places.len() as f32);
         for &at in places {
             self.bounds.set_eight(self.looks.len(), &lobe.directions(simd, kind, node, at));
-            self.looks.push(Look { node: index, slot: None, share, factors: *factors, reflected: [0.0; WIDTH] });
+            self.looks.push(Look {
+                node: index,
+                slot: None,
+                share,
+                factors: *factors,
+                reflected: [0.0; WIDTH],
+            });
         }
     }
 
@@ -209,7 +236,10 @@ impl WeightsAt<'_> {
                 continue;
             }
             for (lane, angle) in factors.solid_angle.into_iter().enumerate() {
-                if angle < WIDE || factors.cosine[lane] == 0.0 || self.looks.len() >= EIGHTS - PLACES.len() {
+                if angle < WIDE
+                    || factors.cosine[lane] == 0.0
+                    || self.looks.len() >= EIGHTS - PLACES.len()
+                {
                     continue;
                 }
                 if let Child::Node(below) = view.tree.node(node).child(lane) {
@@ -227,7 +257,13 @@ impl WeightsAt<'_> {
         let node = tree.node(index);
         self.bounds.set_eight(self.looks.len(), &lobe.directions(simd, kind, node, [0.0; 3]));
         let factors = place.factors(simd, kind, node);
-        self.looks.push(Look { node: index, slot, share: [1.0; WIDTH], factors, reflected: [0.0; WIDTH] });
+        self.looks.push(Look {
+            node: index,
+            slot,
+            share: [1.0; WIDTH],
+            factors,
+            reflected: [0.0; WIDTH],
+        });
     }
 
     /// For each child, the sum over what is seen of it: positive.
@@ -248,7 +284,9 @@ impl WeightsAt<'_> {
             let arrival = load(simd, &look.factors.arrival);
             let reflected = luminance(colour) * arrival * share;
             // What does not count may be infinite, or no number.
-            let counts = load(simd, &look.factors.cosine).simd_gt(zero) & arrival.simd_gt(zero) & share.simd_gt(zero);
+            let counts = load(simd, &look.factors.cosine).simd_gt(zero)
+                & arrival.simd_gt(zero)
+                & share.simd_gt(zero);
             let reflected = counts.select(reflected, zero);
             look.reflected = reflected.to_array();
             match look.slot {
@@ -305,8 +343,9 @@ fn widest(factors: &Factors) -> f32 {
 }
 
 impl Lobe {
-    /// Directions to a place of each child of a node, [local](Viewpoint::local_direction), or up where there is none; the place is given by its
-    /// distance from the middle of the child's box, or of the child's cone, in parts of half its size along each axis.
+    /// Directions to a place of each child of a node, [local](Viewpoint::local_direction), or up
+    /// where there is none; the place is given by its distance from the middle of the child's box,
+    /// or of the child's cone, in parts of half its size along each axis.
     #[inline(always)]
     fn directions<S: Simd>(&self, simd: S, kind: Kind, node: &Node, place: [f32; 3]) -> Colours {
         let towards: [Eight<S>; 3] = match kind {
@@ -317,11 +356,19 @@ impl Lobe {
             }
             Kind::Omni | Kind::Oriented => {
                 let (center, half) = center_and_half(simd, node, self.view.position());
-                [center[0] + place[0] * half[0], center[1] + place[1] * half[1], center[2] + place[2] * half[2]]
+                [
+                    center[0] + place[0] * half[0],
+                    center[1] + place[1] * half[1],
+                    center[2] + place[2] * half[2],
+                ]
             }
         };
         let [x, y, z] = self.view.axes();
-        let local = [dot(splats(simd, x), towards), dot(splats(simd, y), towards), dot(splats(simd, z), towards)];
+        let local = [
+            dot(splats(simd, x), towards),
+            dot(splats(simd, y), towards),
+            dot(splats(simd, z), towards),
+        ];
         let length = dot(local, local).sqrt();
         let is_known = length.simd_gt(splat(simd, SHORT)) & length.simd_lt(splat(simd, LONG));
         let zero = splat(simd, 0.0);

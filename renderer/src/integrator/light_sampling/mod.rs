@@ -1,17 +1,21 @@
-//! How the path tracer chooses a light at a point: next-event estimation draws one light, or one piece of a light, with a known probability.
+//! How the path tracer chooses a light at a point: next-event estimation draws one light, or one
+//! piece of a light, with a known probability.
 //!
 //! - `uniform` and `power` draw from a table that is the same everywhere.
-//! - `tree` descends light trees ([`LightTree`](crate::light_tree::LightTree)) by what clusters are expected to send to the point
-//!   ([`importance`]), whatever the material.
-//! - `material-tree` asks the material as well ([`material`]): s in the middles of what is below each cluster, and compiled bounds of s over
-//!   the directions to it.
-//! - `auto` is `tree`, but `power` where one thing alone shines: one light, or one shape of two elements, as a rectangle of triangles is. There a
-//!   tree gains little or nothing, and takes a fifth to a half of the time.
+//! - `tree` descends light trees ([`LightTree`](crate::light_tree::LightTree)) by what clusters are
+//!   expected to send to the point ([`importance`]), whatever the material.
+//! - `material-tree` asks the material as well ([`material`]): s in the middles of what is below
+//!   each cluster, and compiled bounds of s over the directions to it.
+//! - `auto` is `tree`, but `power` where one thing alone shines: one light, or one shape of two
+//!   elements, as a rectangle of triangles is. There a tree gains little or nothing, and takes a
+//!   fifth to a half of the time.
 //!
-//! **Exact probabilities.** [`Chooser::choose`] multiplies what it chose with at each node; [`Chooser::pdf_of_surface`] and
-//! [`Chooser::pdf_of_sky`] find the leaf of what a ray met and walk the same nodes with the same weights, so that multiple importance
-//! sampling weighs by the very density of the draw. A leaf is a point, a spot, a distant light, a side of an element of a surface, of which
-//! the light's own sampling draws a place, or a piece of a sky, which is drawn from as the whole sky is.
+//! **Exact probabilities.** [`Chooser::choose`] multiplies what it chose with at each node;
+//! [`Chooser::pdf_of_surface`] and [`Chooser::pdf_of_sky`] find the leaf of what a ray met and walk
+//! the same nodes with the same weights, so that multiple importance sampling weighs by the very
+//! density of the draw. A leaf is a point, a spot, a distant light, a side of an element of a
+//! surface, of which the light's own sampling draws a place, or a piece of a sky, which is drawn
+//! from as the whole sky is.
 
 mod forest;
 mod importance;
@@ -66,7 +70,11 @@ impl LightSampler {
     /// For lights of a scene.
     ///
     /// *Errors*: no bounds can be compiled of a material.
-    pub fn new(scene: &Scene, lights: &Lights, by: LightSampling) -> Result<LightSampler, SceneError> {
+    pub fn new(
+        scene: &Scene,
+        lights: &Lights,
+        by: LightSampling,
+    ) -> Result<LightSampler, SceneError> {
         let power = || Way::Table(AliasTable::new(lights.powers()));
         let tree = |materials| {
             let started = Instant::now();
@@ -75,21 +83,26 @@ impl LightSampler {
                 // There is nothing to choose.
                 return power();
             }
-            let figures =
-                LightTreeFigures { build: started.elapsed(), bytes: forest.bytes(), points: forest.tree.points().len() };
+            let figures = LightTreeFigures {
+                build: started.elapsed(),
+                bytes: forest.bytes(),
+                points: forest.tree.points().len(),
+            };
             Way::Tree(Box::new(Trees { forest, figures, materials }))
         };
         Ok(LightSampler(match by {
             LightSampling::Uniform => {
-                let alike: Vec<f32> = lights.powers().iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
+                let alike: Vec<f32> =
+                    lights.powers().iter().map(|&power| f32::from(u8::from(power > 0.0))).collect();
                 Way::Table(AliasTable::new(&alike))
             }
             LightSampling::Auto if one_shines(scene, lights) => power(),
             LightSampling::Auto | LightSampling::Tree => tree(None),
             LightSampling::Power => power(),
-            LightSampling::MaterialTree => {
-                tree(Some(MaterialWeights::compile(&scene.shaders).map_err(|error| SceneError::new(error.to_string()))?))
-            }
+            LightSampling::MaterialTree => tree(Some(
+                MaterialWeights::compile(&scene.shaders)
+                    .map_err(|error| SceneError::new(error.to_string()))?,
+            )),
         }))
     }
 
@@ -114,12 +127,15 @@ impl LightSampler {
 
 /// Whether at most one thing shines: one light, or one shape of at most two elements.
 fn one_shines(scene: &Scene, lights: &Lights) -> bool {
-    let mut shining = (0..).zip(lights.powers()).filter(|(_, power)| **power > 0.0).map(|(light, _)| light);
+    let mut shining =
+        (0..).zip(lights.powers()).filter(|(_, power)| **power > 0.0).map(|(light, _)| light);
     match (shining.next(), shining.next(), shining.next()) {
         (_, None, _) => true,
         (Some(a), Some(b), None) => {
             // Elements of a shape come one after the other.
-            let is_first = || scene.geometry.primitives.iter().any(|primitive| primitive.first_light == Some(b));
+            let is_first = || {
+                scene.geometry.primitives.iter().any(|primitive| primitive.first_light == Some(b))
+            };
             b == a + 1 && lights.area(b).is_some() && !is_first()
         }
         _ => false,
@@ -177,7 +193,8 @@ impl<'a> Chooser<'a> {
         self.material.as_mut().map_or_else(ShadingCounts::default, material::WeightsAt::take_counts)
     }
 
-    /// Goes to a point; `members` are the words of its shader's members of `Material`, where it has a lobe.
+    /// Goes to a point; `members` are the words of its shader's members of `Material`, where it has
+    /// a lobe.
     pub fn stand(&mut self, at: &Receiver, members: &[u32]) {
         self.at = Some(*at);
         if let (Some(material), Some(lobe)) = (&mut self.material, &at.lobe) {
@@ -185,8 +202,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Draws a light, or a part of one; `None` where none can be seen. `u` and `fine` are uniform in [0, 1), the latter for the digits that the
-    /// former lacks.
+    /// Draws a light, or a part of one; `None` where none can be seen. `u` and `fine` are uniform
+    /// in [0, 1), the latter for the digits that the former lacks.
     pub fn choose(&mut self, [u, fine]: [f32; 2]) -> Option<Choice> {
         match &self.sampler.0 {
             Way::Table(table) => {
@@ -194,13 +211,19 @@ impl<'a> Chooser<'a> {
                 Some(Choice { light: pick.index as u32, leaf: None, probability: pick.pmf })
             }
             Way::Tree(trees) => {
-                let Drawn { leaf, probability } = self.descend(&trees.forest, f64::from(u) + f64::from(fine) * FINE)?;
-                Some(Choice { light: trees.forest.tree.point(leaf).light, leaf: Some(leaf), probability })
+                let Drawn { leaf, probability } =
+                    self.descend(&trees.forest, f64::from(u) + f64::from(fine) * FINE)?;
+                Some(Choice {
+                    light: trees.forest.tree.point(leaf).light,
+                    leaf: Some(leaf),
+                    probability,
+                })
             }
         }
     }
 
-    /// The surface that was chosen, and of which side of it, if not of both; `None` for other lights.
+    /// The surface that was chosen, and of which side of it, if not of both; `None` for other
+    /// lights.
     pub fn surface(&self, choice: &Choice) -> Option<(&'a AreaLight, Option<bool>)> {
         let area = self.lights.area(choice.light)?;
         let front = match (&self.sampler.0, choice.leaf) {
@@ -212,11 +235,13 @@ impl<'a> Chooser<'a> {
         Some((area, front))
     }
 
-    /// Draws light that arrives at the point from what was chosen, with a density per steradian that is the light's own, but for delta
-    /// lights. `None` where it sends nothing.
+    /// Draws light that arrives at the point from what was chosen, with a density per steradian
+    /// that is the light's own, but for delta lights. `None` where it sends nothing.
     pub fn light(&self, choice: &Choice, p: Vec3, place: Vec2) -> Option<LightSample> {
         match (&self.sampler.0, choice.leaf, &self.lights.all()[choice.light as usize]) {
-            (Way::Tree(trees), Some(leaf), AnyLight::Environment(sky)) => sky.sample_part(trees.forest.sky(leaf)?, place),
+            (Way::Tree(trees), Some(leaf), AnyLight::Environment(sky)) => {
+                sky.sample_part(trees.forest.sky(leaf)?, place)
+            }
             (.., light) => match self.surface(choice) {
                 Some((area, Some(front))) => area.sample_side(p, place, front),
                 _ => light.sample_li(p, place),
@@ -224,7 +249,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a place of a surface that a ray from the point met at `t`.
+    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a place of a
+    /// surface that a ray from the point met at `t`.
     pub fn pdf_of_surface(&mut self, light: u32, ray: &Ray, t: f32, surface: &Surface) -> f32 {
         let Some(area) = self.lights.area(light) else { return 0.0 };
         let probability = match &self.sampler.0 {
@@ -234,16 +260,25 @@ impl<'a> Chooser<'a> {
                 leaf.map_or(0.0, |leaf| self.probability(&trees.forest, leaf))
             }
         };
-        if probability == 0.0 { 0.0 } else { probability * area.pdf_li(ray.o, ray.d, t, surface.ng) }
+        if probability == 0.0 {
+            0.0
+        } else {
+            probability * area.pdf_li(ray.o, ray.d, t, surface.ng)
+        }
     }
 
-    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a direction of a sky.
+    /// The density with which [`choose`](Self::choose) and [`light`](Self::light) draw a direction
+    /// of a sky.
     pub fn pdf_of_sky(&mut self, light: u32, wi: Vec3) -> f32 {
         let AnyLight::Environment(sky) = &self.lights.all()[light as usize] else { return 0.0 };
         match &self.sampler.0 {
-            Way::Table(table) => table.as_ref().map_or(0.0, |table| table.pmf(light as usize)) * sky.pdf_li(wi),
+            Way::Table(table) => {
+                table.as_ref().map_or(0.0, |table| table.pmf(light as usize)) * sky.pdf_li(wi)
+            }
             Way::Tree(trees) => {
-                let Some((leaf, part)) = trees.forest.leaf_of_sky(self.lights, light, wi) else { return 0.0 };
+                let Some((leaf, part)) = trees.forest.leaf_of_sky(self.lights, light, wi) else {
+                    return 0.0;
+                };
                 self.probability(&trees.forest, leaf) * sky.part_pdf(part, wi)
             }
         }
@@ -251,19 +286,23 @@ impl<'a> Chooser<'a> {
 
     /// Draws a leaf by a number in [0, 1); `None` where none can send light to the point.
     ///
-    /// Which weights it goes by is drawn first; the probability is that of the leaf by either of them.
+    /// Which weights it goes by is drawn first; the probability is that of the leaf by either of
+    /// them.
     fn descend(&mut self, forest: &Forest, mut u: f64) -> Option<Drawn> {
         let asks = self.asks_here();
         let blindly = !asks || u < BLIND;
         if asks {
             u = if blindly { u / BLIND } else { (u - BLIND) / (1.0 - BLIND) };
         }
-        let (mut clusters, mut probability) = self.root(forest, |totals| draw(&totals.map(|of| of.of(blindly)), &mut u))?;
+        let (mut clusters, mut probability) =
+            self.root(forest, |totals| draw(&totals.map(|of| of.of(blindly)), &mut u))?;
         loop {
             let slot = draw(clusters.by(blindly), &mut u)?;
             probability.times(clusters.weights(slot), clusters.totals);
             match forest.tree.node(clusters.node).child(slot) {
-                Child::Leaf(leaf) => return Some(Drawn { leaf, probability: probability.whole(asks) }),
+                Child::Leaf(leaf) => {
+                    return Some(Drawn { leaf, probability: probability.whole(asks) });
+                }
                 Child::Node(below) => clusters = self.clusters(forest, clusters.kind, below),
                 Child::None => unreachable!("weights of what is not there are 0"),
             }
@@ -279,7 +318,8 @@ impl<'a> Chooser<'a> {
         found.unwrap_or(0.0)
     }
 
-    /// That of the leaf at the lower end of a way up; `None` where a cluster on the way is known to send nothing.
+    /// That of the leaf at the lower end of a way up; `None` where a cluster on the way is known to
+    /// send nothing.
     fn probability_along(&mut self, forest: &Forest, kind: Kind, way: &[Slot]) -> Option<f32> {
         let index = forest.tree.roots().position(|(of, _)| of == kind)?;
         let (mut clusters, mut probability) = self.root(forest, |_| Some(index))?;
@@ -301,7 +341,8 @@ impl<'a> Chooser<'a> {
         self.material.is_some() && self.at.as_ref().is_some_and(|at| at.lobe.is_some())
     }
 
-    /// The children of one of the roots, which `choose` chooses by the totals of their weights, and its probability.
+    /// The children of one of the roots, which `choose` chooses by the totals of their weights, and
+    /// its probability.
     fn root(
         &mut self,
         forest: &Forest,
@@ -319,11 +360,13 @@ impl<'a> Chooser<'a> {
         let index = choose(totals)?;
         let sum = |of: fn(&Pair) -> f32| totals.iter().map(of).sum();
         let mut probability = Probability::ONE;
-        probability.times(totals[index], Pair { blind: sum(|of| of.blind), asked: sum(|of| of.asked) });
+        probability
+            .times(totals[index], Pair { blind: sum(|of| of.blind), asked: sum(|of| of.asked) });
         Some((all[index], probability))
     }
 
-    /// The children of a node, weighed by what each is expected to send: positive where it may send anything.
+    /// The children of a node, weighed by what each is expected to send: positive where it may send
+    /// anything.
     fn clusters(&mut self, forest: &Forest, kind: Kind, index: u32) -> Clusters {
         let at = self.at.as_ref().expect("it stands at a point");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
@@ -344,8 +387,9 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// How often a lobe is not asked. What bounds of clusters and middles of what is below them say of a lobe may be wrong, and all that it shows hidden behind
-/// something: then this share of the draws keeps the variance within 1 / `BLIND` of what it is without asking (Hesterberg 1995).
+/// How often a lobe is not asked. What bounds of clusters and middles of what is below them say of
+/// a lobe may be wrong, and all that it shows hidden behind something: then this share of the draws
+/// keeps the variance within 1 / `BLIND` of what it is without asking (Hesterberg 1995).
 const BLIND: f64 = 0.125;
 
 /// A step of the finer of two numbers that draw a leaf.
@@ -357,7 +401,8 @@ const BELOW_ONE: f64 = 1.0 - FINE * FINE;
 /// Most roots: one of each kind.
 const ROOTS: usize = 3;
 
-/// Draws an index with a probability proportional to weights by `u`, which is as good as new behind it; `None` where all are 0.
+/// Draws an index with a probability proportional to weights by `u`, which is as good as new behind
+/// it; `None` where all are 0.
 #[inline]
 fn draw<const N: usize>(weights: &[f32; N], u: &mut f64) -> Option<usize> {
     let mut rest = *u * f64::from(weights.iter().sum::<f32>());

@@ -1,5 +1,5 @@
-//! What choices of lights must obey: probabilities sum to 1 and are those of draws, densities of what rays meet are those of samples, and
-//! nothing that is reflected has none.
+//! What choices of lights must obey: probabilities sum to 1 and are those of draws, densities of
+//! what rays meet are those of samples, and nothing that is reflected has none.
 
 use super::*;
 use crate::geometry::{Hit, Surface};
@@ -15,7 +15,12 @@ use lightbound_shader::Sides;
 use std::path::Path;
 
 /// Light that arrives at a point from a light that is chosen there, with its density.
-fn sample(chooser: &mut Chooser, p: Vec3, numbers: [f32; 2], place: Vec2) -> Option<(LightSample, f32)> {
+fn sample(
+    chooser: &mut Chooser,
+    p: Vec3,
+    numbers: [f32; 2],
+    place: Vec2,
+) -> Option<(LightSample, f32)> {
     let choice = chooser.choose(numbers)?;
     let light = chooser.light(&choice, p, place)?;
     let pdf = choice.probability * light.pdf;
@@ -50,10 +55,16 @@ fn scene(text: &str, points: usize) -> Scene {
     for k in 0..points {
         let [at, to] = [random.cube(), random.cube()];
         let bright = if k % 7 == 0 { 1.0 } else { 0.05 };
-        let place = format!("\"point3 from\" [{} {} {}] \"rgb I\" [{bright} {bright} 0.01]", at.x, at.y, at.z);
+        let place = format!(
+            "\"point3 from\" [{} {} {}] \"rgb I\" [{bright} {bright} 0.01]",
+            at.x, at.y, at.z
+        );
         text += &match k % 2 {
             0 => format!("LightSource \"point\" {place}\n"),
-            _ => format!("LightSource \"spot\" {place} \"point3 to\" [{} {} {}] \"float coneangle\" 50\n", to.x, to.y, to.z),
+            _ => format!(
+                "LightSource \"spot\" {place} \"point3 to\" [{} {} {}] \"float coneangle\" 50\n",
+                to.x, to.y, to.z
+            ),
         };
     }
     let source = Source::memory(Path::new("lights.pbrt"), text);
@@ -63,7 +74,9 @@ fn scene(text: &str, points: usize) -> Scene {
 
 /// A sky of few bright texels, some dark ones, and as much elsewhere.
 fn sky() -> AnyLight {
-    let texels: Vec<Vec3> = (0..32 * 32).map(|i| Vec3::splat(if i % 97 == 5 { 40.0 } else { (i % 5) as f32 * 0.1 })).collect();
+    let texels: Vec<Vec3> = (0..32 * 32)
+        .map(|i| Vec3::splat(if i % 97 == 5 { 40.0 } else { (i % 5) as f32 * 0.1 }))
+        .collect();
     let turned = crate::math::Transform::new(glam::DAffine3::from_rotation_x(0.7)).unwrap();
     AnyLight::Environment(crate::light::Environment::image(&texels, 32, &turned, 1.0).unwrap())
 }
@@ -71,8 +84,11 @@ fn sky() -> AnyLight {
 /// A sampler by trees, for the materials of the library.
 fn sampler(lights: &Lights, asks: bool) -> LightSampler {
     let forest = Forest::build(lights, Aabb { min: -Vec3::ONE, max: Vec3::ONE });
-    let figures =
-        LightTreeFigures { build: std::time::Duration::ZERO, bytes: forest.bytes(), points: forest.tree.points().len() };
+    let figures = LightTreeFigures {
+        build: std::time::Duration::ZERO,
+        bytes: forest.bytes(),
+        points: forest.tree.points().len(),
+    };
     let materials = asks.then(|| MaterialWeights::compile(&LIBRARY).expect("it compiles"));
     LightSampler(Way::Tree(Box::new(Trees { forest, figures, materials })))
 }
@@ -144,7 +160,8 @@ fn probabilities_sum_to_one_and_are_those_of_draws() {
                 counts[drawn.leaf as usize] += 1;
             }
             // Those that are drawn least count together.
-            let (mut seen, mut expected, mut rest) = (vec![], vec![], (none, (1.0 - sum).max(0.0) * f64::from(DRAWS)));
+            let (mut seen, mut expected, mut rest) =
+                (vec![], vec![], (none, (1.0 - sum).max(0.0) * f64::from(DRAWS)));
             for (&n, &p) in counts.iter().zip(&all) {
                 let of_it = f64::from(p) * f64::from(DRAWS);
                 if of_it >= 5.0 {
@@ -170,7 +187,8 @@ fn all_that_is_reflected_may_be_drawn() {
         let forest = forest(&sampler);
         let bounds = MaterialBounds::compile(&LIBRARY, BoundMode::Related).expect("it compiles");
         let mut material = BoundsAt::new(&bounds);
-        let (mut chooser, mut random, mut lit, mut excluded) = (Chooser::new(&sampler, &lights), Random(8), 0, 0);
+        let (mut chooser, mut random, mut lit, mut excluded) =
+            (Chooser::new(&sampler, &lights), Random(8), 0, 0);
         for k in 0..if cfg!(debug_assertions) { 120 } else { 5000 } {
             let (at, members, frame) = receiver(&sampler, &mut random, k);
             let shader = k % LIBRARY.len();
@@ -185,9 +203,17 @@ fn all_that_is_reflected_may_be_drawn() {
             material.begin_with(shader, lobe.wo, &members);
             chooser.stand(&at, &members);
             for (index, light) in (0..).zip(lights.all()) {
-                let Some(light_sample) = light.sample_li(at.place.p, vec2(random.unit(), random.unit())) else { continue };
+                let Some(light_sample) =
+                    light.sample_li(at.place.p, vec2(random.unit(), random.unit()))
+                else {
+                    continue;
+                };
                 let wi = view.local_direction(light_sample.wi);
-                let s = if wi.z > 0.0 || at.place.both_sides { material.evaluate(&[wi])[0] } else { Vec3::ZERO };
+                let s = if wi.z > 0.0 || at.place.both_sides {
+                    material.evaluate(&[wi])[0]
+                } else {
+                    Vec3::ZERO
+                };
                 let probability = match light {
                     AnyLight::Environment(_) => chooser.pdf_of_sky(index, light_sample.wi),
                     _ => [true, false]
@@ -199,7 +225,11 @@ fn all_that_is_reflected_may_be_drawn() {
                 // What is fainter has a probability that underflows.
                 if (s * light_sample.radiance).max_element() > 1e-30 {
                     lit += 1;
-                    assert!(probability > 0.0, "light {index}, shader {}: {s} at {wi}", LIBRARY[shader].program.name);
+                    assert!(
+                        probability > 0.0,
+                        "light {index}, shader {}: {s} at {wi}",
+                        LIBRARY[shader].program.name
+                    );
                 }
                 excluded += usize::from(probability == 0.0);
             }
@@ -220,7 +250,9 @@ fn densities_of_what_rays_meet_are_those_of_samples() {
             chooser.stand(&at, &members);
             for _ in 0..100 {
                 let numbers = [random.unit(), random.unit()];
-                let Some((light, pdf)) = sample(&mut chooser, at.place.p, numbers, vec2(random.unit(), random.unit())) else {
+                let Some((light, pdf)) =
+                    sample(&mut chooser, at.place.p, numbers, vec2(random.unit(), random.unit()))
+                else {
                     continue;
                 };
                 if light.delta {
@@ -229,13 +261,18 @@ fn densities_of_what_rays_meet_are_those_of_samples() {
                 let ray = Ray::new(at.place.p, light.wi);
                 let found = match light.target {
                     None => {
-                        let skies = lights.environments().map(|(index, sky)| (index, sky.radiance(light.wi)));
-                        let of_it = skies.filter(|(_, radiance)| *radiance == light.radiance).map(|(index, _)| index).last();
+                        let skies = lights
+                            .environments()
+                            .map(|(index, sky)| (index, sky.radiance(light.wi)));
+                        let of_it = skies
+                            .filter(|(_, radiance)| *radiance == light.radiance)
+                            .map(|(index, _)| index)
+                            .last();
                         Some(chooser.pdf_of_sky(of_it.expect("a sky is that bright"), light.wi))
                     }
-                    Some(_) => {
-                        met(&scene, &ray).map(|(index, hit, surface)| chooser.pdf_of_surface(index, &ray, hit.t, &surface))
-                    }
+                    Some(_) => met(&scene, &ray).map(|(index, hit, surface)| {
+                        chooser.pdf_of_surface(index, &ray, hit.t, &surface)
+                    }),
                 };
                 let Some(found) = found.filter(|&found| found > 0.0) else { continue };
                 // Another surface may be in the way.
@@ -250,7 +287,8 @@ fn densities_of_what_rays_meet_are_those_of_samples() {
     }
 }
 
-/// Shapes about the origin that shine: flat and curved ones, and such whose normals turn them, as a whole or in part.
+/// Shapes about the origin that shine: flat and curved ones, and such whose normals turn them, as a
+/// whole or in part.
 const SHINING: [&str; 8] = [
     r#"Shape "trianglemesh" "point3 P" [-1 -0.5 0  0.5 1.5 0.2  1.5 -1 -0.3]"#,
     r#"Shape "trianglemesh" "point3 P" [-1 -0.5 0  0.5 1.5 0.2  1.5 -1 -0.3] "normal N" [0 0.1 1  0 0 1  0.1 0 1]"#,
@@ -263,11 +301,14 @@ const SHINING: [&str; 8] = [
 ];
 
 /// What turns a surface's front to its back, or leaves it.
-const TURNS: [&str; 4] = ["", "ReverseOrientation", "Scale -1 1 1", "Rotate 40 1 2 3 Scale 1 -0.7 1 ReverseOrientation"];
+const TURNS: [&str; 4] =
+    ["", "ReverseOrientation", "Scale -1 1 1", "Rotate 40 1 2 3 Scale 1 -0.7 1 ReverseOrientation"];
 
 #[test]
 fn rays_find_the_side_that_draws_are_of() {
-    for (shape, turn, two_sided) in SHINING.iter().flat_map(|s| TURNS.iter().flat_map(move |t| [(s, t, false), (s, t, true)])) {
+    for (shape, turn, two_sided) in
+        SHINING.iter().flat_map(|s| TURNS.iter().flat_map(move |t| [(s, t, false), (s, t, true)]))
+    {
         let what = format!("{turn} {shape}, two sides: {two_sided}");
         let scene = scene(
             &format!(
@@ -283,30 +324,41 @@ fn rays_find_the_side_that_draws_are_of() {
             let p = 2.0 * random.cube();
             let place = Place { p, n: random.cube().normalize(), both_sides: true };
             chooser.stand(&Receiver { place, lobe: None }, &[]);
-            let draw = sample(&mut chooser, p, [random.unit(), random.unit()], vec2(random.unit(), random.unit()));
+            let draw = sample(
+                &mut chooser,
+                p,
+                [random.unit(), random.unit()],
+                vec2(random.unit(), random.unit()),
+            );
             if let Some((light, pdf)) = draw.filter(|(light, _)| !light.delta) {
                 let ray = Ray::new(p, light.wi);
                 let target = light.target.expect("it is a surface");
                 let Some((index, hit, surface)) = met(&scene, &ray).filter(|(.., surface)| {
                     // Not of what is before it, nor seen from its own plane.
-                    surface.p.distance(target) < 1e-3 * p.distance(target) && surface.ng.dot(light.wi).abs() > 0.05
+                    surface.p.distance(target) < 1e-3 * p.distance(target)
+                        && surface.ng.dot(light.wi).abs() > 0.05
                 }) else {
                     continue;
                 };
-                let same = scene.lights.area(index).expect("it shines").radiance(surface.ng, -light.wi) == light.radiance;
+                let same =
+                    scene.lights.area(index).expect("it shines").radiance(surface.ng, -light.wi)
+                        == light.radiance;
                 let density = chooser.pdf_of_surface(index, &ray, hit.t, &surface);
                 astray += u32::from(!same || (density / pdf - 1.0).abs() > 0.02);
                 found += 1;
             }
             let ray = Ray::new(p, (random.cube() - p).normalize());
             let Some((index, hit, surface)) = met(&scene, &ray) else { continue };
-            let shines = scene.lights.area(index).expect("it shines").radiance(surface.ng, -ray.d) != Vec3::ZERO;
+            let shines = scene.lights.area(index).expect("it shines").radiance(surface.ng, -ray.d)
+                != Vec3::ZERO;
             let density = chooser.pdf_of_surface(index, &ray, hit.t, &surface);
-            // Balls are drawn from up to their first wall; all else that is met and shines may be drawn.
+            // Balls are drawn from up to their first wall; all else that is met and shines may be
+            // drawn.
             assert!(!shines || density > 0.0, "{what}: {density}");
             dark += u32::from(!shines);
         }
-        // Interpolated normals turn a point just next to where they are at right angles to the surface.
+        // Interpolated normals turn a point just next to where they are at right angles to the
+        // surface.
         assert!(found > 25 && astray <= found / 100, "{what}: {astray} of {found}");
         assert_eq!(dark == 0, two_sided, "{what}: {dark}");
     }
@@ -360,7 +412,12 @@ fn met(scene: &Scene, ray: &Ray) -> Option<(u32, Hit, Surface)> {
 fn lobes_alone_are_asked() {
     let weights = MaterialWeights::compile(&LIBRARY).expect("it compiles");
     for (shader, bound) in (0..).zip(LIBRARY.iter()) {
-        assert_eq!(weights.asks(shader), bound.program.name != "diffuse.wgsl", "{}", bound.program.name);
+        assert_eq!(
+            weights.asks(shader),
+            bound.program.name != "diffuse.wgsl",
+            "{}",
+            bound.program.name
+        );
     }
 }
 
@@ -369,12 +426,15 @@ fn tables_are_uniform_or_by_power() {
     let text = "WorldBegin\nLightSource \"point\" \"rgb I\" [1 1 1]\nLightSource \"point\" \"rgb I\" [0 0 0]\n\
                 LightSource \"point\" \"rgb I\" [3 3 3]\n";
     let scene = scene(text, 0);
-    for (by, expected) in [(LightSampling::Uniform, [0.5, 0.0, 0.5]), (LightSampling::Power, [0.25, 0.0, 0.75])] {
+    for (by, expected) in
+        [(LightSampling::Uniform, [0.5, 0.0, 0.5]), (LightSampling::Power, [0.25, 0.0, 0.75])]
+    {
         let sampler = LightSampler::new(&scene, &scene.lights, by).unwrap();
         let mut chooser = Chooser::new(&sampler, &scene.lights);
         let mut counts = [0u32; 3];
         for k in 0..1000u32 {
-            let (light, pdf) = sample(&mut chooser, Vec3::X, [k as f32 / 1000.0, 0.5], Vec2::ZERO).unwrap();
+            let (light, pdf) =
+                sample(&mut chooser, Vec3::X, [k as f32 / 1000.0, 0.5], Vec2::ZERO).unwrap();
             let which = if light.radiance.x > 2.0 { 2 } else { 0 };
             assert_eq!(pdf, expected[which]);
             counts[which] += 1;
@@ -385,9 +445,10 @@ fn tables_are_uniform_or_by_power() {
 
 #[test]
 fn without_light_there_is_none() {
-    for text in
-        ["WorldBegin\n", "WorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\nLightSource \"infinite\" \"rgb L\" [0 0 0]\n"]
-    {
+    for text in [
+        "WorldBegin\n",
+        "WorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\nLightSource \"infinite\" \"rgb L\" [0 0 0]\n",
+    ] {
         let scene = scene(text, 0);
         for by in [
             LightSampling::Auto,
@@ -401,7 +462,10 @@ fn without_light_there_is_none() {
             let place = Place { p: Vec3::ZERO, n: Vec3::Z, both_sides: true };
             chooser.stand(&Receiver { place, lobe: None }, &[]);
             assert!(sample(&mut chooser, Vec3::ZERO, [0.5; 2], Vec2::ZERO).is_none(), "{by:?}");
-            assert!((0..scene.lights.all().len() as u32).all(|light| chooser.pdf_of_sky(light, Vec3::Z) == 0.0));
+            assert!(
+                (0..scene.lights.all().len() as u32)
+                    .all(|light| chooser.pdf_of_sky(light, Vec3::Z) == 0.0)
+            );
         }
     }
 }

@@ -52,7 +52,12 @@ struct Arriving {
 }
 
 impl<'a> Lighting<'a> {
-    pub fn new(scene: &'a Scene, tree: &'a LightTree, material: BoundsAt<'a>, checks: bool) -> Lighting<'a> {
+    pub fn new(
+        scene: &'a Scene,
+        tree: &'a LightTree,
+        material: BoundsAt<'a>,
+        checks: bool,
+    ) -> Lighting<'a> {
         Lighting {
             tree,
             material,
@@ -67,8 +72,8 @@ impl<'a> Lighting<'a> {
         }
     }
 
-    /// For each child of a node, a bound of the luminance that it sends to the point and that is reflected there: 0 where none is, infinite
-    /// where nothing is known.
+    /// For each child of a node, a bound of the luminance that it sends to the point and that is
+    /// reflected there: 0 where none is, infinite where nothing is known.
     pub fn bound(&mut self, at: &Point<'_>, kind: Kind, index: u32) -> [f32; WIDTH] {
         let start = at.is_timed.then(Instant::now);
         let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
@@ -83,12 +88,14 @@ impl<'a> Lighting<'a> {
             self.check(at, node, &factors, &s);
         }
         let bound = |slot: usize| {
-            let [reflected, intensity] = [&s, magnitude].map(|of| vec3(of[0][slot], of[1][slot], of[2][slot]));
+            let [reflected, intensity] =
+                [&s, magnitude].map(|of| vec3(of[0][slot], of[1][slot], of[2][slot]));
             let whole = luminance(product(reflected, intensity));
             if whole == 0.0 || factors[slot] == 0.0 { 0.0 } else { whole * factors[slot] * UP }
         };
         // What is not a number is not known.
-        let bounds = std::array::from_fn(|slot| if slot < node.len() { known(bound(slot)) } else { 0.0 });
+        let bounds =
+            std::array::from_fn(|slot| if slot < node.len() { known(bound(slot)) } else { 0.0 });
         if let Some(start) = start {
             self.counts.times.bounds += start.elapsed();
         }
@@ -102,7 +109,11 @@ impl<'a> Lighting<'a> {
     }
 
     /// The same of lights that are no part of the tree.
-    pub fn shade_points(&mut self, at: &Point<'_>, lights: impl IntoIterator<Item = LightPoint>) -> &[Vec3] {
+    pub fn shade_points(
+        &mut self,
+        at: &Point<'_>,
+        lights: impl IntoIterator<Item = LightPoint>,
+    ) -> &[Vec3] {
         let start = at.is_timed.then(Instant::now);
         self.units.clear();
         self.arriving.clear();
@@ -124,7 +135,9 @@ impl<'a> Lighting<'a> {
         self.rays.clear();
         self.rays.extend(self.arriving.iter().map(|arriving| arriving.ray));
         self.accel.occluded_batch(&self.rays, &mut self.blocked);
-        for (arriving, _) in self.arriving.iter().zip(&self.blocked).filter(|(_, blocked)| **blocked) {
+        for (arriving, _) in
+            self.arriving.iter().zip(&self.blocked).filter(|(_, blocked)| **blocked)
+        {
             self.units[arriving.index] = Vec3::ZERO;
         }
         self.counts.shadow_rays += self.rays.len() as u64;
@@ -154,12 +167,23 @@ impl<'a> Lighting<'a> {
     }
 
     /// Holds bounds of the children of a node against a light of each, without shadows.
-    fn check(&mut self, at: &Point<'_>, node: &Node, factors: &[f32; WIDTH], s: &[[f32; WIDTH]; 3]) {
+    fn check(
+        &mut self,
+        at: &Point<'_>,
+        node: &Node,
+        factors: &[f32; WIDTH],
+        s: &[[f32; WIDTH]; 3],
+    ) {
         for slot in 0..node.len() {
             let seed = self.counts.checks as u32;
-            let Some(arrival) = self.tree.point(self.any_light(node.child(slot), seed)).arrive(at.surface.p) else { continue };
+            let Some(arrival) =
+                self.tree.point(self.any_light(node.child(slot), seed)).arrive(at.surface.p)
+            else {
+                continue;
+            };
             let reflected = self.material.evaluate(&[at.view.local_direction(arrival.wi)])[0];
-            let holds = arrival.factor <= factors[slot] && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
+            let holds = arrival.factor <= factors[slot]
+                && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
             self.counts.violations += u64::from(!holds);
         }
@@ -181,7 +205,8 @@ impl<'a> Lighting<'a> {
     }
 }
 
-/// Makes up for rounding: sums of intensities, their products with bounds, luminance and factor are off by less than 8 · 2⁻²⁴ all in all.
+/// Makes up for rounding: sums of intensities, their products with bounds, luminance and factor are
+/// off by less than 8 · 2⁻²⁴ all in all.
 const UP: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Product of a bound and an intensity; nothing of what has no bound is nothing.
@@ -204,7 +229,9 @@ mod tests {
 
     /// Lights in a row over the floor, one light of which hangs below.
     fn row() -> Vec<(Vec3, f32)> {
-        (0..40).map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0)).collect()
+        (0..40)
+            .map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0))
+            .collect()
     }
 
     #[test]
@@ -217,7 +244,11 @@ mod tests {
                 let d2 = light.position.length_squared();
                 // 1/4 · cos / d², cos = z / d.
                 let expected = 0.25 * light.position.z.max(0.0) / (d2 * d2.sqrt());
-                assert!((unit.x - expected).abs() <= 1e-5 * expected, "{unit} at {}", light.position);
+                assert!(
+                    (unit.x - expected).abs() <= 1e-5 * expected,
+                    "{unit} at {}",
+                    light.position
+                );
             }
             assert_eq!((lighting.counts.shadow_rays, lighting.counts.representatives), (39, 39));
             let (kind, root) = lighting.tree.roots().next().unwrap();
@@ -225,7 +256,11 @@ mod tests {
             let node = lighting.tree.node(root);
             let sum: f32 = units.iter().map(|unit| unit.x).sum();
             assert!(bounds.iter().sum::<f32>() >= sum * 0.99999);
-            assert!((0..WIDTH).all(|slot| bounds[slot] >= 0.0 && (slot < node.len() || bounds[slot] == 0.0)), "{bounds:?}");
+            assert!(
+                (0..WIDTH)
+                    .all(|slot| bounds[slot] >= 0.0 && (slot < node.len() || bounds[slot] == 0.0)),
+                "{bounds:?}"
+            );
             assert!(lighting.counts.checks > 0);
         });
     }
@@ -235,7 +270,9 @@ mod tests {
         // The floor is between: seen from its upper side, and lit from there, all is clear.
         let floor = Floor::new(&row(), &PointOptions::default());
         let lit = |z: f32| {
-            floor.at(vec3(0.0, 0.0, z), |lighting, point| lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count())
+            floor.at(vec3(0.0, 0.0, z), |lighting, point| {
+                lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count()
+            })
         };
         assert_eq!((lit(0.0), lit(-0.5)), (39, 0));
     }

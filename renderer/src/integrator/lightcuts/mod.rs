@@ -1,11 +1,14 @@
-//! Lightcuts (Walter et al. 2005): direct light of thousands of lights at the cost of hundreds, with a bounded error, for any material.
+//! Lightcuts (Walter et al. 2005): direct light of thousands of lights at the cost of hundreds,
+//! with a bounded error, for any material.
 //!
-//! All lights become points and directions, which stand in trees ([`LightTree`]). For each point that is shaded, a cut through the trees
-//! replaces clusters of lights by one of them (`cut`), where compiled bounding shaders prove that this changes little
-//! (Clarberg et al. 2010 §6.1; Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled (`stochastic`).
+//! All lights become points and directions, which stand in trees ([`LightTree`]). For each point
+//! that is shaded, a cut through the trees replaces clusters of lights by one of them (`cut`),
+//! where compiled bounding shaders prove that this changes little (Clarberg et al. 2010 §6.1;
+//! Velázquez-Armendáriz et al. 2009). Or clusters of a cut of fixed size are each sampled
+//! (`stochastic`).
 //!
-//! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected comes straight from lights. Lights that
-//! are seen, directly or so, are as bright as they are.
+//! Mirrors and glass are followed from the eye, at most `maxdepth` times; what else is reflected
+//! comes straight from lights. Lights that are seen, directly or so, are as bright as they are.
 
 mod cut;
 mod lighting;
@@ -47,7 +50,11 @@ impl Lightcuts {
     /// For a scene: builds the trees, compiles the bounding shaders.
     ///
     /// *Errors*: bounds by hand are wanted of a material that has none.
-    pub fn new(scene: &Scene, max_depth: u32, settings: &LightcutsSettings) -> Result<Lightcuts, SceneError> {
+    pub fn new(
+        scene: &Scene,
+        max_depth: u32,
+        settings: &LightcutsSettings,
+    ) -> Result<Lightcuts, SceneError> {
         let started = Instant::now();
         let stochastic = matches!(settings.cut, scene::Cut::Stochastic { .. });
         let options = PointOptions {
@@ -57,20 +64,35 @@ impl Lightcuts {
             ..PointOptions::default()
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let figures = LightTreeFigures { build: started.elapsed(), bytes: tree.bytes(), points: tree.points().len() };
-        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds).map_err(|error| of_material(scene, &error))?;
-        Ok(Lightcuts { max_depth, cut: settings.cut, checks: settings.check_bounds, tree, figures, materials })
+        let figures = LightTreeFigures {
+            build: started.elapsed(),
+            bytes: tree.bytes(),
+            points: tree.points().len(),
+        };
+        let materials = MaterialBounds::compile(&scene.shaders, settings.bounds)
+            .map_err(|error| of_material(scene, &error))?;
+        Ok(Lightcuts {
+            max_depth,
+            cut: settings.cut,
+            checks: settings.check_bounds,
+            tree,
+            figures,
+            materials,
+        })
     }
 }
 
 /// The error, with the name of a material that it is about.
 fn of_material(scene: &Scene, error: &BoundError) -> SceneError {
     let has = |material: &Material, shader: &str| match material {
-        Material::Surface { scattering: Some(instance), .. } => scene.shaders[instance.shader as usize].program.name == shader,
+        Material::Surface { scattering: Some(instance), .. } => {
+            scene.shaders[instance.shader as usize].program.name == shader
+        }
         _ => false,
     };
     let materials = std::iter::zip(&scene.materials, &scene.material_names);
-    let mut blamed = materials.filter(|(material, _)| matches!(error, BoundError::Hand { name } if has(material, name)));
+    let mut blamed = materials
+        .filter(|(material, _)| matches!(error, BoundError::Hand { name } if has(material, name)));
     let name = blamed.next().map_or(String::new(), |(_, name)| format!("material \"{name}\": "));
     SceneError::new(format!("{name}{error}"))
 }
@@ -151,7 +173,11 @@ impl Worker for Gathering<'_> {
         if tile.wants_cuts() {
             for (s, cut) in self.samples.iter().zip(&self.cuts) {
                 // Weights of filters may be negative.
-                sums.add_cut(s.x, s.y, &CutSample { error_bound: cut.error_bound * (s.weight * gain).abs(), ..*cut });
+                sums.add_cut(
+                    s.x,
+                    s.y,
+                    &CutSample { error_bound: cut.error_bound * (s.weight * gain).abs(), ..*cut },
+                );
             }
         }
         counts
@@ -161,7 +187,8 @@ impl Worker for Gathering<'_> {
 impl<'a> Gathering<'a> {
     fn new(scene: &'a Scene, integrator: &'a Lightcuts) -> Gathering<'a> {
         let material = BoundsAt::new(&integrator.materials);
-        let target = scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
+        let target =
+            scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
         Gathering {
             scene,
             integrator,
@@ -195,18 +222,23 @@ impl<'a> Gathering<'a> {
 
     /// Adds the light that a path meets and that is reflected where it ends, and follows mirrors.
     fn visit(&mut self, index: usize, depth: u32, features: bool) {
-        let (scene, hit, ray, path) = (self.scene, self.hits[index], self.rays[index], self.paths[index]);
+        let (scene, hit, ray, path) =
+            (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         if hit.is_miss() {
-            let sky: Vec3 = scene.lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
+            let sky: Vec3 =
+                scene.lights.environments().map(|(_, light)| light.radiance(ray.d)).sum();
             self.samples.add(path.sample, path.throughput * sky);
             return;
         }
         let surface = scene.geometry.surface(&hit);
         let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        if let Some(light) = primitive.first_light.and_then(|first| scene.lights.area(first + hit.element)) {
+        if let Some(light) =
+            primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
+        {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
-        let seen = features.then(|| self.samples.see(path.sample, eye::seen(scene, &hit, &surface)));
+        let seen =
+            features.then(|| self.samples.see(path.sample, eye::seen(scene, &hit, &surface)));
         let wo = surface.frame.local_direction(-ray.d);
         let goes_on = depth < self.integrator.max_depth;
         let is_seen = wo.z.abs() > GRAZING && (goes_on || features);
@@ -214,7 +246,8 @@ impl<'a> Gathering<'a> {
             return;
         }
         let [mut lobe, u, v, _] = self.sampler.get4(path.key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, &hit, &mut lobe) as usize]
+        let Material::Surface { specular, scattering } =
+            &scene.materials[eye::material(scene, &hit, &mut lobe) as usize]
         else {
             unreachable!("mixes are resolved")
         };
@@ -231,7 +264,9 @@ impl<'a> Gathering<'a> {
         if let Some(seen) = seen {
             let mirrored = || next.map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
             let albedo = match scattering {
-                Some(instance) if mirror.is_none() => self.albedo(&at, instance, vec2(u, v)) / (1.0 - share),
+                Some(instance) if mirror.is_none() => {
+                    self.albedo(&at, instance, vec2(u, v)) / (1.0 - share)
+                }
                 _ => mirrored(),
             };
             *self.samples.albedo(seen) = albedo;
@@ -254,10 +289,20 @@ impl<'a> Gathering<'a> {
         let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
         let (side, wo) = at.mirrored(both_sides);
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
-        let point = Point { surface: at.surface, view, both_sides, is_timed: self.points.is_multiple_of(TIMED) };
+        let point = Point {
+            surface: at.surface,
+            view,
+            both_sides,
+            is_timed: self.points.is_multiple_of(TIMED),
+        };
         self.points += 1;
         let started = point.is_timed.then(Instant::now);
-        self.lighting.material.begin(instance, at.surface, || scene.geometry.object_position(at.hit, at.surface.p), wo);
+        self.lighting.material.begin(
+            instance,
+            at.surface,
+            || scene.geometry.object_position(at.hit, at.surface.p),
+            wo,
+        );
         let done = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
         let before = done(&self.lighting.counts);
         let (radiance, size, error, capped) = match self.integrator.cut {
@@ -273,7 +318,8 @@ impl<'a> Gathering<'a> {
                     count += 1;
                     unit_float(hash(seed, count))
                 };
-                let found = self.drawing.light(&mut self.lighting, &point, &scene.lights, size, random);
+                let found =
+                    self.drawing.light(&mut self.lighting, &point, &scene.lights, size, random);
                 (found.radiance, found.size, 0.0, false)
             }
         };
@@ -283,7 +329,8 @@ impl<'a> Gathering<'a> {
         if let Some(started) = started {
             counts.times.total += started.elapsed();
         }
-        let [bound_evaluations, shadow_rays] = std::array::from_fn(|k| (done(counts)[k] - before[k]) as u32);
+        let [bound_evaluations, shadow_rays] =
+            std::array::from_fn(|k| (done(counts)[k] - before[k]) as u32);
         self.samples.add(path.sample, path.throughput * radiance);
         let cut = &mut self.cuts[path.sample as usize];
         cut.cut_size += size;
@@ -317,8 +364,13 @@ struct Eye<'a> {
 }
 
 impl Eye<'_> {
-    /// −1 where the frame is mirrored for a shader of the upper side alone, else 1; and the direction then.
+    /// −1 where the frame is mirrored for a shader of the upper side alone, else 1; and the
+    /// direction then.
     fn mirrored(&self, both_sides: bool) -> (f32, Vec3) {
-        if both_sides { (1.0, self.wo) } else { (1f32.copysign(self.wo.z), self.wo.with_z(self.wo.z.abs())) }
+        if both_sides {
+            (1.0, self.wo)
+        } else {
+            (1f32.copysign(self.wo.z), self.wo.with_z(self.wo.z.abs()))
+        }
     }
 }

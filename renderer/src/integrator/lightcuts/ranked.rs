@@ -39,8 +39,10 @@ mod tests {
     #[test]
     fn the_greatest_comes_first_and_of_equals_the_oldest() {
         let values = [1.0, 3.0, 0.0, f32::INFINITY, 3.0, f32::INFINITY];
-        let mut heap: BinaryHeap<Ranked> = (0..).zip(values).map(|(index, value)| Ranked { value, index }).collect();
-        let order: Vec<u32> = std::iter::from_fn(|| heap.pop()).map(|ranked| ranked.index).collect();
+        let mut heap: BinaryHeap<Ranked> =
+            (0..).zip(values).map(|(index, value)| Ranked { value, index }).collect();
+        let order: Vec<u32> =
+            std::iter::from_fn(|| heap.pop()).map(|ranked| ranked.index).collect();
         assert_eq!(order, [3, 5, 1, 4, 0, 2]);
     }
 }

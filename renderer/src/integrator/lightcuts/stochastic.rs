@@ -1,9 +1,12 @@
-//! Stochastic lightcuts (Yuksel 2019): a cut of fixed size, and of each of its clusters one light that is drawn anew for each sample. The mean
-//! of many samples is the full sum, of the lights themselves: a place on the piece of the light that a leaf stands for is drawn as well.
+//! Stochastic lightcuts (Yuksel 2019): a cut of fixed size, and of each of its clusters one light
+//! that is drawn anew for each sample. The mean of many samples is the full sum, of the lights
+//! themselves: a place on the piece of the light that a leaf stands for is drawn as well.
 //!
-//! A light is drawn by going down from its cluster. At each node, half of the probability is proportional to the bounds of the children,
-//! which are 0 where nothing is reflected; the other half, over those that are not 0, to intensity over squared distance. A bound alone is a poor
-//! probability where it is loose (Tokuyoshi et al. 2024), and the other part alone misses highlights.
+//! A light is drawn by going down from its cluster. At each node, half of the probability is
+//! proportional to the bounds of the children, which are 0 where nothing is reflected; the other
+//! half, over those that are not 0, to intensity over squared distance. A bound alone is a poor
+//! probability where it is loose (Tokuyoshi et al. 2024), and the other part alone misses
+//! highlights.
 
 use super::lighting::{Lighting, Point};
 use super::ranked::Ranked;
@@ -35,7 +38,8 @@ pub(super) struct Drawn {
 }
 
 impl Drawing {
-    /// Light that a point reflects, estimated by a cut of about `size` clusters; `random` gives numbers in [0, 1).
+    /// Light that a point reflects, estimated by a cut of about `size` clusters; `random` gives
+    /// numbers in [0, 1).
     pub fn light(
         &mut self,
         lighting: &mut Lighting<'_>,
@@ -47,7 +51,8 @@ impl Drawing {
         self.select(lighting, at, size);
         self.drawn.clear();
         for index in 0..self.clusters.len() {
-            let drawn = self.clusters[index].and_then(|(kind, child)| descend(lighting, at, kind, child, &mut random));
+            let drawn = self.clusters[index]
+                .and_then(|(kind, child)| descend(lighting, at, kind, child, &mut random));
             let Some((leaf, probability)) = drawn else { continue };
             let light = lighting.tree.draw(lights, leaf, Vec2::new(random(), random()));
             if light.intensity != Vec3::ZERO {
@@ -55,11 +60,13 @@ impl Drawing {
             }
         }
         let units = lighting.shade_points(at, self.drawn.iter().map(|(light, _)| *light));
-        let radiance = units.iter().zip(&self.drawn).map(|(&unit, (_, weight))| unit * *weight).sum();
+        let radiance =
+            units.iter().zip(&self.drawn).map(|(&unit, (_, weight))| unit * *weight).sum();
         Drawn { radiance, size: self.size as u32 }
     }
 
-    /// Finds the clusters: the one with the greatest bound is replaced by its children until there are so many.
+    /// Finds the clusters: the one with the greatest bound is replaced by its children until there
+    /// are so many.
     fn select(&mut self, lighting: &mut Lighting<'_>, at: &Point<'_>, size: u32) {
         self.heap.clear();
         self.clusters.clear();
@@ -69,7 +76,9 @@ impl Drawing {
         }
         while let Some(worst) = self.heap.peek() {
             let cluster = &mut self.clusters[worst.index as usize];
-            let Some((kind, Child::Node(index))) = *cluster else { unreachable!("single lights are not in the heap") };
+            let Some((kind, Child::Node(index))) = *cluster else {
+                unreachable!("single lights are not in the heap")
+            };
             let node = lighting.tree.node(index);
             if self.size - 1 + node.len() > size as usize {
                 break;
@@ -93,7 +102,8 @@ impl Drawing {
     }
 }
 
-/// Draws a light of a cluster: its number, and the probability of it; `None` where all send nothing.
+/// Draws a light of a cluster: its number, and the probability of it; `None` where all send
+/// nothing.
 fn descend(
     lighting: &mut Lighting<'_>,
     at: &Point<'_>,
@@ -126,7 +136,13 @@ fn descend(
 }
 
 /// Weights by which children are drawn: positive where bounds are.
-fn weights(tree: &LightTree, kind: Kind, index: u32, p: Vec3, bounds: &[f32; WIDTH]) -> [f32; WIDTH] {
+fn weights(
+    tree: &LightTree,
+    kind: Kind,
+    index: u32,
+    p: Vec3,
+    bounds: &[f32; WIDTH],
+) -> [f32; WIDTH] {
     let (node, magnitude) = (tree.node(index), tree.magnitude(index));
     let near: [f32; WIDTH] = std::array::from_fn(|slot| {
         if slot >= node.len() || bounds[slot] == 0.0 {
@@ -185,13 +201,15 @@ mod tests {
     #[test]
     fn lights_are_drawn_as_often_as_is_said() {
         const DRAWS: u32 = 20_000;
-        let floor = Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
+        let floor =
+            Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
         floor.at(vec3(0.3, 0.2, 0.0), |lighting, point| {
             let (kind, root) = lighting.tree.roots().next().unwrap();
             let mut random = numbers(2);
             let mut drawn = BTreeMap::<u32, (u32, f32)>::new();
             for _ in 0..DRAWS {
-                let (light, probability) = descend(lighting, point, kind, Child::Node(root), &mut random).unwrap();
+                let (light, probability) =
+                    descend(lighting, point, kind, Child::Node(root), &mut random).unwrap();
                 let (count, known) = drawn.entry(light).or_insert((0, probability));
                 *count += 1;
                 assert_eq!(*known, probability);
@@ -200,23 +218,33 @@ mod tests {
             assert!(all > 0.99 && all < 1.0 + 1e-5, "{all}");
             // The rest is for those that were never met.
             let rest = (0, (1.0 - all as f32).max(1e-7));
-            let (observed, expected): (Vec<u32>, Vec<f64>) =
-                drawn.values().chain([&rest]).map(|&(n, p)| (n, f64::from(p) * f64::from(DRAWS))).unzip();
+            let (observed, expected): (Vec<u32>, Vec<f64>) = drawn
+                .values()
+                .chain([&rest])
+                .map(|&(n, p)| (n, f64::from(p) * f64::from(DRAWS)))
+                .unzip();
             assert_chi_square(&observed, &expected, "lights");
             // All that send something can be drawn.
-            let sending: Vec<u32> = (0..300).filter(|&light| lighting.shade(point, [light])[0] != Vec3::ZERO).collect();
+            let sending: Vec<u32> =
+                (0..300).filter(|&light| lighting.shade(point, [light])[0] != Vec3::ZERO).collect();
             assert!(sending.len() > 100 && sending.iter().all(|light| drawn.contains_key(light)));
         });
     }
 
     #[test]
     fn means_are_the_full_sum_whatever_the_size_of_cuts() {
-        let floor = Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
+        let floor =
+            Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
         floor.at(vec3(0.3, 0.2, 0.0), |lighting, point| {
             let all: Vec<u32> = (0..lighting.tree.points().len() as u32).collect();
-            let intensities: Vec<Vec3> = lighting.tree.points().iter().map(|p| p.intensity).collect();
+            let intensities: Vec<Vec3> =
+                lighting.tree.points().iter().map(|p| p.intensity).collect();
             let units = lighting.shade(point, all);
-            let full = units.iter().zip(intensities).map(|(&unit, intensity)| f64::from((unit * intensity).x)).sum::<f64>();
+            let full = units
+                .iter()
+                .zip(intensities)
+                .map(|(&unit, intensity)| f64::from((unit * intensity).x))
+                .sum::<f64>();
             let mut drawing = Drawing::default();
             for (size, n) in [(1, 8000), (8, 3000), (64, 500), (1000, 1)] {
                 let mut random = numbers(size);
@@ -228,8 +256,12 @@ mod tests {
                     (sum, squares) = (sum + x, squares + x * x);
                 }
                 let mean = sum / f64::from(n);
-                let deviation = ((squares / f64::from(n) - mean * mean).max(0.0) / f64::from(n)).sqrt();
-                assert!((mean - full).abs() <= 4.0 * deviation + 1e-5 * full, "{size}: {mean}, {full}, {deviation}");
+                let deviation =
+                    ((squares / f64::from(n) - mean * mean).max(0.0) / f64::from(n)).sqrt();
+                assert!(
+                    (mean - full).abs() <= 4.0 * deviation + 1e-5 * full,
+                    "{size}: {mean}, {full}, {deviation}"
+                );
                 assert!(deviation < 0.03 * full, "{size}: the test is sharp");
             }
         });
@@ -249,7 +281,10 @@ mod tests {
             for p in [Vec3::ZERO, near, Vec3::splat(1e30)] {
                 let weights = weights(floor.tree(), kind, root, p, &bounds);
                 for (slot, (weight, bound)) in weights.into_iter().zip(bounds).enumerate() {
-                    assert!(weight.is_finite() && (weight > 0.0) == (bound > 0.0), "{slot}: {weights:?} for {bounds:?} at {p}");
+                    assert!(
+                        weight.is_finite() && (weight > 0.0) == (bound > 0.0),
+                        "{slot}: {weights:?} for {bounds:?} at {p}"
+                    );
                 }
             }
         }

@@ -1,11 +1,14 @@
-//! Bounds that people derive by hand, of the few materials for which they did: what compiled ones are held against.
+//! Bounds that people derive by hand, of the few materials for which they did: what compiled ones
+//! are held against.
 //!
-//! The lobes are those of [`lightbound_shader::tightness::hand`], in double precision; here a diffuse term is added, and light is coloured.
-//! A shader is known by its text, so one of the library's own files is meant, or a copy of it.
+//! The lobes are those of [`lightbound_shader::tightness::hand`], in double precision; here a
+//! diffuse term is added, and light is coloured. A shader is known by its text, so one of the
+//! library's own files is meant, or a copy of it.
 //!
-//! What rounding adds is covered there where lobes are not faint. Here bounds hold without exception: boxes are widened by 2⁻²¹, which is
-//! above the absolute error of sums of components, of which a cosine near 0 is made; results by 2⁻²⁰ once more, which is above what the
-//! products and the sum of both terms take, and by what is left of powers that underflow.
+//! What rounding adds is covered there where lobes are not faint. Here bounds hold without
+//! exception: boxes are widened by 2⁻²¹, which is above the absolute error of sums of components,
+//! of which a cosine near 0 is made; results by 2⁻²⁰ once more, which is above what the products
+//! and the sum of both terms take, and by what is left of powers that underflow.
 
 use crate::material::{Program, library};
 use crate::math::direction_box::{LANES, Lanes};
@@ -13,7 +16,8 @@ use crate::math::{DirectionBoxes, Vec3};
 use lightbound_shader::tightness::hand::Lobe;
 use lightbound_shader::tightness::patch::Patch;
 
-/// The formula of a shader of the library. Members of `Material` begin with kd, and ks, if there is a lobe.
+/// The formula of a shader of the library. Members of `Material` begin with kd, and ks, if there is
+/// a lobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Formula {
     Diffuse,
@@ -37,7 +41,8 @@ impl Formula {
 
     /// That of a program, if there is one.
     pub fn of(program: &Program) -> Option<Formula> {
-        let is_text = |name: &str| library::find(name).is_some_and(|entry| entry.text == program.text());
+        let is_text =
+            |name: &str| library::find(name).is_some_and(|entry| entry.text == program.text());
         Formula::ALL.iter().find(|(name, _)| is_text(name)).map(|(_, formula)| *formula)
     }
 
@@ -78,7 +83,8 @@ impl Hand {
         for lane in 0..LANES {
             let patch = Patch { ends: boxes.get(lane).map(|[lo, hi]| [lo - WIDER, hi + WIDER]) };
             let diffuse = Lobe::Diffuse { kd: 1.0 }.upper(self.wo, &patch);
-            let (ks, lobe) = self.lobe.map_or(([0.0; 3], 0.0), |(ks, lobe)| (ks, lobe.upper(self.wo, &patch)));
+            let (ks, lobe) =
+                self.lobe.map_or(([0.0; 3], 0.0), |(ks, lobe)| (ks, lobe.upper(self.wo, &patch)));
             for (k, of) in bounds.iter_mut().enumerate() {
                 let s = GREATER * (self.kd[k] * diffuse + ks[k] * lobe) + FAINT;
                 of[lane] = if diffuse > 0.0 { (s as f32).next_up() } else { 0.0 };

@@ -1,15 +1,20 @@
-//! Upper bounds of materials over clusters of lights: the compiled bounding shader of the very point shader that is evaluated.
+//! Upper bounds of materials over clusters of lights: the compiled bounding shader of the very
+//! point shader that is evaluated.
 //!
-//! Of each shader of a scene there are two kernels: s, the BRDF times the cosine, for up to [`EIGHTS`] eights of directions, and its upper bounds
-//! for eight [boxes of directions](DirectionBoxes), in one call each. At a shading point, `wo` and the members of `Material` are written
-//! once, as [it begins](BoundsAt::begin) or when an eight is first used; after that only directions change.
+//! Of each shader of a scene there are two kernels: s, the BRDF times the cosine, for up to
+//! [`EIGHTS`] eights of directions, and its upper bounds for eight [boxes of
+//! directions](DirectionBoxes), in one call each. At a shading point, `wo` and the members of
+//! `Material` are written once, as [it begins](BoundsAt::begin) or when an eight is first used;
+//! after that only directions change.
 //!
-//! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader that yields NaN for single directions, as
-//! 0/0 at the horizon, would have no bound anywhere about them if NaN were to propagate, and no cut could end; what an integrator does
-//! about a NaN it has to do where it evaluates. In optimized and related code, one costs as much as the other.
+//! A bound is that of all results that are numbers: NaN is *suppressed* (see [`Nan`]). A shader
+//! that yields NaN for single directions, as 0/0 at the horizon, would have no bound anywhere about
+//! them if NaN were to propagate, and no cut could end; what an integrator does about a NaN it has
+//! to do where it evaluates. In optimized and related code, one costs as much as the other.
 //!
-//! Nothing is taken for granted of the inputs but what holds for all that the renderer makes: directions are unit vectors to 2⁻²¹, `wo` is
-//! above a material with one side, and parameters are in their declared ranges.
+//! Nothing is taken for granted of the inputs but what holds for all that the renderer makes:
+//! directions are unit vectors to 2⁻²¹, `wo` is above a material with one side, and parameters are
+//! in their declared ranges.
 
 mod hand;
 #[cfg(test)]
@@ -37,7 +42,13 @@ fn options(mode: BoundMode) -> Option<Options> {
         BoundMode::Related => (Tracking::ALL, Relations::all()),
         BoundMode::Hand => return None,
     };
-    Some(Options { sides: Sides::Upper, nan: Nan::Suppress, tracking, relations, ..Options::default() })
+    Some(Options {
+        sides: Sides::Upper,
+        nan: Nan::Suppress,
+        tracking,
+        relations,
+        ..Options::default()
+    })
 }
 
 /// Why there are no bounds of a material.
@@ -118,14 +129,20 @@ impl Kernels {
         let name = || program.name.clone();
         let failed = |source| BoundError::Compile { name: name(), source };
         let bounds = match options(mode) {
-            None => Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?),
+            None => {
+                Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?)
+            }
             Some(options) => {
-                let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
-                Bounds::Compiled(Box::new(BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?))
+                let lifted =
+                    integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+                Bounds::Compiled(Box::new(
+                    BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
+                ))
             }
         };
         Ok(Kernels {
-            point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target()).map_err(failed)?,
+            point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target())
+                .map_err(failed)?,
             capped: integrand.point.outputs.iter().position(|port| port.name == "capped"),
             bounds,
         })
@@ -211,13 +228,17 @@ impl<'a> Rows<'a> {
         counts: &mut ShadingCounts,
     ) {
         let members = &mut self.members;
-        let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut()) else {
-            instance.write(&surface.lookup(), |first, words| members[first..][..words.len()].copy_from_slice(words));
+        let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut())
+        else {
+            instance.write(&surface.lookup(), |first, words| {
+                members[first..][..words.len()].copy_from_slice(words)
+            });
             return;
         };
         let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
         inputs.set_row(0, 0, &point);
-        instance.write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
+        instance
+            .write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
         inputs.truncate(1);
         kernel.run(&self.textures, inputs, outputs);
         members.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
@@ -270,8 +291,15 @@ impl<'a> BoundsAt<'a> {
     }
 
     /// Begins with a shading point; `object` is its position in the space of the object. `wo` is
-    /// [local](crate::math::Viewpoint::local_direction), and above the surface where the material has one side.
-    pub fn begin(&mut self, instance: &Instance, surface: &Surface, object: impl FnOnce() -> Vec3, wo: Vec3) {
+    /// [local](crate::math::Viewpoint::local_direction), and above the surface where the material
+    /// has one side.
+    pub fn begin(
+        &mut self,
+        instance: &Instance,
+        surface: &Surface,
+        object: impl FnOnce() -> Vec3,
+        wo: Vec3,
+    ) {
         self.shader = instance.shader as usize;
         let program = &self.bounds.shaders[self.shader].bound.program;
         let mut counts = std::mem::take(&mut self.counts);
@@ -296,8 +324,8 @@ impl<'a> BoundsAt<'a> {
         self.rows[shader].get_or_insert_with(|| Rows::new(&bounds.shaders[shader]))
     }
 
-    /// Upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light directions: not below 0, and infinite where there is
-    /// none.
+    /// Upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light directions: not
+    /// below 0, and infinite where there is none.
     pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
         let rows = self.rows[self.shader].as_mut().expect(POINT);
         match &mut rows.bounding {
@@ -311,14 +339,17 @@ impl<'a> BoundsAt<'a> {
                 for (output, lanes) in bounds.iter_mut().enumerate() {
                     limits.upper(output, lanes);
                     // NaN is below nothing.
-                    lanes.iter_mut().for_each(|x| *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY });
+                    lanes.iter_mut().for_each(|x| {
+                        *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY }
+                    });
                 }
                 bounds
             }
         }
     }
 
-    /// Sets eight directions, of which [`evaluate_eights`](Self::evaluate_eights) finds s, as number `eight` of fewer than [`EIGHTS`].
+    /// Sets eight directions, of which [`evaluate_eights`](Self::evaluate_eights) finds s, as
+    /// number `eight` of fewer than [`EIGHTS`].
     #[inline(always)]
     pub fn set_eight(&mut self, eight: usize, wi: &[Lanes; XYZ]) {
         let rows = self.rows[self.shader].as_mut().expect(POINT);
@@ -339,11 +370,13 @@ impl<'a> BoundsAt<'a> {
         self.counts.evaluations += (count * LANES) as u64;
         self.counts.lanes += (count * LANES) as u64;
         if let Some(port) = kernels.capped {
-            self.counts.capped += (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+            self.counts.capped +=
+                (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
         }
     }
 
-    /// s of the eight directions of a number, 1/sr, for red, green and blue, once they are evaluated.
+    /// s of the eight directions of a number, 1/sr, for red, green and blue, once they are
+    /// evaluated.
     #[inline(always)]
     pub fn eight(&self, eight: usize) -> [Lanes; 3] {
         let rows = self.rows[self.shader].as_ref().expect(POINT);
@@ -354,7 +387,8 @@ impl<'a> BoundsAt<'a> {
         s
     }
 
-    /// s of up to eight directions to lights, 1/sr, by the shader that is bounded; 0 in places behind them.
+    /// s of up to eight directions to lights, 1/sr, by the shader that is bounded; 0 in places
+    /// behind them.
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
         let mut s = [Vec3::ZERO; LANES];
         let Some(&last) = wi.last() else { return s };
@@ -365,7 +399,8 @@ impl<'a> BoundsAt<'a> {
         let ports = inputs.ports();
         inputs.reshape(ports, LANES);
         for port in 0..XYZ {
-            let words: [u32; LANES] = std::array::from_fn(|row| wi.get(row).unwrap_or(&last)[port].to_bits());
+            let words: [u32; LANES] =
+                std::array::from_fn(|row| wi.get(row).unwrap_or(&last)[port].to_bits());
             inputs.set_port(port, &words);
         }
         inputs.reshape(ports, wi.len());
@@ -376,7 +411,8 @@ impl<'a> BoundsAt<'a> {
         for (row, s) in s[..wi.len()].iter_mut().enumerate() {
             let [r, g, b] = outputs.floats(row, 0);
             *s = vec3(r, g, b);
-            self.counts.capped += u64::from(kernels.capped.is_some_and(|port| outputs.bits(row, port) != 0));
+            self.counts.capped +=
+                u64::from(kernels.capped.is_some_and(|port| outputs.bits(row, port) != 0));
         }
         s
     }

@@ -1,5 +1,6 @@
-//! What bounds of materials must obey: no light of a cluster is shaded brighter than the cluster's bound, with no tolerance, whatever
-//! the material of the library, its parameters, the frame and the cluster are, and modes stand to each other as they are meant to.
+//! What bounds of materials must obey: no light of a cluster is shaded brighter than the cluster's
+//! bound, with no tolerance, whatever the material of the library, its parameters, the frame and
+//! the cluster are, and modes stand to each other as they are meant to.
 
 use super::{BoundError, BoundsAt, MaterialBounds};
 use crate::geometry::Surface;
@@ -20,7 +21,8 @@ const EIGHTS: usize = 3;
 
 fn compiled(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> Bound {
     let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).expect("it compiles");
+    let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
+        .expect("it compiles");
     Bound::new(Arc::new(program), textures)
 }
 
@@ -41,8 +43,11 @@ static BY_HAND: LazyLock<Vec<Bound>> = LazyLock::new(|| {
 
 /// Members of `Material`, each within its range.
 pub(in crate::integrator) fn any_members(program: &Program, seed: u32) -> Vec<u32> {
-    let parameters = program.settable.iter().flat_map(|parameter| vec![parameter; parameter.size]).zip(0..);
-    parameters.map(|(parameter, k)| parameter.scalar.bits(any_value(parameter, seed * 64 + k))).collect()
+    let parameters =
+        program.settable.iter().flat_map(|parameter| vec![parameter; parameter.size]).zip(0..);
+    parameters
+        .map(|(parameter, k)| parameter.scalar.bits(any_value(parameter, seed * 64 + k)))
+        .collect()
 }
 
 /// A point from where clusters are seen, and where the material is seen from.
@@ -62,7 +67,9 @@ impl Place {
             if random.once_in(4) {
                 let low = 0.5f32.powi(random.below(30) as i32);
                 let flat = frame.local_direction(out);
-                let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else { continue };
+                let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else {
+                    continue;
+                };
                 out = frame.to_world(grazing);
             }
             let side = if sides == Sides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
@@ -79,7 +86,8 @@ impl Place {
         self.frame.to_world(vec3(v.x, v.y, self.side * v.z))
     }
 
-    /// A cluster anywhere, or where a mirror would show the eye, or what lies straight through the surface.
+    /// A cluster anywhere, or where a mirror would show the eye, or what lies straight through the
+    /// surface.
     fn cluster(&self, random: &mut Random) -> [Vec3; 2] {
         let towards = match random.below(3) {
             0 => return near(random, self.p),
@@ -93,7 +101,8 @@ impl Place {
     }
 }
 
-/// Runs `check` over clusters of many places, for each of the shaders: it gets boxes, and directions in each.
+/// Runs `check` over clusters of many places, for each of the shaders: it gets boxes, and
+/// directions in each.
 fn for_each_eight(
     shaders: &[Bound],
     seed: u64,
@@ -106,9 +115,13 @@ fn for_each_eight(
             let members_of = any_members(&bound.program, point);
             for _ in 0..EIGHTS {
                 let clusters = [(); LANES].map(|()| place.cluster(random));
-                let boxes = place.viewpoint.to_positions(&lanes(clusters.map(|c| c[0])), &lanes(clusters.map(|c| c[1])));
+                let boxes = place
+                    .viewpoint
+                    .to_positions(&lanes(clusters.map(|c| c[0])), &lanes(clusters.map(|c| c[1])));
                 let directions = clusters.map(|cluster| {
-                    let towards = |q: Vec3| Some(place.viewpoint.local_direction((q - place.p).try_normalize()?));
+                    let towards = |q: Vec3| {
+                        Some(place.viewpoint.local_direction((q - place.p).try_normalize()?))
+                    };
                     members(random, cluster, place.p).into_iter().filter_map(towards).collect()
                 });
                 check(shader, place.wo, &members_of, &boxes, &directions);
@@ -117,7 +130,8 @@ fn for_each_eight(
     }
 }
 
-/// Checks that nothing is brighter than its bound; how many bounds there are, how many of them finite, and how many are nearly met.
+/// Checks that nothing is brighter than its bound; how many bounds there are, how many of them
+/// finite, and how many are nearly met.
 fn contains(shaders: &[Bound], mode: BoundMode) -> [usize; 3] {
     let bounds = MaterialBounds::compile(shaders, mode).expect("it compiles");
     let mut at = BoundsAt::new(&bounds);
@@ -133,7 +147,12 @@ fn contains(shaders: &[Bound], mode: BoundMode) -> [usize; 3] {
                     let name = &shaders[shader].program.name;
                     // NaN is above nothing.
                     let brighter = (0..3).find(|&k| s[k] > most[k]);
-                    assert_eq!(brighter, None, "{name}, {members:x?}, {wo}: {s} at {wi} of {:?}, {most:?}", boxes.get(lane));
+                    assert_eq!(
+                        brighter,
+                        None,
+                        "{name}, {members:x?}, {wo}: {s} at {wi} of {:?}, {most:?}",
+                        boxes.get(lane)
+                    );
                     greatest = greatest.max(s.max_element());
                 }
             }
@@ -182,7 +201,10 @@ fn modes_stand_to_each_other_as_they_should() {
         assert_eq!(naive, optimized, "{name}, {members:x?}, {wo}, {boxes:?}");
         for (a, b) in std::iter::zip(related.as_flattened(), optimized.as_flattened()) {
             // Results that underflow may add that much.
-            assert!(*a <= *b + f32::MIN_POSITIVE, "{name}, {members:x?}, {wo}, {boxes:?}: {a} > {b}");
+            assert!(
+                *a <= *b + f32::MIN_POSITIVE,
+                "{name}, {members:x?}, {wo}, {boxes:?}: {a} > {b}"
+            );
             tighter += usize::from(*a < 0.5 * *b);
         }
     });
@@ -202,13 +224,18 @@ fn what_is_bounded_is_what_paths_are_shaded_with() {
         let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), wi.len());
         for (row, wi) in wi.iter().enumerate() {
             let directions = [wi.to_array(), wo.to_array()].concat();
-            let words: Vec<_> = directions.into_iter().map(f32::to_bits).chain(members.iter().copied()).collect();
+            let words: Vec<_> =
+                directions.into_iter().map(f32::to_bits).chain(members.iter().copied()).collect();
             inputs.set_row(row, 0, &words);
         }
         kernel.run(&[], &inputs, &mut outputs);
         for (row, s) in at.evaluate(wi)[..wi.len()].iter().enumerate() {
             let expected: [f32; 3] = outputs.floats(row, 0);
-            assert!(s.to_array() == expected || s.is_nan(), "{}: {s}, {expected:?}", LIBRARY[shader].program.name);
+            assert!(
+                s.to_array() == expected || s.is_nan(),
+                "{}: {s}, {expected:?}",
+                LIBRARY[shader].program.name
+            );
             bright += usize::from(s.x > 0.0);
         }
     });
@@ -260,11 +287,17 @@ fn bounds_by_hand_are_refused_for_other_shaders() {
     for bound in [from_library("ashikhmin"), compiled("phong.wgsl", &changed, vec![])] {
         let name = bound.program.name.clone();
         let shaders = [from_library("phong"), bound];
-        let error = MaterialBounds::compile(&shaders, BoundMode::Hand).expect_err("nobody derived any");
+        let error =
+            MaterialBounds::compile(&shaders, BoundMode::Hand).expect_err("nobody derived any");
         assert!(matches!(&error, BoundError::Hand { name: of } if *of == name), "{error:?}");
         let message = error.to_string();
-        assert!(message.contains(&name) && message.contains("diffuse.wgsl, isoward.wgsl, phong.wgsl, ward.wgsl"), "{message}");
+        assert!(
+            message.contains(&name)
+                && message.contains("diffuse.wgsl, isoward.wgsl, phong.wgsl, ward.wgsl"),
+            "{message}"
+        );
     }
     // A copy is as good.
-    MaterialBounds::compile(&[compiled("scenes/copy.wgsl", text, vec![])], BoundMode::Hand).expect("it has bounds");
+    MaterialBounds::compile(&[compiled("scenes/copy.wgsl", text, vec![])], BoundMode::Hand)
+        .expect("it has bounds");
 }

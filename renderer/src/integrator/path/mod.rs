@@ -1,8 +1,10 @@
-//! Unidirectional path tracing with next-event estimation (Kajiya 1986; multiple importance sampling after Veach 1997 §9).
+//! Unidirectional path tracing with next-event estimation (Kajiya 1986; multiple importance
+//! sampling after Veach 1997 §9).
 //!
-//! A tile's samples form a wave: all camera rays are traced in one batch, all hits shaded, all shadow rays and all continuing
-//! rays traced in batches again, until no path is left. Within a wave hits are ordered by their shader, and shaded in chunks: the
-//! light samples of a chunk are evaluated together, then its next directions are drawn together, in full SIMD groups.
+//! A tile's samples form a wave: all camera rays are traced in one batch, all hits shaded, all
+//! shadow rays and all continuing rays traced in batches again, until no path is left. Within a
+//! wave hits are ordered by their shader, and shaded in chunks: the light samples of a chunk are
+//! evaluated together, then its next directions are drawn together, in full SIMD groups.
 
 mod next_event;
 
@@ -37,15 +39,26 @@ pub struct PathTracer {
 }
 
 impl PathTracer {
-    /// For a scene; `max_depth` is the most scattering events on a path, of which 1 is direct light only.
+    /// For a scene; `max_depth` is the most scattering events on a path, of which 1 is direct light
+    /// only.
     ///
     /// *Errors*: no bounds can be compiled of a material, where they are needed.
-    pub fn new(scene: &Scene, max_depth: u32, settings: &PathSettings) -> Result<PathTracer, SceneError> {
+    pub fn new(
+        scene: &Scene,
+        max_depth: u32,
+        settings: &PathSettings,
+    ) -> Result<PathTracer, SceneError> {
         let sky = SkySampler::of(&scene.lights, settings);
         let others = sky.as_ref().map(|sky| scene.lights.without(sky.light));
-        let lights = LightSampler::new(scene, others.as_ref().unwrap_or(&scene.lights), settings.light_sampling)?;
+        let lights = LightSampler::new(
+            scene,
+            others.as_ref().unwrap_or(&scene.lights),
+            settings.light_sampling,
+        )?;
         let directions = DirectionSampling::new(scene, settings.bsdf_sampling, sky.is_some())
-            .map_err(|error| SceneError::new(format!("no directions can be drawn from bounds: {error}")))?;
+            .map_err(|error| {
+                SceneError::new(format!("no directions can be drawn from bounds: {error}"))
+            })?;
         Ok(PathTracer { max_depth, lights, directions, sky })
     }
 }
@@ -55,11 +68,14 @@ impl PathTracer {
 struct Path {
     /// Product of BSDF, cosine and Russian roulette weights over densities.
     throughput: Vec3,
-    /// Density per steradian of the ray's direction; 0 after a delta lobe (and at the camera), where only hits can see light.
+    /// Density per steradian of the ray's direction; 0 after a delta lobe (and at the camera),
+    /// where only hits can see light.
     pdf: f32,
-    /// Density with which light sampling would draw the direction of the sky that is drawn of by products.
+    /// Density with which light sampling would draw the direction of the sky that is drawn of by
+    /// products.
     sky_pdf: f32,
-    /// Product of squared refractive-index ratios, taken out of the throughput for Russian roulette.
+    /// Product of squared refractive-index ratios, taken out of the throughput for Russian
+    /// roulette.
     eta_scale: f32,
     /// Index of the sample within the wave.
     sample: u32,
@@ -107,7 +123,12 @@ impl Vertex<'_> {
     /// By the specular part.
     fn reflect(&self, surface: &Surface) -> Option<Next> {
         let sample = self.specular?.sample(self.lobe / self.share, self.wo, &surface.lookup())?;
-        Some(Next { wi: self.mirrored(sample.wi), weight: sample.weight, pdf: 0.0, eta: sample.eta })
+        Some(Next {
+            wi: self.mirrored(sample.wi),
+            weight: sample.weight,
+            pdf: 0.0,
+            eta: sample.eta,
+        })
     }
 
     /// By the shader, which drew `wi`.
@@ -136,7 +157,8 @@ struct Wave<'a> {
     scene: &'a Scene,
     sampler: Sampler,
     max_depth: u32,
-    /// Scattering events from which paths go on: all, but for the last one where nothing that shines can be met behind it.
+    /// Scattering events from which paths go on: all, but for the last one where nothing that
+    /// shines can be met behind it.
     continuing: u32,
     samples: Samples,
     rays: Vec<Ray>,
@@ -163,7 +185,8 @@ struct Wave<'a> {
     /// Those of a chunk.
     arrivals: Vec<Arrival>,
     blocked: Vec<bool>,
-    /// Position of each material in an order by shaders, from 1 on, since 0 is for misses; [`MIXED`] for those that are one of two.
+    /// Position of each material in an order by shaders, from 1 on, since 0 is for misses;
+    /// [`MIXED`] for those that are one of two.
     ranks: Vec<u32>,
     /// Which shader the materials of a rank have.
     shaders: Vec<Option<u32>>,
@@ -182,12 +205,14 @@ struct Wave<'a> {
     faults: Faults,
 }
 
-/// The first scattering event, counted from 0, after which paths may end by Russian roulette, with the root of their throughput as
-/// chance of survival. Against pbrt-v4's rule (event 1, the throughput itself) a sample costs 1.3 times as much and has 0.62 times the
-/// variance in a Cornell box; 1.5 and 0.46 times in a room lit through a door.
+/// The first scattering event, counted from 0, after which paths may end by Russian roulette, with
+/// the root of their throughput as chance of survival. Against pbrt-v4's rule (event 1, the
+/// throughput itself) a sample costs 1.3 times as much and has 0.62 times the variance in a Cornell
+/// box; 1.5 and 0.46 times in a room lit through a door.
 const ROULETTE_DEPTH: u32 = 3;
 
-/// Most points that a shader is run over at once: enough to fill groups of lanes, few enough to stay in the fastest cache.
+/// Most points that a shader is run over at once: enough to fill groups of lanes, few enough to
+/// stay in the fastest cache.
 const CHUNK: usize = 128;
 
 /// Stands in the place of a mixed material's rank.
@@ -270,7 +295,8 @@ impl<'a> Wave<'a> {
             ranks[material] = if mixed { MIXED } else { rank };
         }
         let shaders = std::iter::once(None).chain(order.into_iter().map(shader)).collect();
-        let target = scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
+        let target =
+            scene.shaders.first().map_or_else(Target::best, |bound| bound.program.target());
         Wave {
             scene,
             sampler: Sampler::new(scene.sampling.kind, scene.sampling.seed),
@@ -317,11 +343,19 @@ impl<'a> Wave<'a> {
         self.origins.clear();
         self.samples.start(self.scene, &self.sampler, numbers, tile, |ray, sample, key| {
             self.rays.push(ray);
-            self.paths.push(Path { throughput: Vec3::ONE, pdf: 0.0, sky_pdf: 0.0, eta_scale: 1.0, sample, key });
+            self.paths.push(Path {
+                throughput: Vec3::ONE,
+                pdf: 0.0,
+                sky_pdf: 0.0,
+                eta_scale: 1.0,
+                sample,
+                key,
+            });
         });
     }
 
-    /// Orders the hits so that those of one shader come together, and within them those of one material (counting sort; misses first).
+    /// Orders the hits so that those of one shader come together, and within them those of one
+    /// material (counting sort; misses first).
     fn sort_by_shader(&mut self, depth: u32) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
@@ -329,7 +363,9 @@ impl<'a> Wave<'a> {
             if hit.is_miss() {
                 return 0;
             }
-            match self.ranks[self.scene.geometry.primitives[hit.primitive as usize].material as usize] {
+            match self.ranks
+                [self.scene.geometry.primitives[hit.primitive as usize].material as usize]
+            {
                 MIXED => {
                     let [mut lobe, ..] = self.sampler.get4(path.key, 2 * depth + 2);
                     self.ranks[eye::material(self.scene, hit, &mut lobe) as usize]
@@ -361,7 +397,8 @@ impl<'a> Wave<'a> {
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
             let shader = |i: u32| self.shaders[self.keys[i as usize] as usize];
-            let alike = rest.iter().take(CHUNK).take_while(|&&i| shader(i) == shader(first)).count();
+            let alike =
+                rest.iter().take(CHUNK).take_while(|&&i| shader(i) == shader(first)).count();
             let (chunk, after) = rest.split_at(alike);
             let bound = shader(first).map(|shader| &self.scene.shaders[shader as usize]);
             self.shade_chunk(bound, chunk, depth, features);
@@ -379,8 +416,11 @@ impl<'a> Wave<'a> {
             self.shading.begin(&bound.program, chunk.len());
         }
         // At the last vertex, only emitters contribute.
-        let (primitives, is_last) = (&self.scene.geometry.primitives, depth == self.max_depth && !features);
-        let counts = |hit: &Hit| !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some());
+        let (primitives, is_last) =
+            (&self.scene.geometry.primitives, depth == self.max_depth && !features);
+        let counts = |hit: &Hit| {
+            !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some())
+        };
         let met = chunk.iter().map(|&i| (&self.hits[i as usize], &self.rays[i as usize]));
         self.scene.geometry.arrivals(met.filter(|(hit, _)| counts(hit)), &mut self.arrivals);
         let mut arrivals = 0..self.arrivals.len();
@@ -412,8 +452,16 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Adds the light that a path meets, and where it may go on from there, a vertex and a light sample.
-    fn visit(&mut self, i: usize, arrival: usize, bound: Option<&Bound>, depth: u32, features: bool) {
+    /// Adds the light that a path meets, and where it may go on from there, a vertex and a light
+    /// sample.
+    fn visit(
+        &mut self,
+        i: usize,
+        arrival: usize,
+        bound: Option<&Bound>,
+        depth: u32,
+        features: bool,
+    ) {
         let scene = self.scene;
         let Hit { primitive, element, .. } = self.hits[i];
         let sample = self.paths[i].sample;
@@ -424,7 +472,8 @@ impl<'a> Wave<'a> {
         }
         let (hit, Arrival { surface, wo }) = (&self.hits[i], &self.arrivals[arrival]);
         let mut wo = *wo;
-        let seen = if features { self.samples.see(sample, eye::seen(scene, hit, surface)) } else { 0 };
+        let seen =
+            if features { self.samples.see(sample, eye::seen(scene, hit, surface)) } else { 0 };
         let goes_on = wo.z.abs() > GRAZING && (depth < self.max_depth || features);
         if !goes_on {
             return;
@@ -432,9 +481,12 @@ impl<'a> Wave<'a> {
         // Mirrors take no light samples.
         let key = self.paths[i].key;
         let wanted = bound.is_some() || depth >= ROULETTE_DEPTH;
-        let [pick, light_u, light_v, roulette] = if wanted { self.sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
+        let [pick, light_u, light_v, roulette] =
+            if wanted { self.sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
         let [mut lobe, u, v, fine] = self.sampler.get4(key, 2 * depth + 2);
-        let Material::Surface { specular, scattering } = &scene.materials[eye::material(scene, hit, &mut lobe) as usize] else {
+        let Material::Surface { specular, scattering } =
+            &scene.materials[eye::material(scene, hit, &mut lobe) as usize]
+        else {
             unreachable!("mixes are resolved")
         };
         let specular = specular.as_ref();
@@ -450,7 +502,8 @@ impl<'a> Wave<'a> {
         }
         let takes_light = bound.is_some() && depth < self.max_depth;
         if self.chooser.depends_on_point() {
-            let receiver = self.receiver(bound, scattering.as_ref(), surface, -self.rays[i].d, side);
+            let receiver =
+                self.receiver(bound, scattering.as_ref(), surface, -self.rays[i].d, side);
             self.receivers.push(receiver);
         }
         self.vertices.push(Vertex {
@@ -472,10 +525,14 @@ impl<'a> Wave<'a> {
     fn leave(&mut self, row: usize, bound: Option<&Bound>, depth: u32, features: bool) {
         let vertex = &self.vertices[row];
         let surface = &self.arrivals[vertex.arrival as usize].surface;
-        let next =
-            if vertex.lobe < vertex.share { vertex.reflect(surface) } else { vertex.scatter(self.shading.scattered(row)) };
+        let next = if vertex.lobe < vertex.share {
+            vertex.reflect(surface)
+        } else {
+            vertex.scatter(self.shading.scattered(row))
+        };
         if features {
-            *self.samples.albedo(vertex.seen) = next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
+            *self.samples.albedo(vertex.seen) =
+                next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
         let Some(next) = next.filter(|_| depth < self.continuing) else { return };
         let path = &self.paths[vertex.path as usize];
@@ -486,7 +543,8 @@ impl<'a> Wave<'a> {
             self.samples.add(path.sample, throughput);
             return;
         }
-        // Russian roulette on the throughput that the path has left, free of the η² that a later refraction gives back.
+        // Russian roulette on the throughput that the path has left, free of the η² that a later
+        // refraction gives back.
         if depth >= ROULETTE_DEPTH {
             let survival = (throughput * eta_scale).max_element().max(0.0).sqrt().min(MAX_SURVIVAL);
             if vertex.roulette >= survival {
@@ -500,9 +558,12 @@ impl<'a> Wave<'a> {
         let d = surface.frame.to_world(next.wi);
         self.next_rays.push(Ray::new(surface.origin_towards(d), d));
         let sky_pdf = match self.sky {
-            Some(sky) if next.pdf > 0.0 => {
-                sky.pdf(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), vertex.mirrored(next.wi))
-            }
+            Some(sky) if next.pdf > 0.0 => sky.pdf(
+                &self.scene.lights,
+                &self.shading,
+                vertex.sky_point(row, surface),
+                vertex.mirrored(next.wi),
+            ),
             _ => 0.0,
         };
         self.next_paths.push(Path { throughput, pdf: next.pdf, sky_pdf, eta_scale, ..*path });

@@ -1,4 +1,5 @@
-//! Next-event estimation: one light for each vertex, weighed against meeting it by chance, and light that is met so.
+//! Next-event estimation: one light for each vertex, weighed against meeting it by chance, and
+//! light that is met so.
 
 use super::Wave;
 use crate::geometry::Surface;
@@ -33,7 +34,8 @@ pub(super) struct Candidate {
 }
 
 impl Wave<'_> {
-    /// What choices of lights depend on at a surface that is seen from `out`, on the side of its normal or, by −1, the other.
+    /// What choices of lights depend on at a surface that is seen from `out`, on the side of its
+    /// normal or, by −1, the other.
     pub(super) fn receiver(
         &self,
         bound: Option<&Bound>,
@@ -58,9 +60,20 @@ impl Wave<'_> {
             let Some([pick, fine, u, v]) = vertex.light else { continue };
             let (surface, u) = (&self.arrivals[vertex.arrival as usize].surface, vec2(u, v));
             if let Some(sky) = self.sky.filter(|sky| pick < sky.share) {
-                let drawn = sky.sample(&self.scene.lights, &self.shading, vertex.sky_point(row, surface), u);
+                let drawn = sky.sample(
+                    &self.scene.lights,
+                    &self.shading,
+                    vertex.sky_point(row, surface),
+                    u,
+                );
                 if let Some((light, pdf)) = drawn {
-                    self.take_light(bound, row, light, surface.frame.local_direction(light.wi), pdf);
+                    self.take_light(
+                        bound,
+                        row,
+                        light,
+                        surface.frame.local_direction(light.wi),
+                        pdf,
+                    );
                 }
                 continue;
             }
@@ -75,7 +88,9 @@ impl Wave<'_> {
             let Some(choice) = self.chooser.choose([pick, fine]) else { continue };
             let probability = self.others * choice.probability;
             let facet = self.chooser.surface(&choice);
-            if facet.is_some_and(|(light, front)| self.facets.push(light, front, surface.p, &surface.frame, u)) {
+            if facet.is_some_and(|(light, front)| {
+                self.facets.push(light, front, surface.p, &surface.frame, u)
+            }) {
                 self.awaiting.push((row as u32, probability));
                 if self.facets.is_full() {
                     self.take_facets(bound);
@@ -111,11 +126,16 @@ impl Wave<'_> {
         // Most light that a one-sided shader does not reflect is known before it is asked.
         if pdf > 0.0 && (bound.program.sides == Sides::Both || wi.z > 0.0) {
             self.shading.push_light(row, wi, vertex.wo);
-            self.candidates.push(Candidate { vertex: row as u32, light, pdf: self.faults.light_density(pdf) });
+            self.candidates.push(Candidate {
+                vertex: row as u32,
+                light,
+                pdf: self.faults.light_density(pdf),
+            });
         }
     }
 
-    /// Next-event estimation: one light for each vertex, weighted against finding it by sampling the BSDF.
+    /// Next-event estimation: one light for each vertex, weighted against finding it by sampling
+    /// the BSDF.
     pub(super) fn light(&mut self, bound: &Bound) {
         self.shading.evaluate(bound);
         for (row, c) in self.candidates.iter().enumerate() {
@@ -125,7 +145,11 @@ impl Wave<'_> {
             }
             let vertex = &self.vertices[c.vertex as usize];
             let path = &self.paths[vertex.path as usize];
-            let weight = if c.light.delta { 1.0 } else { power_heuristic(c.pdf, pdf * (1.0 - vertex.share)) };
+            let weight = if c.light.delta {
+                1.0
+            } else {
+                power_heuristic(c.pdf, pdf * (1.0 - vertex.share))
+            };
             let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
             let o = self.arrivals[vertex.arrival as usize].surface.origin_towards(c.light.wi);
             self.shadow_rays.push(self.faults.shadow_ray(match c.light.target {
@@ -143,7 +167,8 @@ impl Wave<'_> {
         }
     }
 
-    /// Radiance from infinitely far along a path's ray, weighted against light sampling where its direction was drawn by a density.
+    /// Radiance from infinitely far along a path's ray, weighted against light sampling where its
+    /// direction was drawn by a density.
     pub(super) fn environment_light(&mut self, path: usize) -> Vec3 {
         let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
         if pdf != 0.0 {
@@ -175,7 +200,10 @@ impl Wave<'_> {
             return le;
         }
         self.stand_at_origin(path);
-        le * power_heuristic(pdf, self.others * self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface))
+        le * power_heuristic(
+            pdf,
+            self.others * self.chooser.pdf_of_surface(light, &ray, self.hits[path].t, surface),
+        )
     }
 
     /// Adds the light whose shadow rays were free.

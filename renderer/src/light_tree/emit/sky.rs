@@ -1,8 +1,11 @@
-//! Skies become directions: blocks of the octahedral square, each with all of its light from one direction.
+//! Skies become directions: blocks of the octahedral square, each with all of its light from one
+//! direction.
 //!
-//! A constant sky is cut into equal squares. An image is cut by the median cut of Debevec 2005, *A Median Cut Algorithm for Light Probe
-//! Sampling*: the block with the most power is split across its longer side into halves of equal power, until there are enough; we go by
-//! power rather than by generations, so that the number need not be a power of two. A block's direction is its centre of power.
+//! A constant sky is cut into equal squares. An image is cut by the median cut of Debevec 2005, *A
+//! Median Cut Algorithm for Light Probe Sampling*: the block with the most power is split across
+//! its longer side into halves of equal power, until there are enough; we go by power rather than
+//! by generations, so that the number need not be a power of two. A block's direction is its centre
+//! of power.
 
 use super::super::point::{Emission, LightPoint};
 use super::{Extent, Points};
@@ -49,10 +52,13 @@ impl BlockMap {
     /// The block that holds a place of the square, if any does.
     pub(super) fn find(&self, place: Vec2) -> Option<u32> {
         let cell = [place.x, place.y].map(|x| ((x * self.side as f32) as u32).min(self.side - 1));
-        let mut link = self.links.first().copied().unwrap_or(Link::Block(cell[1] * self.side + cell[0]));
+        let mut link =
+            self.links.first().copied().unwrap_or(Link::Block(cell[1] * self.side + cell[0]));
         loop {
             link = match link {
-                Link::Cut { axis, at, parts } => self.links[parts as usize + usize::from(cell[axis] >= at)],
+                Link::Cut { axis, at, parts } => {
+                    self.links[parts as usize + usize::from(cell[axis] >= at)]
+                }
                 Link::Block(block) => return Some(self.first + block),
                 Link::Dark => return None,
             };
@@ -77,7 +83,11 @@ pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut 
     let (blocks, links) = match sky.resolution() {
         None => {
             let side = wanted.isqrt().clamp(1, 1 << 12);
-            let block = |i: u32| Block { first: [i % side, i / side], end: [i % side + 1, i / side + 1], side };
+            let block = |i: u32| Block {
+                first: [i % side, i / side],
+                end: [i % side + 1, i / side + 1],
+                side,
+            };
             ((0..side * side).map(block).collect(), Vec::new())
         }
         Some(side) => median_cut(&Powers::new(sky, side), wanted as usize),
@@ -88,8 +98,13 @@ pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut 
         let (light, wi) = Light::of_block(sky, &block);
         let stratum = out.strata.blocks.len() as u32;
         out.strata.blocks.push(block);
-        let point =
-            LightPoint { position: wi, intensity: light.irradiance.as_vec3(), emission: Emission::Distant, stratum, ..*plain };
+        let point = LightPoint {
+            position: wi,
+            intensity: light.irradiance.as_vec3(),
+            emission: Emission::Distant,
+            stratum,
+            ..*plain
+        };
         out.push(point, |point| {
             let cone = sky.cone(point.position, block.at(Vec2::ZERO), block.at(Vec2::ONE));
             Extent { bounds: cone.bounds(), cone }
@@ -100,7 +115,11 @@ pub(super) fn cut(sky: &Environment, plain: &LightPoint, wanted: u32, out: &mut 
 /// A direction of the block, for `u` in the unit square.
 pub(super) fn draw(sky: &Environment, block: &Block, leaf: &LightPoint, u: Vec2) -> LightPoint {
     let place = sky.place(block.at(u));
-    LightPoint { position: place.wi, intensity: place.radiance * (place.stretch * block.area()), ..*leaf }
+    LightPoint {
+        position: place.wi,
+        intensity: place.radiance * (place.stretch * block.area()),
+        ..*leaf
+    }
 }
 
 impl Block {
@@ -144,19 +163,26 @@ struct Light {
 }
 
 impl Light {
-    /// By the midpoint rule on enough places, where cells are few: under a transform that stretches, or in a constant sky, the solid
-    /// angle per area and the direction vary within.
+    /// By the midpoint rule on enough places, where cells are few: under a transform that
+    /// stretches, or in a constant sky, the solid angle per area and the direction vary within.
     fn of_cell(sky: &Environment, side: u32, cell: [u32; 2]) -> Light {
         let steps = PLACES.div_ceil(side);
         let size = 1.0 / (side as f32 * steps as f32);
         let area = f64::from(size) * f64::from(size);
         let mut sum = Light::default();
         for i in 0..steps * steps {
-            let at = vec2((cell[0] * steps + i % steps) as f32 + 0.5, (cell[1] * steps + i / steps) as f32 + 0.5);
+            let at = vec2(
+                (cell[0] * steps + i % steps) as f32 + 0.5,
+                (cell[1] * steps + i / steps) as f32 + 0.5,
+            );
             let place = sky.place(at * size);
             let solid_angle = f64::from(place.stretch) * area;
             let power = f64::from(weight(place.radiance)) * solid_angle;
-            sum.add(&Light { irradiance: place.radiance.as_dvec3() * solid_angle, power, center: power * place.wi.as_dvec3() });
+            sum.add(&Light {
+                irradiance: place.radiance.as_dvec3() * solid_angle,
+                power,
+                center: power * place.wi.as_dvec3(),
+            });
         }
         sum
     }
@@ -171,7 +197,11 @@ impl Light {
                 brightest = light;
             }
         }
-        let center = if sum.center.length() > LEAST_CENTER * sum.power { sum.center } else { brightest.center };
+        let center = if sum.center.length() > LEAST_CENTER * sum.power {
+            sum.center
+        } else {
+            brightest.center
+        };
         (sum, center.normalize_or(DVec3::Z).as_vec3())
     }
 
@@ -251,7 +281,8 @@ impl Eq for Candidate {}
 fn median_cut(powers: &Powers, wanted: usize) -> (Vec<Block>, Vec<Link>) {
     let whole = Block { first: [0; 2], end: [powers.side; 2], side: powers.side };
     let total = powers.lines(&whole, 1).iter().sum();
-    let (mut heap, mut done) = (BinaryHeap::from([Candidate { power: total, block: whole, link: 0 }]), Vec::new());
+    let (mut heap, mut done) =
+        (BinaryHeap::from([Candidate { power: total, block: whole, link: 0 }]), Vec::new());
     let mut links = vec![Link::Dark];
     while heap.len() + done.len() < wanted
         && let Some(candidate) = heap.pop()
@@ -271,8 +302,10 @@ fn median_cut(powers: &Powers, wanted: usize) -> (Vec<Block>, Vec<Link>) {
         let parts = links.len();
         links[link] = Link::Cut { axis, at: low.end[axis], parts: parts as u32 };
         links.extend([Link::Dark; 2]);
-        let halves =
-            [Candidate { power: below, block: low, link: parts }, Candidate { power: above, block: high, link: parts + 1 }];
+        let halves = [
+            Candidate { power: below, block: low, link: parts },
+            Candidate { power: above, block: high, link: parts + 1 },
+        ];
         heap.extend(halves.into_iter().filter(|half| half.power > 0.0));
     }
     let mut blocks = Vec::new();
@@ -283,7 +316,8 @@ fn median_cut(powers: &Powers, wanted: usize) -> (Vec<Block>, Vec<Link>) {
     (blocks, links)
 }
 
-/// How many of the lines hold nearest to half of the power `total`, at least one and not all, and what they hold.
+/// How many of the lines hold nearest to half of the power `total`, at least one and not all, and
+/// what they hold.
 fn halve(lines: &[f64], total: f64) -> (u32, f64) {
     let mut sum = 0.0;
     for (i, line) in lines[..lines.len() - 1].iter().enumerate() {

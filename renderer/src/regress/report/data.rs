@@ -1,8 +1,10 @@
-//! What the page shows, as scripts: `showReport({…})` with the list of cases, `takePictures(3, {…})` with the pictures of one.
+//! What the page shows, as scripts: `showReport({…})` with the list of cases,
+//! `takePictures(3, {…})` with the pictures of one.
 //!
-//! JSON is JavaScript, and serde_json escapes what strings hold; since it never stands within HTML, a name may hold `</script>` or
-//! anything else. The page makes text of it, never markup. Pictures are 32-bit floats in base64, little-endian, so that the page
-//! computes exposure and differences from the very values.
+//! JSON is JavaScript, and serde_json escapes what strings hold; since it never stands within HTML,
+//! a name may hold `</script>` or anything else. The page makes text of it, never markup. Pictures
+//! are 32-bit floats in base64, little-endian, so that the page computes exposure and differences
+//! from the very values.
 
 use super::super::outcome::{Figure, Limit, Outcome, Pictures, Status};
 use crate::image::write::{encode_png, srgb_codes};
@@ -70,7 +72,10 @@ pub fn pictures_file(case: usize) -> String {
 /// The script that hands over the pictures of a case, by its place in the list.
 pub fn pictures(case: usize, pictures: &Pictures) -> String {
     let pixels = pictures.width as usize * pictures.height as usize;
-    assert!(pictures.reference.len() == pixels && pictures.result.len() == pixels, "pictures of {pixels} pixels");
+    assert!(
+        pictures.reference.len() == pixels && pictures.result.len() == pixels,
+        "pictures of {pixels} pixels"
+    );
     assert!([0, pixels].contains(&pictures.flip.len()), "a ꟻLIP map of {pixels} pixels or none");
     let data = serde_json::json!({
         "width": pictures.width,
@@ -130,7 +135,8 @@ fn floats(values: &[f32]) -> String {
     BASE64.encode(values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-/// A small PNG of the result, each pixel the mean of a square; `None` where there are no pixels, or too many for PNG.
+/// A small PNG of the result, each pixel the mean of a square; `None` where there are no pixels, or
+/// too many for PNG.
 fn thumbnail(pictures: &Pictures) -> Option<String> {
     let side = pictures.width.max(pictures.height).div_ceil(THUMBNAIL).max(1);
     let [width, height] = [pictures.width.div_ceil(side), pictures.height.div_ceil(side)];
@@ -162,7 +168,8 @@ mod tests {
     }
 
     fn json(script: &str, before: &str) -> Value {
-        serde_json::from_str(script.strip_prefix(before).unwrap().strip_suffix(");\n").unwrap()).unwrap()
+        serde_json::from_str(script.strip_prefix(before).unwrap().strip_suffix(");\n").unwrap())
+            .unwrap()
     }
 
     #[test]
@@ -183,7 +190,10 @@ mod tests {
         };
         let page = json(&list("suite.toml", &[&outcome]), "showReport(");
         let case = &page["cases"][0];
-        assert_eq!((&page["suite"], &case["name"]), (&"suite.toml".into(), &"</script><b>\u{2028}\"".into()));
+        assert_eq!(
+            (&page["suite"], &case["name"]),
+            (&"suite.toml".into(), &"</script><b>\u{2028}\"".into())
+        );
         assert_eq!(case["messages"], serde_json::json!(["a", "b"]));
         assert_eq!(
             case["figures"][0],
@@ -195,7 +205,10 @@ mod tests {
             serde_json::json!({"name": "relMSE", "value": "-Infinity", "limit": null, "holds": true})
         );
         assert_eq!((&case["seconds"], &case["lastSeconds"]), (&1.5.into(), &Value::Null));
-        assert_eq!((&case["pictures"], &case["size"]), (&"case-0.js".into(), &serde_json::json!([3, 2])));
+        assert_eq!(
+            (&case["pictures"], &case["size"]),
+            (&"case-0.js".into(), &serde_json::json!([3, 2]))
+        );
     }
 
     #[test]
@@ -207,8 +220,13 @@ mod tests {
             let bytes = BASE64.decode(data[key].as_str().unwrap()).unwrap();
             bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
         };
-        let expected = |pixels: &[[f32; 3]]| pixels.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert_eq!((bits("reference"), bits("result")), (expected(&given.reference), expected(&given.result)));
+        let expected = |pixels: &[[f32; 3]]| {
+            pixels.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (bits("reference"), bits("result")),
+            (expected(&given.reference), expected(&given.result))
+        );
         assert!(bits("flip").is_empty());
         assert_eq!((&data["width"], &data["height"]), (&3.into(), &2.into()));
     }

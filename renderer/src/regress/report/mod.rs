@@ -1,11 +1,13 @@
-//! The report of a run: a folder that a browser opens from disk, without a server and without the network.
+//! The report of a run: a folder that a browser opens from disk, without a server and without the
+//! network.
 //!
-//! `index.html` is a frame of a few lines. All else lies in one folder beside it that is named after its contents: style, scripts,
-//! the list of cases, and a file of pictures for each case, which the page asks for when the case is opened. Pages from disk may not
-//! read other files, but they may run scripts; so whatever is data is a script that calls a function of the viewer.
+//! `index.html` is a frame of a few lines. All else lies in one folder beside it that is named
+//! after its contents: style, scripts, the list of cases, and a file of pictures for each case,
+//! which the page asks for when the case is opened. Pages from disk may not read other files, but
+//! they may run scripts; so whatever is data is a script that calls a function of the viewer.
 //!
-//! The index is written last, in one step, and earlier folders go only after that: whenever writing ends, the index is of one
-//! report, whole. Nothing is touched that was not written by this module.
+//! The index is written last, in one step, and earlier folders go only after that: whenever writing
+//! ends, the index is of one report, whole. Nothing is touched that was not written by this module.
 
 mod data;
 
@@ -22,7 +24,8 @@ const MARK: &str = "<meta name=\"generator\" content=\"lightbound regress\">";
 /// How names of folders with a report's files begin; 16 hexadecimal digits follow.
 const PREFIX: &str = "lightbound-report-";
 const PAGE: &str = include_str!("page.html");
-/// Style and scripts, the same for every report; `page.html` has them in the order in which they need one another.
+/// Style and scripts, the same for every report; `page.html` has them in the order in which they
+/// need one another.
 const PROGRAM: [(&str, &str); 6] = [
     ("style.css", include_str!("style.css")),
     ("colour.js", include_str!("colour.js")),
@@ -50,7 +53,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes the folder, or makes it; what is in it stays as it is. To be called before the work that is reported of.
+    /// Takes the folder, or makes it; what is in it stays as it is. To be called before the work
+    /// that is reported of.
     ///
     /// # Errors
     /// If it cannot be made, or holds an `index.html` that is not of a report.
@@ -58,14 +62,17 @@ impl Report {
         fs::create_dir_all(folder).map_err(|e| unwritable(folder, e))?;
         let index = folder.join("index.html");
         match fs::read(&index) {
-            Ok(page) if !String::from_utf8_lossy(&page).contains(MARK) => Err(ReportError::Foreign(index)),
+            Ok(page) if !String::from_utf8_lossy(&page).contains(MARK) => {
+                Err(ReportError::Foreign(index))
+            }
             Ok(_) => Ok(Report { folder: folder.into() }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Report { folder: folder.into() }),
             Err(e) => Err(ImageError { path: index, problem: Problem::Read(e) }.into()),
         }
     }
 
-    /// Writes the report of a run of `suite` in place of an earlier one, and tells which file to open.
+    /// Writes the report of a run of `suite` in place of an earlier one, and tells which file to
+    /// open.
     ///
     /// # Errors
     /// If a file cannot be written; an earlier report is then still whole.
@@ -87,13 +94,15 @@ impl Report {
         Ok(index)
     }
 
-    /// Removes the files of earlier reports. One that cannot be removed is in nobody's way, so that errors do not count.
+    /// Removes the files of earlier reports. One that cannot be removed is in nobody's way, so that
+    /// errors do not count.
     fn remove_others(&self, current: &str) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name != current && is_of_report(name)) {
                 let files = fs::read_dir(entry.path()).into_iter().flatten().flatten();
-                for file in files.filter(|f| f.file_name().to_str().is_some_and(is_file_of_report)) {
+                for file in files.filter(|f| f.file_name().to_str().is_some_and(is_file_of_report))
+                {
                     let _ = fs::remove_file(file.path());
                 }
                 // Stays where somebody has put something into it.
@@ -107,7 +116,8 @@ fn unwritable(path: &Path, error: io::Error) -> ImageError {
     ImageError { path: path.into(), problem: Problem::Write(error) }
 }
 
-/// All files beside the index with their names, each made when it is asked for, since pictures may be large.
+/// All files beside the index with their names, each made when it is asked for, since pictures may
+/// be large.
 fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
     let program = PROGRAM.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     let list = std::iter::once_with(|| ("cases.js".to_string(), data::list(suite, order)));
@@ -118,7 +128,8 @@ fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, Strin
     program.chain(list).chain(pictures)
 }
 
-/// Named after what is in it, so that a page never meets files of another report, and equal reports are equal files.
+/// Named after what is in it, so that a page never meets files of another report, and equal reports
+/// are equal files.
 fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
     let mut hasher = DefaultHasher::new();
     files.for_each(|file| file.hash(&mut hasher));
@@ -127,7 +138,8 @@ fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
 
 fn is_of_report(folder: &str) -> bool {
     let digits = folder.strip_prefix(PREFIX);
-    digits.is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+    digits
+        .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
 /// Also those that an interrupted [`save`] leaves, which begin with a dot.
@@ -162,8 +174,10 @@ mod tests {
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -177,13 +191,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("made/report");
         let error = Status::Error { message: "no such file".into(), help: "check the path".into() };
-        let outcomes =
-            [outcome("one", Status::Passed), outcome("two", error), outcome("three", failed()), outcome("four", failed())];
+        let outcomes = [
+            outcome("one", Status::Passed),
+            outcome("two", error),
+            outcome("three", failed()),
+            outcome("four", failed()),
+        ];
         let index = Report::into_folder(&folder).unwrap().write("suite.toml", &outcomes).unwrap();
         assert_eq!(index, folder.join("index.html"));
         let page = fs::read_to_string(index).unwrap();
         let [_, files] = names(&folder).try_into().unwrap();
-        assert!(page.contains(&format!("src=\"{files}/cases.js\"")) && page.contains(MARK) && !page.contains("{{"));
+        assert!(
+            page.contains(&format!("src=\"{files}/cases.js\""))
+                && page.contains(MARK)
+                && !page.contains("{{")
+        );
         for (file, _) in PROGRAM {
             assert!(page.contains(&format!("\"{files}/{file}\"")), "{file} is not in the page");
             assert!(folder.join(&files).join(file).is_file());
@@ -199,9 +221,13 @@ mod tests {
         let report = Report::into_folder(dir.path()).unwrap();
         fs::write(dir.path().join("notes.txt"), "mine").unwrap();
         fs::create_dir(dir.path().join("lightbound-report-mine")).unwrap();
-        report.write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)]).unwrap();
+        report
+            .write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)])
+            .unwrap();
         let first = names(dir.path());
-        report.write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)]).unwrap();
+        report
+            .write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)])
+            .unwrap();
         assert_eq!(names(dir.path()), first, "equal reports are equal files");
         // What a write that was cut off leaves behind goes with the next one.
         let old = first.iter().find(|n| is_of_report(n)).unwrap();
@@ -210,7 +236,9 @@ mod tests {
         let second = names(dir.path());
         assert_eq!(second.len(), 4);
         assert!(
-            !second.contains(old) && second.contains(&"notes.txt".into()) && second.contains(&"lightbound-report-mine".into())
+            !second.contains(old)
+                && second.contains(&"notes.txt".into())
+                && second.contains(&"lightbound-report-mine".into())
         );
         // A file of somebody else's keeps the folder.
         let kept = second.iter().find(|n| is_of_report(n)).unwrap();
@@ -235,7 +263,15 @@ mod tests {
     fn nothing_is_taken_from_the_network() {
         let texts = PROGRAM.iter().map(|&(name, text)| (name, text)).chain([("page.html", PAGE)]);
         for (name, text) in texts {
-            for address in ["http:", "https:", "//cdn", "fetch(", "XMLHttpRequest", "type=\"module\"", "@import"] {
+            for address in [
+                "http:",
+                "https:",
+                "//cdn",
+                "fetch(",
+                "XMLHttpRequest",
+                "type=\"module\"",
+                "@import",
+            ] {
                 assert!(!text.contains(address), "{name} has {address}");
             }
         }

@@ -5,8 +5,8 @@ use crate::scene::describe::Description;
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::parse::Entity;
 use crate::scene::{
-    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling, LightcutsSettings, Method, MethodName,
-    PathSettings, SkySampling,
+    BoundMode, BsdfSampling, Cut, CutMode, ErrorMode, IntegratorSettings, LightSampling,
+    LightcutsSettings, Method, MethodName, PathSettings, SkySampling,
 };
 use clap::ValueEnum;
 
@@ -45,19 +45,35 @@ pub struct LightcutsOverrides {
 }
 
 /// Parameters of path.
-const PATH: [&str; 6] = ["maxdepth", "lightsampling", "bsdfsampling", "skysampling", "lightsampler", "regularize"];
+const PATH: [&str; 6] =
+    ["maxdepth", "lightsampling", "bsdfsampling", "skysampling", "lightsampler", "regularize"];
 
 /// Parameters of lightcuts.
-const LIGHTCUTS: [&str; 8] = ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
+const LIGHTCUTS: [&str; 8] =
+    ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
 
 impl Builder<'_> {
     /// The integrator and its settings.
-    pub(super) fn integrator(&mut self, d: &Description, overrides: &Overrides) -> Result<IntegratorSettings, SceneError> {
+    pub(super) fn integrator(
+        &mut self,
+        d: &Description,
+        overrides: &Overrides,
+    ) -> Result<IntegratorSettings, SceneError> {
         let default = self.default_entity(MethodName::default().word());
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        let others =
-            ["volpath", "bdpt", "mlt", "sppm", "lightpath", "simplepath", "simplevolpath", "randomwalk", "ao", "function"];
+        let others = [
+            "volpath",
+            "bdpt",
+            "mlt",
+            "sppm",
+            "lightpath",
+            "simplepath",
+            "simplevolpath",
+            "randomwalk",
+            "ao",
+            "function",
+        ];
         if overrides.integrator.is_none() {
             let fallback = |name: &str| match name {
                 "volpath" => Some("integrator \"path\", without media"),
@@ -68,7 +84,8 @@ impl Builder<'_> {
         let own = MethodName::from_str(&integrator.name, false).unwrap_or_default();
         let max_depth = p.int("maxdepth")?.unwrap_or(5);
         if max_depth < 0 {
-            return Err(wrong(integrator, "maxdepth", format!("\"maxdepth\" is {max_depth}")).help("give 0 or more"));
+            return Err(wrong(integrator, "maxdepth", format!("\"maxdepth\" is {max_depth}"))
+                .help("give 0 or more"));
         }
         let method = match overrides.integrator.unwrap_or(own) {
             MethodName::Path => {
@@ -86,13 +103,18 @@ impl Builder<'_> {
                 self.warn_unknown(integrator, &LIGHTCUTS)?;
                 Method::Lightcuts(settings)
             }
-            MethodName::Lightcuts => {
-                Method::Lightcuts(lightcuts(&self.default_entity(MethodName::Lightcuts.word()), &overrides.lightcuts)?)
-            }
+            MethodName::Lightcuts => Method::Lightcuts(lightcuts(
+                &self.default_entity(MethodName::Lightcuts.word()),
+                &overrides.lightcuts,
+            )?),
         };
         if integrator.name == "path" || integrator.name == "volpath" {
             if p.bool("regularize")?.unwrap_or(false) && method.name() == MethodName::Path {
-                self.warn(integrator, "\"regularize\" is not supported", "materials as they are, which stays unbiased")?;
+                self.warn(
+                    integrator,
+                    "\"regularize\" is not supported",
+                    "materials as they are, which stays unbiased",
+                )?;
             }
             self.warn_unknown(integrator, &PATH)?;
         }
@@ -109,31 +131,46 @@ impl Builder<'_> {
         for p in integrator.params.unused() {
             let list = format!("there are {}", known.join(", "));
             let help = did_you_mean(&p.name, known.iter().copied(), &list);
-            let message = format!("parameter \"{} {}\" of \"{}\" is not supported ({help})", p.kind, p.name, integrator.name);
+            let message = format!(
+                "parameter \"{} {}\" of \"{}\" is not supported ({help})",
+                p.kind, p.name, integrator.name
+            );
             self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
         }
         Ok(())
     }
 
-    /// How an integrator of the file chooses lights: by our word for it, or else by what pbrt-v4's comes closest to. It changes noise, not
-    /// the picture.
+    /// How an integrator of the file chooses lights: by our word for it, or else by what pbrt-v4's
+    /// comes closest to. It changes noise, not the picture.
     fn light_sampling(&mut self, integrator: &Entity) -> Result<LightSampling, SceneError> {
         let p = &integrator.params;
-        let ours = p.string("lightsampling")?.is_some().then(|| word(integrator, "lightsampling", LightSampling::WORDS));
+        let ours = p
+            .string("lightsampling")?
+            .is_some()
+            .then(|| word(integrator, "lightsampling", LightSampling::WORDS));
         let theirs = match p.string("lightsampler")? {
             Some("uniform") => LightSampling::Uniform,
             Some("bvh") => LightSampling::Tree,
             Some("power") => LightSampling::Power,
             None => LightSampling::Auto,
             Some("exhaustive") => {
-                let (message, instead) = ("\"lightsampler\" \"exhaustive\" is not supported", "\"lightsampling\" \"tree\"");
+                let (message, instead) = (
+                    "\"lightsampler\" \"exhaustive\" is not supported",
+                    "\"lightsampling\" \"tree\"",
+                );
                 self.warn(integrator, message, instead)?;
                 LightSampling::Tree
             }
             Some(other) => {
                 let names = ["uniform", "power", "bvh", "exhaustive"];
-                let help = did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
-                return Err(wrong(integrator, "lightsampler", format!("unknown \"lightsampler\": \"{other}\"")).help(help));
+                let help =
+                    did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
+                return Err(wrong(
+                    integrator,
+                    "lightsampler",
+                    format!("unknown \"lightsampler\": \"{other}\""),
+                )
+                .help(help));
             }
         };
         ours.unwrap_or(Ok(theirs))
@@ -149,23 +186,28 @@ fn wrong(entity: &Entity, name: &str, message: String) -> SceneError {
 /// Most clusters that files can ask for.
 const MAX_CUT: u32 = i32::MAX as u32;
 
-/// Settings of lightcuts. Those of both modes are read and checked, for the command line may choose the other one.
-fn lightcuts(entity: &Entity, overrides: &LightcutsOverrides) -> Result<LightcutsSettings, SceneError> {
+/// Settings of lightcuts. Those of both modes are read and checked, for the command line may choose
+/// the other one.
+fn lightcuts(
+    entity: &Entity,
+    overrides: &LightcutsOverrides,
+) -> Result<LightcutsSettings, SceneError> {
     let p = &entity.params;
     let count = |name: &str, default: i32, most: u32| match p.int(name)?.unwrap_or(default) {
         n if (1..=most).contains(&(n as u32)) => Ok(n as u32),
-        n => Err(wrong(entity, name, format!("\"{name}\" is {n}")).help(format!("give 1 or more, up to {most}"))),
+        n => Err(wrong(entity, name, format!("\"{name}\" is {n}"))
+            .help(format!("give 1 or more, up to {most}"))),
     };
     let error = p.float("error")?.unwrap_or(0.02);
     if !(error >= 0.0 && error.is_finite()) {
-        return Err(
-            wrong(entity, "error", format!("\"error\" is {error}")).help("give 0 or a number above, such as 0.02 for 2 %")
-        );
+        return Err(wrong(entity, "error", format!("\"error\" is {error}"))
+            .help("give 0 or a number above, such as 0.02 for 2 %"));
     }
     let own = word(entity, "errormode", ErrorMode::WORDS)?;
     let error_mode = overrides.error_mode.unwrap_or(own);
     // What the sum of all errors promises, no number of clusters breaks unasked.
-    let max_cut = count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
+    let max_cut =
+        count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
     let mode = word(entity, "mode", CutMode::WORDS)?;
     let cut_size = count("cutsize", 64, MAX_CUT)?;
     let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
@@ -188,12 +230,17 @@ fn lightcuts(entity: &Entity, overrides: &LightcutsOverrides) -> Result<Lightcut
 }
 
 /// A setting that is one of `words`.
-fn word<T: ValueEnum + Default>(entity: &Entity, name: &str, words: &'static [&str]) -> Result<T, SceneError> {
+fn word<T: ValueEnum + Default>(
+    entity: &Entity,
+    name: &str,
+    words: &'static [&str],
+) -> Result<T, SceneError> {
     let Some(text) = entity.params.string(name)? else { return Ok(T::default()) };
     T::from_str(text, false).map_err(|_| {
         let list = format!("the values are {}", words.join(", "));
         let help = did_you_mean(text, words.iter().copied(), &list);
-        wrong(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name)).help(help)
+        wrong(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name))
+            .help(help)
     })
 }
 
@@ -204,7 +251,11 @@ mod tests {
     use crate::scene::diagnostics::{Diagnostics, Source};
     use std::path::Path;
 
-    fn settings(text: &str, integrator: Option<MethodName>, lightcuts: LightcutsOverrides) -> (IntegratorSettings, usize) {
+    fn settings(
+        text: &str,
+        integrator: Option<MethodName>,
+        lightcuts: LightcutsOverrides,
+    ) -> (IntegratorSettings, usize) {
         settings_of(text, &Overrides { integrator, lightcuts, ..Overrides::default() })
     }
 
@@ -247,7 +298,9 @@ mod tests {
         let of = |text: &str, light_sampling| {
             let path = PathOverrides { light_sampling, ..PathOverrides::default() };
             match settings_of(text, &Overrides { path, ..Overrides::default() }) {
-                (IntegratorSettings { method: Method::Path(path), .. }, warnings) => (path.light_sampling, warnings),
+                (IntegratorSettings { method: Method::Path(path), .. }, warnings) => {
+                    (path.light_sampling, warnings)
+                }
                 (other, _) => panic!("{other:?}"),
             }
         };
@@ -255,16 +308,29 @@ mod tests {
             ("Integrator \"path\"", (LightSampling::Auto, 0)),
             ("Integrator \"path\" \"string lightsampler\" \"power\"", (LightSampling::Power, 0)),
             ("Integrator \"path\" \"string lightsampler\" \"bvh\"", (LightSampling::Tree, 0)),
-            ("Integrator \"volpath\" \"string lightsampler\" \"uniform\"", (LightSampling::Uniform, 1)),
-            ("Integrator \"path\" \"string lightsampler\" \"exhaustive\"", (LightSampling::Tree, 1)),
-            ("Integrator \"path\" \"string lightsampling\" \"material-tree\"", (LightSampling::MaterialTree, 0)),
+            (
+                "Integrator \"volpath\" \"string lightsampler\" \"uniform\"",
+                (LightSampling::Uniform, 1),
+            ),
+            (
+                "Integrator \"path\" \"string lightsampler\" \"exhaustive\"",
+                (LightSampling::Tree, 1),
+            ),
+            (
+                "Integrator \"path\" \"string lightsampling\" \"material-tree\"",
+                (LightSampling::MaterialTree, 0),
+            ),
             (
                 "Integrator \"path\" \"string lightsampling\" \"uniform\" \"string lightsampler\" \"bvh\"",
                 (LightSampling::Uniform, 0),
             ),
         ] {
             assert_eq!(of(text, None), expected, "{text}");
-            assert_eq!(of(text, Some(LightSampling::Power)), (LightSampling::Power, expected.1), "{text}");
+            assert_eq!(
+                of(text, Some(LightSampling::Power)),
+                (LightSampling::Power, expected.1),
+                "{text}"
+            );
         }
     }
 
@@ -293,16 +359,29 @@ mod tests {
             ..LightcutsOverrides::default()
         };
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Cluster, max_cut: 2 };
-        let expected = LightcutsSettings { cut, bounds: BoundMode::Hand, check_bounds: true, sky_points: 1, ..DEFAULT };
+        let expected = LightcutsSettings {
+            cut,
+            bounds: BoundMode::Hand,
+            check_bounds: true,
+            sky_points: 1,
+            ..DEFAULT
+        };
         assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
         let over = LightcutsOverrides { mode: Some(CutMode::Stochastic), ..over };
         let expected = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..expected };
         assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
         // Another integrator than the file's takes the depth from it, and warns of nothing.
         let path = settings(text, Some(MethodName::Path), LightcutsOverrides::default());
-        assert_eq!(path, (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0));
-        let (text, none) = ("Integrator \"path\" \"integer maxdepth\" 2", LightcutsOverrides::default());
+        assert_eq!(
+            path,
+            (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0)
+        );
+        let (text, none) =
+            ("Integrator \"path\" \"integer maxdepth\" 2", LightcutsOverrides::default());
         let lightcuts = settings(text, Some(MethodName::Lightcuts), none);
-        assert_eq!(lightcuts, (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0));
+        assert_eq!(
+            lightcuts,
+            (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0)
+        );
     }
 }

@@ -3,7 +3,8 @@
 use super::{Builder, transform};
 use crate::image::Encoding;
 use crate::light::{
-    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LightError, PointLight, SpotLight, image_illuminance,
+    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LightError, PointLight, SpotLight,
+    image_illuminance,
 };
 use crate::math::{Transform, Vec3};
 use crate::scene::describe::Description;
@@ -17,8 +18,10 @@ impl Builder<'_> {
         let mut lights = Vec::new();
         for light in &d.lights {
             let entity = &light.entity;
-            let fallback =
-                |name: &str| matches!(name, "goniometric" | "projection").then_some("a point light of the same intensity");
+            let fallback = |name: &str| {
+                matches!(name, "goniometric" | "projection")
+                    .then_some("a point light of the same intensity")
+            };
             let supported = self.choose("light", entity, &LIGHTS, fallback)?;
             let place = transform(entity, light.ctm)?;
             lights.push(match entity.name.as_str() {
@@ -36,9 +39,15 @@ impl Builder<'_> {
         Ok(lights)
     }
 
-    /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value of the target (pbrt-v4's `power`
-    /// or `illuminance`), where that is given: a unit light has `unit` of it.
-    pub(super) fn scale(&mut self, entity: &Entity, target_name: &str, unit: f32) -> Result<f32, SceneError> {
+    /// Factor of the emission: `scale`, times what makes a light of unit emission reach the value
+    /// of the target (pbrt-v4's `power` or `illuminance`), where that is given: a unit light has
+    /// `unit` of it.
+    pub(super) fn scale(
+        &mut self,
+        entity: &Entity,
+        target_name: &str,
+        unit: f32,
+    ) -> Result<f32, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
         let target = entity.params.float(target_name)?.filter(|&x| x > 0.0);
         let scale = match target {
@@ -50,13 +59,16 @@ impl Builder<'_> {
         if scale.is_finite() {
             return Ok(scale);
         }
-        let error = entity.error(format!("\"scale\" and \"{target_name}\" make this light brighter than numbers can tell"));
+        let error = entity.error(format!(
+            "\"scale\" and \"{target_name}\" make this light brighter than numbers can tell"
+        ));
         Err(error.help("give smaller ones"))
     }
 
     fn point(&mut self, entity: &Entity, place: &Transform) -> Result<AnyLight, SceneError> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
-        let intensity = self.emission(entity, "I")? * self.scale(entity, "power", PointLight::POWER_FACTOR)?;
+        let intensity =
+            self.emission(entity, "I")? * self.scale(entity, "power", PointLight::POWER_FACTOR)?;
         Ok(AnyLight::Point(PointLight::new(place.point(from), intensity)))
     }
 
@@ -64,9 +76,11 @@ impl Builder<'_> {
         let p = &entity.params;
         let from = p.point3("from")?.unwrap_or(Vec3::ZERO);
         let to = p.point3("to")?.unwrap_or(Vec3::Z);
-        let (cone, delta) = (p.float("coneangle")?.unwrap_or(30.0), p.float("conedeltaangle")?.unwrap_or(5.0));
+        let (cone, delta) =
+            (p.float("coneangle")?.unwrap_or(30.0), p.float("conedeltaangle")?.unwrap_or(5.0));
         let intensity = self.emission(entity, "I")?;
-        let light = SpotLight::new(place.point(from), place.vector(to - from), intensity, cone, delta);
+        let light =
+            SpotLight::new(place.point(from), place.vector(to - from), intensity, cone, delta);
         let light = light.map_err(|e| light_error(entity, e))?;
         let scale = self.scale(entity, "power", light.power_factor())?;
         Ok(AnyLight::Spot(light.scaled(scale)))
@@ -76,7 +90,8 @@ impl Builder<'_> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
         let to = entity.params.point3("to")?.unwrap_or(Vec3::Z);
         let irradiance = self.emission(entity, "L")? * self.scale(entity, "illuminance", 1.0)?;
-        let light = DistantLight::new(place.vector(from - to), irradiance).map_err(|e| light_error(entity, e))?;
+        let light = DistantLight::new(place.vector(from - to), irradiance)
+            .map_err(|e| light_error(entity, e))?;
         Ok(AnyLight::Distant(light))
     }
 
@@ -104,8 +119,11 @@ impl Builder<'_> {
         let texels: Vec<Vec3> = image.pixels().collect();
         let size = image.width() as usize;
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
-        Environment::image(&texels, size, place, scale)
-            .map_err(|e| entity.error(format!("{}: {e}", path.display())).help("mend the image, or give a smaller \"scale\""))
+        Environment::image(&texels, size, place, scale).map_err(|e| {
+            entity
+                .error(format!("{}: {e}", path.display()))
+                .help("mend the image, or give a smaller \"scale\"")
+        })
     }
 }
 

@@ -1,4 +1,5 @@
-//! Materials: pbrt-v4's as shaders of the library and delta functions, and what stands in for those that are not there yet.
+//! Materials: pbrt-v4's as shaders of the library and delta functions, and what stands in for those
+//! that are not there yet.
 
 use super::Builder;
 use crate::material::{Material, Metal, Specular};
@@ -34,7 +35,8 @@ const MATERIALS: [&str; 10] = [
 /// Below this α on both axes a surface is a mirror; the value is pbrt-v4's.
 const SMOOTH: f32 = 1e-3;
 
-/// Indices of refraction that differ less from 1 count as 1: the half vector of refraction is lost in rounding.
+/// Indices of refraction that differ less from 1 count as 1: the half vector of refraction is lost
+/// in rounding.
 const MATCHED: f32 = 1e-4;
 
 impl Builder<'_> {
@@ -58,7 +60,11 @@ impl Builder<'_> {
                 all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
             }
         }
-        if all.materials.iter().any(|m| matches!(m, Material::Mix { materials, .. } if materials.contains(&next))) {
+        if all
+            .materials
+            .iter()
+            .any(|m| matches!(m, Material::Mix { materials, .. } if materials.contains(&next)))
+        {
             // What an interface is to a mix: a surface that lets through whatever meets it.
             all.materials.push(Material::specular(Specular::Pane { eta: 1.0 }));
             all.names.push("interface".into());
@@ -72,10 +78,19 @@ impl Builder<'_> {
         Ok(all)
     }
 
-    /// One of two materials, drawn by chance at each point; `nothing` is the index of what interfaces are.
-    fn mix(&mut self, entity: &Entity, d: &Description, index: &[Option<u32>], nothing: u32) -> Result<Material, SceneError> {
+    /// One of two materials, drawn by chance at each point; `nothing` is the index of what
+    /// interfaces are.
+    fn mix(
+        &mut self,
+        entity: &Entity,
+        d: &Description,
+        index: &[Option<u32>],
+        nothing: u32,
+    ) -> Result<Material, SceneError> {
         let Some([a, b]) = entity.params.strings("materials")? else {
-            return Err(entity.error("\"mix\" takes two materials").help("give \"string materials\" [\"a\" \"b\"]"));
+            return Err(entity
+                .error("\"mix\" takes two materials")
+                .help("give \"string materials\" [\"a\" \"b\"]"));
         };
         let amount = self.float(entity, "amount", 0.5)?;
         let find = |name: &String| {
@@ -119,7 +134,9 @@ impl Builder<'_> {
             "diffusetransmission" => self.diffuse_transmission(entity)?,
             "conductor" => self.conductor(entity)?,
             "dielectric" => self.dielectric(entity)?,
-            "thindielectric" => Material::specular(Specular::Pane { eta: self.refraction(entity, "eta")? }),
+            "thindielectric" => {
+                Material::specular(Specular::Pane { eta: self.refraction(entity, "eta")? })
+            }
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
             _ => return Ok(None),
@@ -129,10 +146,18 @@ impl Builder<'_> {
     }
 
     /// Warns of what would bend the surface, where its name is not `taken` by something else.
-    pub(super) fn bumps(&mut self, entity: &Entity, taken: impl Fn(&str) -> bool) -> Result<(), SceneError> {
+    pub(super) fn bumps(
+        &mut self,
+        entity: &Entity,
+        taken: impl Fn(&str) -> bool,
+    ) -> Result<(), SceneError> {
         for name in ["normalmap", "displacement"] {
             if !taken(name) && entity.params.any(name).is_some() {
-                self.warn(entity, format!("\"{name}\" of materials is not supported"), "the smooth surface")?;
+                self.warn(
+                    entity,
+                    format!("\"{name}\" of materials is not supported"),
+                    "the smooth surface",
+                )?;
             }
         }
         Ok(())
@@ -140,7 +165,9 @@ impl Builder<'_> {
 
     fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
-        let mut part = |name: &str| Ok::<_, SceneError>(self.colour(entity, name, 0.25)?.map(move |x| x * scale));
+        let mut part = |name: &str| {
+            Ok::<_, SceneError>(self.colour(entity, name, 0.25)?.map(move |x| x * scale))
+        };
         let values = [("kr", part("reflectance")?), ("kt", part("transmittance")?)];
         Ok(Material::scattering(self.library(entity, "diffuse_transmission.wgsl", &values)?))
     }
@@ -151,7 +178,8 @@ impl Builder<'_> {
         if alpha.is_smooth() {
             return Ok(Material::specular(Specular::Metal(metal)));
         }
-        let values = [("eta", metal.eta), ("k", metal.k), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
+        let values =
+            [("eta", metal.eta), ("k", metal.k), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         Ok(Material::scattering(self.library(entity, "conductor.wgsl", &values)?))
     }
 
@@ -170,29 +198,46 @@ impl Builder<'_> {
     /// A closed form of what pbrt-v4 finds by random walks between the layers; see the shader.
     fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let kd = self.colour(entity, "reflectance", 0.5)?;
-        let (eta, thickness) = (self.coat_index(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
+        let (eta, thickness) =
+            (self.coat_index(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
         let coat = self.roughness(entity, "")?;
         let [x, y] = coat.clone().of_coat();
-        let values = [("kd", kd), ("eta", Param::from_float(eta)), ("thickness", thickness), ("alpha_x", x), ("alpha_y", y)];
+        let values = [
+            ("kd", kd),
+            ("eta", Param::from_float(eta)),
+            ("thickness", thickness),
+            ("alpha_x", x),
+            ("alpha_y", y),
+        ];
         let scattering = Some(self.library(entity, "coated_diffuse.wgsl", &values)?);
-        Ok(Material::Surface { specular: coat.is_smooth().then_some(Specular::Coat { eta }), scattering })
+        Ok(Material::Surface {
+            specular: coat.is_smooth().then_some(Specular::Coat { eta }),
+            scattering,
+        })
     }
 
     /// The same over a metal.
     fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let metal = self.metal(entity, "conductor.")?;
-        let (eta, thickness) = (self.coat_index(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
-        let (coat, alpha) = (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
+        let (eta, thickness) =
+            (self.coat_index(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
+        let (coat, alpha) =
+            (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
         if coat.is_smooth()
             && alpha.is_smooth()
             && let Param::Constant(thickness) = thickness
         {
-            return Ok(Material::specular(Specular::CoatedMetal { metal, eta, thickness: thickness.x }));
+            return Ok(Material::specular(Specular::CoatedMetal {
+                metal,
+                eta,
+                thickness: thickness.x,
+            }));
         }
         let [x, y] = coat.clone().of_coat();
         // A mirror that is seen through a rough coat is no mirror any more.
         let least = if alpha.is_smooth() { SMOOTH } else { 0.0 };
-        let [metal_x, metal_y] = [alpha.x, alpha.y].map(|alpha| alpha.map(move |alpha| alpha.max(Vec3::splat(least))));
+        let [metal_x, metal_y] =
+            [alpha.x, alpha.y].map(|alpha| alpha.map(move |alpha| alpha.max(Vec3::splat(least))));
         let values = [
             ("eta", metal.eta),
             ("k", metal.k),
@@ -204,7 +249,10 @@ impl Builder<'_> {
             ("thickness", thickness),
         ];
         let scattering = Some(self.library(entity, "coated_conductor.wgsl", &values)?);
-        Ok(Material::Surface { specular: coat.is_smooth().then_some(Specular::Coat { eta }), scattering })
+        Ok(Material::Surface {
+            specular: coat.is_smooth().then_some(Specular::Coat { eta }),
+            scattering,
+        })
     }
 
     /// The index of refraction of a coat, cut to what the closed forms are for.
@@ -230,7 +278,8 @@ impl Builder<'_> {
                     .error(format!("both \"reflectance\" and \"{eta}\" or \"{k}\" are given"))
                     .help("remove one of them"));
             }
-            // η = 1 and k = 2√(r / (1 − r)) reflect r at normal incidence; 1 would need an infinite k, so pbrt-v4 ends at 0.9999.
+            // η = 1 and k = 2√(r / (1 − r)) reflect r at normal incidence; 1 would need an infinite
+            // k, so pbrt-v4 ends at 0.9999.
             let index = |r: Vec3| {
                 let r = r.clamp(Vec3::ZERO, Vec3::splat(0.9999));
                 2.0 * (r / (1.0 - r)).sqrt()
@@ -239,10 +288,14 @@ impl Builder<'_> {
             return Ok(Metal { eta: Param::from_float(1.0), k });
         }
         let copper = |which: &str| SpectrumParam::Named(format!("metal-Cu-{which}"));
-        Ok(Metal { eta: self.spectrum_or(entity, &eta, copper("eta"))?, k: self.spectrum_or(entity, &k, copper("k"))? })
+        Ok(Metal {
+            eta: self.spectrum_or(entity, &eta, copper("eta"))?,
+            k: self.spectrum_or(entity, &k, copper("k"))?,
+        })
     }
 
-    /// `roughness`, or `uroughness` and `vroughness`, after `prefix`; a mirror where nothing is said.
+    /// `roughness`, or `uroughness` and `vroughness`, after `prefix`; a mirror where nothing is
+    /// said.
     fn roughness(&mut self, entity: &Entity, prefix: &str) -> Result<Alpha, SceneError> {
         let name = |suffix: &str| format!("{prefix}{suffix}");
         let both = self.float(entity, &name("roughness"), 0.0)?;
@@ -255,18 +308,26 @@ impl Builder<'_> {
         Ok(Alpha { x, y: alpha(self.optional_float(entity, &name("vroughness"))?) })
     }
 
-    /// An index of refraction: a number, or a spectrum, of which the value at the helium d line is taken.
+    /// An index of refraction: a number, or a spectrum, of which the value at the helium d line is
+    /// taken.
     fn refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let good = |eta: f32| eta > 0.0 && eta.is_finite();
         if entity.params.kind(name) != Some(ParamType::Spectrum) {
             let eta = entity.params.float(name)?.unwrap_or(1.5);
             let error = || entity.error(format!("the index of refraction is {eta}"));
-            return good(eta).then_some(eta).ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
+            return good(eta)
+                .then_some(eta)
+                .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
         }
         let param = entity.params.spectrum(name)?.expect("it is there");
-        let eta = self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra").at(HELIUM_D);
+        let eta = self
+            .spectrum(entity, &param)?
+            .expect("parameters of type spectrum are spectra")
+            .at(HELIUM_D);
         good(eta).then_some(eta).ok_or_else(|| {
-            let error = entity.error(format!("the spectrum \"{name}\" is {eta} at {HELIUM_D} nm, where its index is taken"));
+            let error = entity.error(format!(
+                "the spectrum \"{name}\" is {eta} at {HELIUM_D} nm, where its index is taken"
+            ));
             error.help("give a spectrum that covers visible light, or a \"float\"")
         })
     }
@@ -286,10 +347,17 @@ impl Alpha {
         smooth(&self.x) && smooth(&self.y)
     }
 
-    /// The same for shaders of coated materials, in which 0 stands for a coat whose reflection is none of theirs.
+    /// The same for shaders of coated materials, in which 0 stands for a coat whose reflection is
+    /// none of theirs.
     fn of_coat(self) -> [Param; 2] {
         let polished = self.is_smooth();
-        [self.x, self.y].map(|p| if polished { Param::from_float(0.0) } else { p.map(|alpha| alpha.max(Vec3::splat(SMOOTH))) })
+        [self.x, self.y].map(|p| {
+            if polished {
+                Param::from_float(0.0)
+            } else {
+                p.map(|alpha| alpha.max(Vec3::splat(SMOOTH)))
+            }
+        })
     }
 }
 

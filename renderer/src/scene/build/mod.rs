@@ -52,7 +52,8 @@ pub struct Overrides {
 }
 
 impl Default for Overrides {
-    /// Nothing but what files do not say: the accelerator and the target that are best on this machine.
+    /// Nothing but what files do not say: the accelerator and the target that are best on this
+    /// machine.
     fn default() -> Overrides {
         Overrides {
             accel: AccelKind::Auto,
@@ -82,16 +83,21 @@ pub struct Loaded {
 
 /// Reads and builds the scene of a pbrt-v4 file.
 ///
-/// *Errors*: the first thing that makes a picture impossible, with its place and the remedy. What can be replaced by something
-/// else is a warning.
-pub fn load(path: &Path, overrides: &Overrides, diagnostics: &mut Diagnostics) -> Result<Loaded, SceneError> {
+/// *Errors*: the first thing that makes a picture impossible, with its place and the remedy. What
+/// can be replaced by something else is a warning.
+pub fn load(
+    path: &Path,
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Result<Loaded, SceneError> {
     load_source(&Source::file(path), &[], overrides, diagnostics)
 }
 
 /// A shader with the name that a scene finds it by.
 pub type NamedShader = (String, Arc<Shader>);
 
-/// [`load`] for any source. The files that it names are relative to the folder in its path; `shaders` come before those of files.
+/// [`load`] for any source. The files that it names are relative to the folder in its path;
+/// `shaders` come before those of files.
 pub fn load_source(
     source: &Arc<Source>,
     shaders: &[NamedShader],
@@ -124,7 +130,8 @@ pub fn load_source(
 
     let start = Instant::now();
     let geometry = Arc::new(shapes.geometry);
-    let accel = accel::build(overrides.accel, geometry.clone()).map_err(|e| SceneError::new(e.to_string()))?;
+    let accel = accel::build(overrides.accel, geometry.clone())
+        .map_err(|e| SceneError::new(e.to_string()))?;
     let lights = Lights::new(lights, accel.bounds());
     let scene = Scene {
         camera,
@@ -158,14 +165,22 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn warn(&mut self, entity: &Entity, message: impl Into<String>, instead: impl Into<String>) -> Result<(), SceneError> {
+    fn warn(
+        &mut self,
+        entity: &Entity,
+        message: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Result<(), SceneError> {
         self.diagnostics.warn(Some(&entity.location), message, instead)
     }
 
     /// Warns of parameters that nobody asked for.
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
-            let message = format!("parameter \"{} {}\" of \"{}\" is not supported", p.kind, p.name, entity.name);
+            let message = format!(
+                "parameter \"{} {}\" of \"{}\" is not supported",
+                p.kind, p.name, entity.name
+            );
             self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
         }
         Ok(())
@@ -176,7 +191,8 @@ impl Builder<'_> {
         Entity { name: name.into(), params: ParamSet::default(), location: self.start.clone() }
     }
 
-    /// Whether the entity's kind is one of `names`; a warning where `fallback` knows what is used instead, else an error.
+    /// Whether the entity's kind is one of `names`; a warning where `fallback` knows what is used
+    /// instead, else an error.
     fn choose(
         &mut self,
         what: &str,
@@ -206,7 +222,11 @@ impl Builder<'_> {
         for medium in &d.media {
             let entity = &medium.entity;
             if MEDIA.contains(&entity.name.as_str()) {
-                self.warn(entity, format!("participating medium \"{}\" is not supported", entity.name), "empty space")?;
+                self.warn(
+                    entity,
+                    format!("participating medium \"{}\" is not supported", entity.name),
+                    "empty space",
+                )?;
             } else {
                 self.choose("medium", entity, &MEDIA, |_| None)?;
             }
@@ -221,19 +241,29 @@ impl Builder<'_> {
     }
 
     /// An image of the scene.
-    fn read_image(&mut self, entity: &Entity, path: &Path, encoding: Encoding) -> Result<Image, SceneError> {
-        image::read::read_by(path, encoding, |path| self.inputs.read(path)).map_err(|e| entity.error(e.to_string()))
+    fn read_image(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+        encoding: Encoding,
+    ) -> Result<Image, SceneError> {
+        image::read::read_by(path, encoding, |path| self.inputs.read(path))
+            .map_err(|e| entity.error(e.to_string()))
     }
 
     /// A spectrum that is not a plain colour; `None` where it is one.
-    fn spectrum(&mut self, entity: &Entity, spectrum: &SpectrumParam) -> Result<Option<Spectrum>, SceneError> {
+    fn spectrum(
+        &mut self,
+        entity: &Entity,
+        spectrum: &SpectrumParam,
+    ) -> Result<Option<Spectrum>, SceneError> {
         match spectrum {
             SpectrumParam::Rgb(_) | SpectrumParam::Blackbody(_) => Ok(None),
-            SpectrumParam::Sampled(pairs) => {
-                Spectrum::new(&pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>())
-                    .map(Some)
-                    .map_err(|e| entity.error(e.to_string()))
-            }
+            SpectrumParam::Sampled(pairs) => Spectrum::new(
+                &pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>(),
+            )
+            .map(Some)
+            .map_err(|e| entity.error(e.to_string())),
             SpectrumParam::Named(name) => match spectrum::named(name) {
                 Some(s) => Ok(Some(s)),
                 None => Err(entity
@@ -242,11 +272,13 @@ impl Builder<'_> {
             },
             SpectrumParam::File(name) => {
                 let path = self.path(name);
-                let text = self
-                    .inputs
-                    .read_text(&path)
-                    .map_err(|e| entity.error(format!("{} cannot be read: {e}", path.display())).help("check the path"))?;
-                let spectrum = spectrum::from_text(&text).map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
+                let text = self.inputs.read_text(&path).map_err(|e| {
+                    entity
+                        .error(format!("{} cannot be read: {e}", path.display()))
+                        .help("check the path")
+                })?;
+                let spectrum = spectrum::from_text(&text)
+                    .map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
                 Ok(Some(spectrum))
             }
         }
@@ -262,7 +294,8 @@ impl Builder<'_> {
         }
     }
 
-    /// An emission spectrum as linear sRGB: an RGB as it is, anything else with luminance 1, as in pbrt-v4.
+    /// An emission spectrum as linear sRGB: an RGB as it is, anything else with luminance 1, as in
+    /// pbrt-v4.
     fn emission(&mut self, entity: &Entity, name: &str) -> Result<Vec3, SceneError> {
         let Some(param) = entity.params.spectrum(name)? else { return Ok(Vec3::ONE) };
         match (&param, self.spectrum(entity, &param)?) {
@@ -277,7 +310,10 @@ impl Builder<'_> {
 /// A transform, which must have an inverse.
 fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
     Transform::new(ctm).ok_or_else(|| {
-        let error = entity.error(format!("the transform of this \"{}\" cannot be inverted in single precision", entity.name));
+        let error = entity.error(format!(
+            "the transform of this \"{}\" cannot be inverted in single precision",
+            entity.name
+        ));
         error.help("look for a scale of 0, or extreme scales")
     })
 }

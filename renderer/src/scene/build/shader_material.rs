@@ -1,7 +1,8 @@
 //! `Material "shader"`: a scene's own shaders, and those of the library by their own parameters.
 //!
-//! Parameters of the material are the shader's, by name; they are held against its declarations, and what does not fit is an error
-//! that lists what the shader takes, since nothing else could stand in for it.
+//! Parameters of the material are the shader's, by name; they are held against its declarations,
+//! and what does not fit is an error that lists what the shader takes, since nothing else could
+//! stand in for it.
 
 use super::Builder;
 use super::shaders::{Missing, Variant};
@@ -27,7 +28,10 @@ pub(super) struct Use<'a> {
 impl Use<'_> {
     /// An error at a parameter of the material.
     pub fn error(&self, param: &Param, message: &str) -> SceneError {
-        SceneError::at(&param.location, format!("\"{} {}\" {message} ({})", param.kind, param.name, self.who))
+        SceneError::at(
+            &param.location,
+            format!("\"{} {}\" {message} ({})", param.kind, param.name, self.who),
+        )
     }
 
     /// A remedy, and all that the shader takes.
@@ -54,7 +58,9 @@ impl Use<'_> {
     /// All names that parameters of the material may have.
     fn names(&self) -> impl Iterator<Item = &str> {
         let declared = self.shader.settable().iter().chain(self.shader.overrides());
-        declared.map(|parameter| parameter.name.as_str()).chain(self.shader.textures().iter().map(String::as_str))
+        declared
+            .map(|parameter| parameter.name.as_str())
+            .chain(self.shader.textures().iter().map(String::as_str))
     }
 
     /// What is wrong with the shader, shown with its lines.
@@ -67,7 +73,12 @@ impl Use<'_> {
     }
 
     /// The numbers of a constant, one for each component of the parameter and in its range.
-    fn checked(&self, param: &Param, parameter: &Parameter, numbers: Vec<f64>) -> Result<Vec<f64>, SceneError> {
+    fn checked(
+        &self,
+        param: &Param,
+        parameter: &Parameter,
+        numbers: Vec<f64>,
+    ) -> Result<Vec<f64>, SceneError> {
         let numbers = match numbers[..] {
             [one] => vec![one; parameter.size],
             _ => numbers,
@@ -75,14 +86,22 @@ impl Use<'_> {
         if numbers.len() != parameter.size {
             let one = if parameter.size > 1 { ", or one for all" } else { "" };
             let error = self.error(param, &format!("has {} values", numbers.len()));
-            return Err(error.help(self.help(&format!("`{}` takes {}{one}", parameter.name, parameter.size))));
+            return Err(error
+                .help(self.help(&format!("`{}` takes {}{one}", parameter.name, parameter.size))));
         }
         let [low, high] = parameter.range;
         match numbers.iter().find(|&&x| !(low..=high).contains(&x)) {
             None => Ok(numbers),
             Some(&x) => {
-                let error = self.error(param, &format!("is {}, out of range", parameters::number(parameter.scalar, x)));
-                Err(error.help(self.help(&format!("`{}` takes {}", parameter.name, parameters::takes(parameter)))))
+                let error = self.error(
+                    param,
+                    &format!("is {}, out of range", parameters::number(parameter.scalar, x)),
+                );
+                Err(error.help(self.help(&format!(
+                    "`{}` takes {}",
+                    parameter.name,
+                    parameters::takes(parameter)
+                ))))
             }
         }
     }
@@ -101,7 +120,10 @@ impl Use<'_> {
             kinds.push("texture");
         }
         let forms: Vec<_> = kinds.iter().map(|kind| format!("\"{kind} {name}\"")).collect();
-        let error = self.error(param, &format!("has another type than `{name}`, {}", parameters::type_name(parameter)));
+        let error = self.error(
+            param,
+            &format!("has another type than `{name}`, {}", parameters::type_name(parameter)),
+        );
         error.help(self.help(&format!("write {}", forms.join(" or "))))
     }
 }
@@ -117,10 +139,17 @@ fn shader_error(entity: &Entity, who: &str, mut error: ShaderError) -> SceneErro
 
 impl Builder<'_> {
     /// A material of any shader; `name` is the material's, where it has one.
-    pub(super) fn shader_material(&mut self, entity: &Entity, name: Option<&str>) -> Result<Material, SceneError> {
+    pub(super) fn shader_material(
+        &mut self,
+        entity: &Entity,
+        name: Option<&str>,
+    ) -> Result<Material, SceneError> {
         let Some(file) = entity.params.string("filename")? else {
             let error = entity.error("a material \"shader\" needs a shader");
-            return Err(error.help(format!("give \"string filename\": {}", library::suggestion("", "a .wgsl file"))));
+            return Err(error.help(format!(
+                "give \"string filename\": {}",
+                library::suggestion("", "a .wgsl file")
+            )));
         };
         let who = match name {
             Some(name) => format!("shader {file} of material \"{name}\""),
@@ -129,34 +158,52 @@ impl Builder<'_> {
         let index = self.find_shader(entity, file, &who)?;
         let used = Use { entity, shader: self.shaders.file(index), who };
         if let Some(taken) = used.names().find(|name| TAKEN.contains(name)) {
-            let error = entity.error(format!("{} has a parameter `{taken}`, which scenes cannot set", used.who));
-            return Err(error.help("give it another name in the shader: the scene format has taken this one"));
+            let error = entity
+                .error(format!("{} has a parameter `{taken}`, which scenes cannot set", used.who));
+            return Err(error
+                .help("give it another name in the shader: the scene format has taken this one"));
         }
         let settings = self.settings(&used)?;
         let overrides = overrides(&used)?;
         let (lookups, textures) = self.shader_textures(&used)?.into_iter().unzip();
         self.bumps(entity, |name| used.names().any(|taken| taken == name))?;
         self.no_others(&used)?;
-        let bound = self.shaders.bind(Variant::new(index, &overrides, lookups), textures).map_err(|error| match error {
-            ProgramError::Shader(error) => used.wrong(error),
-            ProgramError::Compile(error) => entity
-                .error(format!("{} cannot be compiled: {error}", used.who))
-                .help("use fewer and smaller arrays in the shader"),
-        })?;
+        let bound = self.shaders.bind(Variant::new(index, &overrides, lookups), textures).map_err(
+            |error| match error {
+                ProgramError::Shader(error) => used.wrong(error),
+                ProgramError::Compile(error) => entity
+                    .error(format!("{} cannot be compiled: {error}", used.who))
+                    .help("use fewer and smaller arrays in the shader"),
+            },
+        )?;
         self.instance(entity, bound, settings).map(Material::scattering)
     }
 
     /// The shader of a file, beside the scene or in the library.
     fn find_shader(&mut self, entity: &Entity, file: &str, who: &str) -> Result<u32, SceneError> {
         let folder = &self.folder;
-        self.shaders.find(file, || folder.join(file), &mut self.inputs).map_err(|missing| match missing {
-            Missing::Nowhere(path) => {
-                let error = entity.error(format!("{who} is not there; looked for {}, and in the library", path.display()));
-                let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-                error.help(library::suggestion(&name, "check the path, which is relative to the scene's folder"))
+        self.shaders.find(file, || folder.join(file), &mut self.inputs).map_err(|missing| {
+            match missing {
+                Missing::Nowhere(path) => {
+                    let error = entity.error(format!(
+                        "{who} is not there; looked for {}, and in the library",
+                        path.display()
+                    ));
+                    let name = Path::new(file)
+                        .file_name()
+                        .map_or(file.into(), |name| name.to_string_lossy());
+                    error.help(library::suggestion(
+                        &name,
+                        "check the path, which is relative to the scene's folder",
+                    ))
+                }
+                Missing::Read(error) => {
+                    entity.error(format!("{who}: {error}")).help(error.remedy())
+                }
+                Missing::Shader(error) => {
+                    shader_error(entity, who, error).help("correct the shader")
+                }
             }
-            Missing::Read(error) => entity.error(format!("{who}: {error}")).help(error.remedy()),
-            Missing::Shader(error) => shader_error(entity, who, error).help("correct the shader"),
         })
     }
 
@@ -172,7 +219,9 @@ impl Builder<'_> {
             None => match &parameter.default {
                 Some(default) => Ok(Setting::Constant(default.clone())),
                 None => {
-                    let error = used.entity.error(format!("parameter \"{name}\" is missing ({})", used.who));
+                    let error = used
+                        .entity
+                        .error(format!("parameter \"{name}\" is missing ({})", used.who));
                     Err(error.help(used.help("give it: the shader declares no default")))
                 }
             },
@@ -182,20 +231,39 @@ impl Builder<'_> {
     }
 
     /// A parameter that is a texture.
-    fn varying(&mut self, used: &Use, param: &Param, parameter: &Parameter) -> Result<Setting, SceneError> {
+    fn varying(
+        &mut self,
+        used: &Use,
+        param: &Param,
+        parameter: &Parameter,
+    ) -> Result<Setting, SceneError> {
         if parameter.size > 3 {
             let error = used.error(param, "has three channels, one too few");
-            return Err(error.help(used.help(&format!("give `{}` four \"float\"s", parameter.name))));
+            return Err(
+                error.help(used.help(&format!("give `{}` four \"float\"s", parameter.name)))
+            );
         }
         let name = used.entity.params.texture(&parameter.name)?.expect("it is there");
         // That there is a texture of the name was seen when the scene was read.
-        self.textures.for_parameter(name, parameter.size > 1).map(Setting::Varying).ok_or_else(|| {
-            let message = format!("is \"{name}\", a texture of type spectrum, but `{}` is one number", parameter.name);
-            used.error(param, &message).help(format!("define \"{name}\" with Texture as a float, or name another texture"))
-        })
+        self.textures.for_parameter(name, parameter.size > 1).map(Setting::Varying).ok_or_else(
+            || {
+                let message = format!(
+                    "is \"{name}\", a texture of type spectrum, but `{}` is one number",
+                    parameter.name
+                );
+                used.error(param, &message).help(format!(
+                    "define \"{name}\" with Texture as a float, or name another texture"
+                ))
+            },
+        )
     }
 
-    fn constant(&mut self, used: &Use, param: &Param, parameter: &Parameter) -> Result<Vec<f64>, SceneError> {
+    fn constant(
+        &mut self,
+        used: &Use,
+        param: &Param,
+        parameter: &Parameter,
+    ) -> Result<Vec<f64>, SceneError> {
         if let (Scalar::F32, 3, ParamType::Rgb | ParamType::Spectrum | ParamType::Blackbody) =
             (parameter.scalar, parameter.size, param.kind)
         {
@@ -213,8 +281,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A colour that a spectrum became, cut to the parameter's range: saturated ones have negative components, and rounding takes
-    /// others beyond an end.
+    /// A colour that a spectrum became, cut to the parameter's range: saturated ones have negative
+    /// components, and rounding takes others beyond an end.
     fn within_gamut(
         &mut self,
         used: &Use,
@@ -226,7 +294,10 @@ impl Builder<'_> {
         let [low, high] = parameter.range;
         let cut = rgb.map(|x| x.max(low).min(high));
         if std::iter::zip(rgb, cut).any(|(x, cut)| (x - cut).abs() > ROUNDING * (1.0 + cut.abs())) {
-            let message = format!("\"{} {}\" is the colour {rgb:.3?}, out of range ({})", param.kind, param.name, used.who);
+            let message = format!(
+                "\"{} {}\" is the colour {rgb:.3?}, out of range ({})",
+                param.kind, param.name, used.who
+            );
             self.diagnostics.warn(Some(&param.location), message, format!("{cut:.3?}"))?;
         }
         Ok(cut.to_vec())
@@ -238,7 +309,9 @@ impl Builder<'_> {
             None => Ok(()),
             Some(param) => {
                 let remedy = did_you_mean(&param.name, used.names(), "remove it");
-                Err(used.error(param, "is none of the shader's parameters").help(used.help(&remedy)))
+                Err(used
+                    .error(param, "is none of the shader's parameters")
+                    .help(used.help(&remedy)))
             }
         }
     }
@@ -249,7 +322,9 @@ fn overrides(used: &Use) -> Result<Vec<(String, f64)>, SceneError> {
     let mut given = Vec::new();
     for declared in used.shader.overrides() {
         let Some(param) = used.entity.params.any(&declared.name) else { continue };
-        let Some(numbers) = numbers(param, declared) else { return Err(used.mismatch(param, declared, true)) };
+        let Some(numbers) = numbers(param, declared) else {
+            return Err(used.mismatch(param, declared, true));
+        };
         given.push((declared.name.clone(), used.checked(param, declared, numbers)?[0]));
     }
     Ok(given)
@@ -259,7 +334,9 @@ fn overrides(used: &Use) -> Result<Vec<(String, f64)>, SceneError> {
 fn numbers(param: &Param, parameter: &Parameter) -> Option<Vec<f64>> {
     use ParamType::{Bool, Float, Integer, Normal, Point2, Point3, Vector2, Vector3};
     let fits = match (parameter.scalar, param.kind) {
-        (Scalar::F32, Float | Integer) | (Scalar::I32 | Scalar::U32, Integer) | (Scalar::Bool, Bool) => true,
+        (Scalar::F32, Float | Integer)
+        | (Scalar::I32 | Scalar::U32, Integer)
+        | (Scalar::Bool, Bool) => true,
         (Scalar::F32, Point2 | Vector2) => parameter.size == 2,
         (Scalar::F32, Point3 | Vector3 | Normal) => parameter.size == 3,
         _ => false,

@@ -1,4 +1,5 @@
-//! Textures of shaders: images of the scene, [converted](for_shaders) once for all materials that name them.
+//! Textures of shaders: images of the scene, [converted](for_shaders) once for all materials that
+//! name them.
 
 use super::Builder;
 use super::shader_material::Use;
@@ -10,7 +11,8 @@ use lightbound_shader::texture;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Converted images, by what they were made of; an image counts by its address, and lives as long as the scene is built.
+/// Converted images, by what they were made of; an image counts by its address, and lives as long
+/// as the scene is built.
 #[derive(Default)]
 pub(super) struct Converted(HashMap<Key, Arc<texture::Texture>>);
 
@@ -56,10 +58,13 @@ impl Builder<'_> {
     }
 
     fn shader_texture(&mut self, used: &Use, name: &str) -> Result<Looked, SceneError> {
-        let forms = format!("give \"texture {name}\", the name of an imagemap, or \"string {name}\", an image file");
+        let forms = format!(
+            "give \"texture {name}\", the name of an imagemap, or \"string {name}\", an image file"
+        );
         match used.entity.params.any(name) {
             None => {
-                let error = used.entity.error(format!("texture \"{name}\" is missing ({})", used.who));
+                let error =
+                    used.entity.error(format!("texture \"{name}\" is missing ({})", used.who));
                 Err(error.help(used.help(&forms)))
             }
             Some(param) if param.kind == ParamType::Texture => {
@@ -71,26 +76,36 @@ impl Builder<'_> {
                 match &*texture {
                     Texture::Image(map) => self.looked(used, param, map),
                     _ => {
-                        let error = used.error(param, &format!("is \"{named}\", which is no imagemap"));
-                        Err(error.help("shaders look values up in images: name a texture \"imagemap\""))
+                        let error =
+                            used.error(param, &format!("is \"{named}\", which is no imagemap"));
+                        Err(error
+                            .help("shaders look values up in images: name a texture \"imagemap\""))
                     }
                 }
             }
             Some(param) if param.kind == ParamType::String => {
                 let file = used.entity.params.string(name)?.expect("it is there");
                 let image = self.image(used.entity, &self.path(file), "sRGB");
-                let image = image.map_err(|error| used.error(param, &format!("cannot be used: {}", error.message())))?;
+                let image = image.map_err(|error| {
+                    used.error(param, &format!("cannot be used: {}", error.message()))
+                })?;
                 self.looked(used, param, &for_shaders::plain(image))
             }
-            Some(param) => Err(used.error(param, "has another type than an image").help(used.help(&forms))),
+            Some(param) => {
+                Err(used.error(param, "has another type than an image").help(used.help(&forms)))
+            }
         }
     }
 
     fn looked(&mut self, used: &Use, param: &Param, map: &ImageMap) -> Result<Looked, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
-        for_shaders::check_size(&map.image).map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
+        for_shaders::check_size(&map.image)
+            .map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
         if map.mapping != Mapping::UV {
-            let message = format!("{what} has a mapping, but shaders compute coordinates themselves ({})", used.who);
+            let message = format!(
+                "{what} has a mapping, but shaders compute coordinates themselves ({})",
+                used.who
+            );
             self.diagnostics.warn(Some(&param.location), message, "the image alone")?;
         }
         if map.invert && map.wrap == Wrap::Black {
@@ -108,7 +123,15 @@ mod tests {
 
     fn map(image: Image) -> ImageMap {
         let (mapping, wrap, filter) = (Mapping::UV, Wrap::Clamp, Filter::Point);
-        ImageMap { image: Arc::new(image), mapping, value: Value::Rgb, wrap, filter, scale: 1.0, invert: false }
+        ImageMap {
+            image: Arc::new(image),
+            mapping,
+            value: Value::Rgb,
+            wrap,
+            filter,
+            scale: 1.0,
+            invert: false,
+        }
     }
 
     #[test]
@@ -118,7 +141,9 @@ mod tests {
         let other = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
         let first = converted.get(&a);
         assert!(Arc::ptr_eq(&first, &converted.get(&ImageMap { wrap: Wrap::Repeat, ..a.clone() })));
-        for different in [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other] {
+        for different in
+            [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other]
+        {
             assert!(!Arc::ptr_eq(&first, &converted.get(&different)));
         }
     }
@@ -126,8 +151,14 @@ mod tests {
     #[test]
     fn code_looks_up_as_the_imagemap_does() {
         let map = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
-        assert_eq!(lookup(&map), texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point });
+        assert_eq!(
+            lookup(&map),
+            texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point }
+        );
         let map = ImageMap { wrap: Wrap::OctahedralSphere, filter: Filter::Bilinear, ..map };
-        assert_eq!(lookup(&map), texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear });
+        assert_eq!(
+            lookup(&map),
+            texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear }
+        );
     }
 }

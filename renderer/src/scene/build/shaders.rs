@@ -50,13 +50,20 @@ impl Variant {
     /// A shader with these overrides and textures.
     pub fn new(file: u32, overrides: &[(String, f64)], lookups: Vec<Lookup>) -> Variant {
         // −0 as 0: both are one value of all types.
-        let overrides = overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
+        let overrides =
+            overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
         Variant { file, overrides, lookups }
     }
 
     fn settings(&self, shader: &Shader) -> Settings {
-        let textures = std::iter::zip(shader.textures().iter().cloned(), self.lookups.iter().copied()).collect();
-        let overrides = self.overrides.iter().map(|(name, bits)| (name.clone(), f64::from_bits(*bits))).collect();
+        let textures =
+            std::iter::zip(shader.textures().iter().cloned(), self.lookups.iter().copied())
+                .collect();
+        let overrides = self
+            .overrides
+            .iter()
+            .map(|(name, bits)| (name.clone(), f64::from_bits(*bits)))
+            .collect();
         Settings { textures, overrides, ..Settings::default() }
     }
 }
@@ -106,7 +113,12 @@ impl Shaders {
     }
 
     /// Index of the shader of this file: at `path`, or else the library's of this name.
-    pub fn find(&mut self, name: &str, path: impl FnOnce() -> PathBuf, inputs: &mut Inputs) -> Result<u32, Missing> {
+    pub fn find(
+        &mut self,
+        name: &str,
+        path: impl FnOnce() -> PathBuf,
+        inputs: &mut Inputs,
+    ) -> Result<u32, Missing> {
         if let Some(&file) = self.named.get(name) {
             return Ok(file);
         }
@@ -125,12 +137,20 @@ impl Shaders {
 
     /// Index of a shader of the library.
     fn library(&mut self, entry: library::Entry) -> u32 {
-        let parse = || Ok::<_, std::convert::Infallible>(Shader::parse(entry.name, entry.text).expect("the library is right"));
+        let parse = || {
+            Ok::<_, std::convert::Infallible>(
+                Shader::parse(entry.name, entry.text).expect("the library is right"),
+            )
+        };
         let Ok(file) = self.add(Origin::Library(entry.name), parse);
         file
     }
 
-    fn add<E>(&mut self, origin: Origin, parse: impl FnOnce() -> Result<Shader, E>) -> Result<u32, E> {
+    fn add<E>(
+        &mut self,
+        origin: Origin,
+        parse: impl FnOnce() -> Result<Shader, E>,
+    ) -> Result<u32, E> {
         if let Some(&file) = self.found.get(&origin) {
             return Ok(file);
         }
@@ -141,20 +161,32 @@ impl Shaders {
     }
 
     /// Makes code of a variant where there is none yet, and gives it its textures.
-    pub fn bind(&mut self, variant: Variant, textures: Vec<Arc<Texture>>) -> Result<Binding, ProgramError> {
+    pub fn bind(
+        &mut self,
+        variant: Variant,
+        textures: Vec<Arc<Texture>>,
+    ) -> Result<Binding, ProgramError> {
         let key = (variant, textures.iter().map(Arc::as_ptr).collect());
         if let Some(&shader) = self.bindings.get(&key) {
             return Ok(Binding { shader, is_unknown: false });
         }
         let compiled = self.programs.get(&key.0).cloned();
         // Tests check those of the library.
-        let is_library = self.found.iter().any(|(origin, &file)| matches!(origin, Origin::Library(_)) && file == key.0.file);
+        let is_library = self
+            .found
+            .iter()
+            .any(|(origin, &file)| matches!(origin, Origin::Library(_)) && file == key.0.file);
         let is_unknown = compiled.is_none() && !is_library;
         let program = match compiled {
             Some(program) => program,
             None => {
                 let shader = &self.files[key.0.file as usize];
-                let program = Arc::new(Program::compile(&self.arena, shader, &key.0.settings(shader), self.target)?);
+                let program = Arc::new(Program::compile(
+                    &self.arena,
+                    shader,
+                    &key.0.settings(shader),
+                    self.target,
+                )?);
                 self.programs.insert(key.0.clone(), program.clone());
                 program
             }
@@ -174,7 +206,8 @@ impl Shaders {
 }
 
 impl Builder<'_> {
-    /// An instance of a shader, with a setting for each of its settable parameters, with which new code is checked.
+    /// An instance of a shader, with a setting for each of its settable parameters, with which new
+    /// code is checked.
     pub(super) fn instance(
         &mut self,
         entity: &Entity,
@@ -188,9 +221,16 @@ impl Builder<'_> {
         }
         let program = bound.program.clone();
         let name = &program.name;
-        let values = self_check::values(bound, &instance).err().map(|found| format!("shader {name}: {found}"));
-        let sampler = bound.program.has_sampler.then(|| self_check::sampler(bound, &instance).err()).flatten();
-        let sampler = sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
+        let values = self_check::values(bound, &instance)
+            .err()
+            .map(|found| format!("shader {name}: {found}"));
+        let sampler = bound
+            .program
+            .has_sampler
+            .then(|| self_check::sampler(bound, &instance).err())
+            .flatten();
+        let sampler =
+            sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
         if let Some(message) = values {
             self.warn(entity, message, "values as they are, but lightcuts and --light-sampling material-tree may leave out those below 0; surfaces of it may be too dark or too bright, or lose samples")?;
         }
@@ -201,7 +241,8 @@ impl Builder<'_> {
         Ok(instance)
     }
 
-    /// An instance of a shader of the library, whose parameters are `values`, cut to their ranges, and else have their defaults.
+    /// An instance of a shader of the library, whose parameters are `values`, cut to their ranges,
+    /// and else have their defaults.
     pub(super) fn library(
         &mut self,
         entity: &Entity,
@@ -211,12 +252,18 @@ impl Builder<'_> {
         let file = self.shaders.library(library::find(name).expect("the library is complete"));
         let shader = self.shaders.file(file);
         let parameters = shader.settable();
-        debug_assert!(values.iter().all(|(name, _)| parameters.iter().any(|p| p.name == *name)), "{name} has the parameters");
-        let setting = |parameter: &Parameter| match values.iter().find(|(name, _)| parameter.name == *name) {
-            Some((_, value @ Param::Texture(_))) => Setting::Varying(value.clone()),
-            Some((_, Param::Constant(value))) => Setting::Constant(within(parameter, *value)),
-            None => Setting::Constant(parameter.default.clone().expect("parameters of the library have defaults")),
-        };
+        debug_assert!(
+            values.iter().all(|(name, _)| parameters.iter().any(|p| p.name == *name)),
+            "{name} has the parameters"
+        );
+        let setting =
+            |parameter: &Parameter| match values.iter().find(|(name, _)| parameter.name == *name) {
+                Some((_, value @ Param::Texture(_))) => Setting::Varying(value.clone()),
+                Some((_, Param::Constant(value))) => Setting::Constant(within(parameter, *value)),
+                None => Setting::Constant(
+                    parameter.default.clone().expect("parameters of the library have defaults"),
+                ),
+            };
         let settings = parameters.iter().map(setting).collect();
         let bound = self.shaders.bind(Variant::new(file, &[], vec![]), vec![]);
         let bound = bound.map_err(|error| entity.error(format!("{name}: {error}")))?;

@@ -45,8 +45,11 @@ impl Builder<'_> {
         }
         for instance in &d.instances {
             let transform = Transform::new(instance.ctm).ok_or_else(|| {
-                SceneError::at(&instance.location, "the transform of this instance cannot be inverted in single precision")
-                    .help("look for a scale of 0, or extreme scales")
+                SceneError::at(
+                    &instance.location,
+                    "the transform of this instance cannot be inverted in single precision",
+                )
+                .help("look for a scale of 0, or extreme scales")
             })?;
             geometry.instances.push(Instance { group: instance.object as u32, transform });
             object_names.push(d.objects[instance.object].name.clone());
@@ -94,11 +97,17 @@ impl Builder<'_> {
             }
             return Ok(());
         };
-        // Nothing ever meets a surface of no opacity; but as in pbrt-v4 it shines where it is a light.
+        // Nothing ever meets a surface of no opacity; but as in pbrt-v4 it shines where it is a
+        // light.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
-            let mut primitive =
-                Primitive { shape, material, first_light: None, alpha: alpha.clone(), flip: s.reverse_orientation };
+            let mut primitive = Primitive {
+                shape,
+                material,
+                first_light: None,
+                alpha: alpha.clone(),
+                flip: s.reverse_orientation,
+            };
             if let Some(light) = s.area_light {
                 primitive.first_light = Some(lights.len() as u32);
                 self.area_light(&d.area_lights[light], &primitive, lights)?;
@@ -119,15 +128,26 @@ impl Builder<'_> {
     }
 
     /// One light for each element of a shape. As in pbrt-v4, `power` is that of each element.
-    fn area_light(&mut self, entity: &Entity, primitive: &Primitive, lights: &mut Vec<AnyLight>) -> Result<(), SceneError> {
+    fn area_light(
+        &mut self,
+        entity: &Entity,
+        primitive: &Primitive,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<(), SceneError> {
         self.choose("area light", entity, &["diffuse"], |_| None)?;
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
         if p.string("filename")?.is_some() {
             if p.find("L").is_some() {
-                return Err(entity.error("both \"L\" and \"filename\" are given").help("remove one of them"));
+                return Err(entity
+                    .error("both \"L\" and \"filename\" are given")
+                    .help("remove one of them"));
             }
-            self.warn(entity, "emission images of area lights are not supported", "the same radiance everywhere")?;
+            self.warn(
+                entity,
+                "emission images of area lights are not supported",
+                "the same radiance everywhere",
+            )?;
         }
         let le = self.emission(entity, "L")?;
         for element in 0..primitive.shape.len() {
@@ -148,12 +168,16 @@ impl Builder<'_> {
             self.warn(entity, "displacement is not supported", "the mesh as it is")?;
         }
         let path = self.path(name);
-        let mesh = ply::read_by(&path, |path| self.inputs.read(path)).map_err(|e| entity.error(e.to_string()))?;
-        let error = |e: crate::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
+        let mesh = ply::read_by(&path, |path| self.inputs.read(path))
+            .map_err(|e| entity.error(e.to_string()))?;
+        let error =
+            |e: crate::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
         let mut shapes = Vec::new();
         if !mesh.quads.is_empty() {
             let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
-            let patches = BilinearMesh::new(p, mesh.quads, n, uv).and_then(|m| m.transformed(place)).map_err(error)?;
+            let patches = BilinearMesh::new(p, mesh.quads, n, uv)
+                .and_then(|m| m.transformed(place))
+                .map_err(error)?;
             shapes.push(Shape::Bilinear(patches));
         }
         if !mesh.triangles.is_empty() {
@@ -171,20 +195,25 @@ type Vertices = (Vec<Vec3>, Vec<Vec3>, Vec<Vec2>);
 fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
     let p = &entity.params;
     let Some(positions) = p.point3s("P")? else {
-        return Err(entity.error(format!("a {} needs positions", entity.name)).help("give \"point3 P\""));
+        return Err(entity
+            .error(format!("a {} needs positions", entity.name))
+            .help("give \"point3 P\""));
     };
     let normals = p.normals("N")?.unwrap_or_default();
     let uvs = p.point2s("uv")?.unwrap_or_default();
     Ok((positions.to_vec(), normals.to_vec(), uvs.to_vec()))
 }
 
-/// Elements of `N` vertices each. Without indices the vertices themselves are the one element, as in pbrt-v4.
+/// Elements of `N` vertices each. Without indices the vertices themselves are the one element, as
+/// in pbrt-v4.
 fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32; N]>, SceneError> {
     let Some(indices) = entity.params.ints("indices")? else {
         if vertices == N {
             return Ok(vec![std::array::from_fn(|i| i as u32)]);
         }
-        return Err(entity.error(format!("{vertices} vertices, but no indices")).help("give \"integer indices\""));
+        return Err(entity
+            .error(format!("{vertices} vertices, but no indices"))
+            .help("give \"integer indices\""));
     };
     let (chunks, rest) = indices.as_chunks::<N>();
     if !rest.is_empty() {
@@ -192,7 +221,9 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
         return Err(error.help(format!("a {} takes {N} for each element", entity.name)));
     }
     if let Some(bad) = indices.iter().find(|&&i| i < 0) {
-        return Err(entity.error(format!("the vertex index {bad} is negative")).help("vertices are counted from 0"));
+        return Err(entity
+            .error(format!("the vertex index {bad} is negative"))
+            .help("vertices are counted from 0"));
     }
     Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
 }
@@ -210,20 +241,32 @@ fn bilinearmesh(entity: &Entity, place: &Transform) -> Result<Shape, SceneError>
     let (positions, normals, uvs) = vertices(entity)?;
     let patches = elements(entity, positions.len())?;
     entity.params.ints("faceIndices")?;
-    let mesh = BilinearMesh::new(positions, patches, normals, uvs).and_then(|m| m.transformed(place));
+    let mesh =
+        BilinearMesh::new(positions, patches, normals, uvs).and_then(|m| m.transformed(place));
     Ok(Shape::Bilinear(mesh.map_err(|e| entity.error(e.to_string()))?))
 }
 
 fn sphere(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
-    let number = |name: &str, default: f32| Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default));
+    let number = |name: &str, default: f32| {
+        Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
+    };
     let radius = number("radius", 1.0)?;
-    let sphere = Sphere::new(place, radius, number("zmin", -radius)?, number("zmax", radius)?, number("phimax", 360.0)?);
+    let sphere = Sphere::new(
+        place,
+        radius,
+        number("zmin", -radius)?,
+        number("zmax", radius)?,
+        number("phimax", 360.0)?,
+    );
     Ok(Shape::Sphere(sphere.map_err(|e| entity.error(e.to_string()))?))
 }
 
 fn disk(entity: &Entity, place: &Transform) -> Result<Shape, SceneError> {
-    let number = |name: &str, default: f32| Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default));
-    let (height, radius, inner) = (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
+    let number = |name: &str, default: f32| {
+        Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
+    };
+    let (height, radius, inner) =
+        (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
     let disk = Disk::new(place, height, radius, inner, number("phimax", 360.0)?);
     Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
 }

@@ -7,7 +7,9 @@ use crate::scene::describe::{Description, TextureEntity};
 use crate::scene::diagnostics::{SceneError, did_you_mean};
 use crate::scene::file::params::{FloatOrTexture, SpectrumOrTexture, SpectrumParam};
 use crate::scene::file::parse::Entity;
-use crate::texture::{Checkerboard, Domain, Filter, ImageMap, Mapping, Param, Texture, Value, Wrap};
+use crate::texture::{
+    Checkerboard, Domain, Filter, ImageMap, Mapping, Param, Texture, Value, Wrap,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +46,8 @@ impl Builder<'_> {
     pub(super) fn build_textures(&mut self, d: &Description) -> Result<(), SceneError> {
         for t in &d.textures {
             let texture = Arc::new(self.texture(t)?);
-            let map = if t.is_float { &mut self.textures.float } else { &mut self.textures.spectrum };
+            let map =
+                if t.is_float { &mut self.textures.float } else { &mut self.textures.spectrum };
             map.insert(t.name.clone(), texture);
         }
         Ok(())
@@ -52,19 +55,28 @@ impl Builder<'_> {
 
     fn texture(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
         let entity = &t.entity;
-        let others = ["bilerp", "directionmix", "dots", "fbm", "marble", "ptex", "windy", "wrinkled"];
-        if !self.choose("texture", entity, &TEXTURES, |name| others.contains(&name).then_some("the constant 0.5"))? {
+        let others =
+            ["bilerp", "directionmix", "dots", "fbm", "marble", "ptex", "windy", "wrinkled"];
+        if !self.choose("texture", entity, &TEXTURES, |name| {
+            others.contains(&name).then_some("the constant 0.5")
+        })? {
             entity.params.mark_all_used();
             return Ok(Texture::Constant(Vec3::splat(0.5)));
         }
         let value = |b: &mut Self, name: &str, default: f32| {
-            if t.is_float { b.float(entity, name, default) } else { b.colour(entity, name, default) }
+            if t.is_float {
+                b.float(entity, name, default)
+            } else {
+                b.colour(entity, name, default)
+            }
         };
         let texture = match entity.name.as_str() {
             "constant" => match value(self, "value", 1.0)? {
                 Param::Constant(c) => Texture::Constant(c),
                 Param::Texture(_) => {
-                    return Err(entity.error("the value of a constant texture is a texture").help("use it directly"));
+                    return Err(entity
+                        .error("the value of a constant texture is a texture")
+                        .help("use it directly"));
                 }
             },
             "imagemap" => self.imagemap(t)?,
@@ -73,7 +85,9 @@ impl Builder<'_> {
                     2 => Domain::Flat(self.mapping(t)?),
                     3 => Domain::Solid(transform(entity, t.ctm)?.inverse()),
                     n => {
-                        return Err(entity.error(format!("a checkerboard has 2 or 3 dimensions, not {n}")).help("give 2 or 3"));
+                        return Err(entity
+                            .error(format!("a checkerboard has 2 or 3 dimensions, not {n}"))
+                            .help("give 2 or 3"));
                     }
                 };
                 let (even, odd) = (value(self, "tex1", 1.0)?, value(self, "tex2", 0.0)?);
@@ -100,18 +114,24 @@ impl Builder<'_> {
             "bilinear" => Filter::Bilinear,
             other @ ("trilinear" | "ewa" | "EWA") => {
                 let message = format!("texture filter \"{other}\" is not supported");
-                self.warn(entity, message, "bilinear look-ups in the image itself, averaged over the samples of a pixel")?;
+                self.warn(
+                    entity,
+                    message,
+                    "bilinear look-ups in the image itself, averaged over the samples of a pixel",
+                )?;
                 Filter::Bilinear
             }
             other => {
-                let help = did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
+                let help =
+                    did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
                 return Err(entity.error(format!("unknown texture filter \"{other}\"")).help(help));
             }
         };
         p.float("maxanisotropy")?;
         let error = |message: String| entity.error(message);
         let wrap: Wrap = p.string("wrap")?.unwrap_or("repeat").parse().map_err(error)?;
-        let (scale, invert) = (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
+        let (scale, invert) =
+            (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
         let encoding = p.string("encoding")?.unwrap_or("sRGB");
         let image = self.image(entity, &self.path(name), encoding)?;
         let mapping = self.mapping(t)?;
@@ -120,12 +140,18 @@ impl Builder<'_> {
     }
 
     /// An image, read once for each encoding.
-    pub(super) fn image(&mut self, entity: &Entity, path: &Path, encoding: &str) -> Result<Arc<Image>, SceneError> {
+    pub(super) fn image(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+        encoding: &str,
+    ) -> Result<Arc<Image>, SceneError> {
         let key = (path.to_path_buf(), encoding.to_string());
         if let Some(image) = self.textures.images.get(&key) {
             return Ok(image.clone());
         }
-        let parsed: Encoding = encoding.parse().map_err(|e: image::EncodingError| entity.error(e.to_string()))?;
+        let parsed: Encoding =
+            encoding.parse().map_err(|e: image::EncodingError| entity.error(e.to_string()))?;
         let image = Arc::new(self.read_image(entity, path, parsed)?);
         self.textures.images.insert(key, image.clone());
         Ok(image)
@@ -134,8 +160,10 @@ impl Builder<'_> {
     fn mapping(&mut self, t: &TextureEntity) -> Result<Mapping, SceneError> {
         let entity = &t.entity;
         let p = &entity.params;
-        let number = |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
-        let offset = |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
+        let number =
+            |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
+        let offset =
+            |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
         let texture_from_world = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
         Ok(match p.string("mapping")?.unwrap_or("uv") {
             "uv" => Mapping::Uv {
@@ -159,23 +187,41 @@ impl Builder<'_> {
     }
 
     /// A parameter that is a float or a float texture, if it is given.
-    pub(super) fn optional_float(&mut self, entity: &Entity, name: &str) -> Result<Option<Param>, SceneError> {
+    pub(super) fn optional_float(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Option<Param>, SceneError> {
         Ok(match entity.params.float_or_texture(name)? {
             None => None,
             Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),
-            Some(FloatOrTexture::Texture(texture)) => Some(find(&self.textures.float, entity, texture, "float")?),
+            Some(FloatOrTexture::Texture(texture)) => {
+                Some(find(&self.textures.float, entity, texture, "float")?)
+            }
         })
     }
 
     /// A parameter that is a float or a float texture.
-    pub(super) fn float(&mut self, entity: &Entity, name: &str, default: f32) -> Result<Param, SceneError> {
+    pub(super) fn float(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: f32,
+    ) -> Result<Param, SceneError> {
         Ok(self.optional_float(entity, name)?.unwrap_or_else(|| Param::from_float(default)))
     }
 
     /// A parameter that is a reflectance-like spectrum or a spectrum texture.
-    pub(super) fn spectrum_or(&mut self, entity: &Entity, name: &str, default: SpectrumParam) -> Result<Param, SceneError> {
+    pub(super) fn spectrum_or(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: SpectrumParam,
+    ) -> Result<Param, SceneError> {
         let spectrum = match entity.params.spectrum_or_texture(name)? {
-            Some(SpectrumOrTexture::Texture(texture)) => return find(&self.textures.spectrum, entity, texture, "spectrum"),
+            Some(SpectrumOrTexture::Texture(texture)) => {
+                return find(&self.textures.spectrum, entity, texture, "spectrum");
+            }
             Some(SpectrumOrTexture::Spectrum(s)) => s,
             None => default,
         };
@@ -183,16 +229,30 @@ impl Builder<'_> {
     }
 
     /// [`Builder::spectrum_or`] with a grey default.
-    pub(super) fn colour(&mut self, entity: &Entity, name: &str, default: f32) -> Result<Param, SceneError> {
+    pub(super) fn colour(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: f32,
+    ) -> Result<Param, SceneError> {
         self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3]))
     }
 }
 
-fn find(all: &HashMap<String, Arc<Texture>>, entity: &Entity, name: &str, kind: &str) -> Result<Param, SceneError> {
+fn find(
+    all: &HashMap<String, Arc<Texture>>,
+    entity: &Entity,
+    name: &str,
+    kind: &str,
+) -> Result<Param, SceneError> {
     match all.get(name) {
         Some(t) => Ok(Param::Texture(t.clone())),
         None => {
-            let help = did_you_mean(name, all.keys().map(String::as_str), &format!("define it with Texture as a {kind}"));
+            let help = did_you_mean(
+                name,
+                all.keys().map(String::as_str),
+                &format!("define it with Texture as a {kind}"),
+            );
             Err(entity.error(format!("no texture of type {kind} is named \"{name}\"")).help(help))
         }
     }

@@ -1,12 +1,13 @@
 //! The graphics state: directives in, a [`Description`] out.
 //!
-//! Transforms, the current material, light and media are set, pushed and popped, and shapes take what is current. Rules of
-//! order, scopes and defaults follow pbrt-v4 (src/pbrt/scene.cpp). Departures: a name that is mentioned but never defined is an
-//! error even where no shape uses it, and so is an unknown coordinate system; imports see the coordinate systems around them.
+//! Transforms, the current material, light and media are set, pushed and popped, and shapes take
+//! what is current. Rules of order, scopes and defaults follow pbrt-v4 (src/pbrt/scene.cpp).
+//! Departures: a name that is mentioned but never defined is an error even where no shape uses it,
+//! and so is an unknown coordinate system; imports see the coordinate systems around them.
 
 use super::{
-    CameraEntity, Description, Instance, LightEntity, MaterialEntity, MediumEntity, MediumInterface, ObjectEntity, SceneOption,
-    ShapeEntity, TextureEntity,
+    CameraEntity, Description, Instance, LightEntity, MaterialEntity, MediumEntity,
+    MediumInterface, ObjectEntity, SceneOption, ShapeEntity, TextureEntity,
 };
 use crate::scene::ctm::{self, Ctm};
 use crate::scene::diagnostics::{Diagnostics, Location, SceneError, Source, did_you_mean};
@@ -19,7 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs the statements of a source and all it includes.
-pub fn interpret(source: Arc<Source>, diagnostics: &mut Diagnostics) -> Result<Description, SceneError> {
+pub fn interpret(
+    source: Arc<Source>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Description, SceneError> {
     let mut interpreter = Interpreter::new(&source, diagnostics);
     let end = interpreter.run(source, None)?;
     interpreter.finish(&end)
@@ -80,7 +84,8 @@ impl Scope {
     }
 }
 
-/// Things with and without names; named ones may be mentioned before they are defined. Indices never change.
+/// Things with and without names; named ones may be mentioned before they are defined. Indices
+/// never change.
 struct Names<T> {
     kind: &'static str,
     index: HashMap<String, usize>,
@@ -124,14 +129,19 @@ impl<T> Names<T> {
     fn finish(self) -> Result<Vec<T>, SceneError> {
         if let Some((Some(name), None)) = self.slots.iter().find(|(_, value)| value.is_none()) {
             let known = self.slots.iter().filter(|(_, value)| value.is_some());
-            return Err(undefined(self.kind, name, known.filter_map(|(name, _)| Some(name.as_ref()?.text.as_str()))));
+            return Err(undefined(
+                self.kind,
+                name,
+                known.filter_map(|(name, _)| Some(name.as_ref()?.text.as_str())),
+            ));
         }
         Ok(self.slots.into_iter().filter_map(|(_, value)| value).collect())
     }
 }
 
 fn defined_twice(kind: &str, name: &Name, first: &Location) -> SceneError {
-    let error = SceneError::at(&name.location, format!("{kind} \"{}\" is defined twice", name.text));
+    let error =
+        SceneError::at(&name.location, format!("{kind} \"{}\" is defined twice", name.text));
     error.help(format!("it is first defined at {first}: rename one"))
 }
 
@@ -143,7 +153,11 @@ fn undefined<'a>(kind: &str, name: &Name, known: impl Iterator<Item = &'a str>) 
     let listed: Vec<String> = known.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
     let otherwise = match listed.len() {
         0 => format!("there is no {kind} so far: define it first"),
-        _ => format!("there are {}{}", listed.join(", "), if known.len() > LISTED { ", …" } else { "" }),
+        _ => format!(
+            "there are {}{}",
+            listed.join(", "),
+            if known.len() > LISTED { ", …" } else { "" }
+        ),
     };
     let error = SceneError::at(&name.location, format!("{kind} \"{}\" is not defined", name.text));
     error.help(did_you_mean(&name.text, known, &otherwise))
@@ -174,7 +188,8 @@ impl<'d> Interpreter<'d> {
     fn new(source: &Arc<Source>, diagnostics: &'d mut Diagnostics) -> Interpreter<'d> {
         let folder = source.path().parent().map(Path::to_path_buf).unwrap_or_default();
         let start = Location::new(source.clone(), 1, 1);
-        let diffuse = Entity { name: "diffuse".into(), params: ParamSet::default(), location: start };
+        let diffuse =
+            Entity { name: "diffuse".into(), params: ParamSet::default(), location: start };
         let mut materials = Names::new("material");
         materials.push(MaterialEntity { name: None, entity: diffuse });
         Interpreter {
@@ -195,20 +210,27 @@ impl<'d> Interpreter<'d> {
     }
 
     /// Runs the statements of one text; tells where it ends.
-    fn run(&mut self, source: Arc<Source>, from: Option<&Location>) -> Result<Location, SceneError> {
+    fn run(
+        &mut self,
+        source: Arc<Source>,
+        from: Option<&Location>,
+    ) -> Result<Location, SceneError> {
         let shown = source.path().display().to_string();
         let fail = |message: String| match from {
             Some(location) => SceneError::at(location, message),
             None => SceneError::new(message),
         };
-        let identity = std::fs::canonicalize(source.path()).unwrap_or_else(|_| source.path().to_path_buf());
+        let identity =
+            std::fs::canonicalize(source.path()).unwrap_or_else(|_| source.path().to_path_buf());
         if self.reading.contains(&identity) {
-            let chain: Vec<String> = self.reading.iter().map(|path| path.display().to_string()).collect();
+            let chain: Vec<String> =
+                self.reading.iter().map(|path| path.display().to_string()).collect();
             let error = fail(format!("{shown} includes itself"));
             return Err(error.help(format!("break the circle: {} → {shown}", chain.join(" → "))));
         }
         if self.reading.len() > DEEPEST {
-            return Err(fail(format!("{shown} is included more than {DEEPEST} files deep")).help("flatten the includes"));
+            return Err(fail(format!("{shown} is included more than {DEEPEST} files deep"))
+                .help("flatten the includes"));
         }
         let text = source.read().map_err(|e| {
             fail(format!("cannot read {shown}: {e}")).help(match from {
@@ -232,7 +254,9 @@ impl<'d> Interpreter<'d> {
     fn finish(mut self, end: &Location) -> Result<Description, SceneError> {
         if !self.in_world {
             let error = SceneError::at(end, "the scene ends without WorldBegin");
-            return Err(error.help("WorldBegin stands between the settings (camera, film…) and the shapes"));
+            return Err(
+                error.help("WorldBegin stands between the settings (camera, film…) and the shapes")
+            );
         }
         self.check_closed()?;
         self.check_textures()?;
@@ -246,13 +270,19 @@ impl<'d> Interpreter<'d> {
     fn check_closed(&self) -> Result<(), SceneError> {
         let Some((_, scope, location)) = self.saved[self.floor..].last() else { return Ok(()) };
         let error = SceneError::at(location, format!("{} is never closed", scope.begin()));
-        Err(error.help(format!("add {} before the end of the file, if that is not cut short", scope.end())))
+        Err(error.help(format!(
+            "add {} before the end of the file, if that is not cut short",
+            scope.end()
+        )))
     }
 
     /// Textures that others than textures refer to must be there in the end, in either type.
     fn check_textures(&self) -> Result<(), SceneError> {
         let scene = &self.scene;
-        let shapes = scene.shapes.iter().chain(self.objects.slots.iter().flat_map(|(_, o)| o.iter().flat_map(|o| &o.shapes)));
+        let shapes = scene
+            .shapes
+            .iter()
+            .chain(self.objects.slots.iter().flat_map(|(_, o)| o.iter().flat_map(|o| &o.shapes)));
         let materials = self.materials.slots.iter().flat_map(|(_, m)| m.iter().map(|m| &m.entity));
         let lights = scene.lights.iter().map(|l| &l.entity).chain(&scene.area_lights);
         let mut entities = shapes.map(|s| &s.entity).chain(materials).chain(lights);
@@ -263,29 +293,43 @@ impl<'d> Interpreter<'d> {
         for param in params.iter().filter(|p| p.kind == ParamType::Texture) {
             let Values::Strings(names) = &param.values else { continue };
             for text in names {
-                if ![true, false].iter().any(|&float| self.textures.contains_key(&(text.clone(), float))) {
+                if ![true, false]
+                    .iter()
+                    .any(|&float| self.textures.contains_key(&(text.clone(), float)))
+                {
                     let known = self.textures.keys().map(|(name, _)| name.as_str());
-                    return Err(undefined("texture", &Name { text: text.clone(), location: param.location.clone() }, known));
+                    return Err(undefined(
+                        "texture",
+                        &Name { text: text.clone(), location: param.location.clone() },
+                        known,
+                    ));
                 }
             }
         }
         Ok(())
     }
 
-    fn statement(&mut self, Statement { word, directive, location }: Statement) -> Result<(), SceneError> {
+    fn statement(
+        &mut self,
+        Statement { word, directive, location }: Statement,
+    ) -> Result<(), SceneError> {
         self.check_order(word, &directive, &location)?;
         match directive {
             Directive::Include(name) => self.include(&name)?,
             Directive::Import(name) => self.import(&name)?,
             Directive::Option { name, value } => self.option(name, value)?,
             Directive::ColorSpace(name) => self.color_space(&name)?,
-            Directive::Setting(setting, entity) => self.setting(word, setting, entity, &location)?,
+            Directive::Setting(setting, entity) => {
+                self.setting(word, setting, entity, &location)?
+            }
             Directive::WorldBegin => {
                 self.in_world = true;
                 self.state.ctm = Ctm::default();
                 self.coordinate_systems.insert("world".into(), self.state.ctm.maps);
             }
-            Directive::AttributeBegin => self.saved.push((self.state.clone(), Scope::Attribute, location)),
+            Directive::AttributeBegin => {
+                self.saved.push((self.state.clone(), Scope::Attribute, location))
+            }
             Directive::AttributeEnd => self.pop(Scope::Attribute, &location)?,
             Directive::Attribute { target, params } => self.attribute(&target, &params)?,
             Directive::CoordinateSystem(name) => {
@@ -305,9 +349,11 @@ impl<'d> Interpreter<'d> {
             Directive::ObjectEnd => self.object_end(&location)?,
             Directive::ObjectInstance(name) => self.instance(&name, location)?,
             Directive::MediumInterface { inside, outside } => {
-                let mut medium = |name: &Name| (!name.text.is_empty()).then(|| self.media.mention(name));
+                let mut medium =
+                    |name: &Name| (!name.text.is_empty()).then(|| self.media.mention(name));
                 let (inside, outside) = (medium(&inside), medium(&outside));
-                self.state.media = (inside.is_some() || outside.is_some()).then_some(MediumInterface { inside, outside });
+                self.state.media = (inside.is_some() || outside.is_some())
+                    .then_some(MediumInterface { inside, outside });
             }
             Directive::MakeNamedMedium(name, params) => {
                 let entity = self.typed(&name, params, MEDIUM, "MakeNamedMedium")?;
@@ -322,12 +368,18 @@ impl<'d> Interpreter<'d> {
             Directive::MakeNamedMaterial(name, params) => {
                 let mut entity = self.typed(&name, params, MATERIAL, "MakeNamedMaterial")?;
                 self.name_interface(&mut entity)?;
-                self.materials.define(&name, MaterialEntity { name: Some(name.text.clone()), entity })?;
+                self.materials
+                    .define(&name, MaterialEntity { name: Some(name.text.clone()), entity })?;
             }
             Directive::NamedMaterial(name) => self.state.material = self.materials.mention(&name),
-            Directive::Texture { name, is_float, entity } => self.texture(name, is_float, entity)?,
+            Directive::Texture { name, is_float, entity } => {
+                self.texture(name, is_float, entity)?
+            }
             Directive::LightSource(entity) => {
-                let light = LightEntity { ctm: self.ctm(&location)?, entity: self.complete(entity, LIGHT)? };
+                let light = LightEntity {
+                    ctm: self.ctm(&location)?,
+                    entity: self.complete(entity, LIGHT)?,
+                };
                 self.scene.lights.push(light);
             }
             Directive::AreaLightSource(entity) => {
@@ -340,21 +392,27 @@ impl<'d> Interpreter<'d> {
             }
             Directive::Shape(entity) => self.shape(entity, &location)?,
             transform => self.transform(&transform).map_err(|message| {
-                SceneError::at(&location, message).help("transforms must be affine, invertible and of moderate size")
+                SceneError::at(&location, message)
+                    .help("transforms must be affine, invertible and of moderate size")
             })?,
         }
         Ok(())
     }
 
     /// Settings stand before `WorldBegin`, what makes up the world behind it.
-    fn check_order(&self, word: &str, directive: &Directive, location: &Location) -> Result<(), SceneError> {
+    fn check_order(
+        &self,
+        word: &str,
+        directive: &Directive,
+        location: &Location,
+    ) -> Result<(), SceneError> {
         let error = |message: String| Err(SceneError::at(location, message));
         match directive {
-            Directive::WorldBegin if self.in_world => {
-                error("WorldBegin is given twice".into()).map_err(|e| e.help("remove this one; a scene has one world"))
-            }
+            Directive::WorldBegin if self.in_world => error("WorldBegin is given twice".into())
+                .map_err(|e| e.help("remove this one; a scene has one world")),
             Directive::Setting(..) | Directive::TransformTimes(_) if self.in_world => {
-                error(format!("{word} stands after WorldBegin")).map_err(|e| e.help("move it before WorldBegin"))
+                error(format!("{word} stands after WorldBegin"))
+                    .map_err(|e| e.help("move it before WorldBegin"))
             }
             Directive::Import(_)
             | Directive::AttributeBegin
@@ -372,7 +430,8 @@ impl<'d> Interpreter<'d> {
             | Directive::Shape(_)
                 if !self.in_world =>
             {
-                error(format!("{word} stands before WorldBegin")).map_err(|e| e.help("move it behind WorldBegin"))
+                error(format!("{word} stands before WorldBegin"))
+                    .map_err(|e| e.help("move it behind WorldBegin"))
             }
             _ => Ok(()),
         }
@@ -382,7 +441,9 @@ impl<'d> Interpreter<'d> {
         let ctm = &mut self.state.ctm;
         match directive {
             Directive::Identity => ctm.update(|_| DAffine3::IDENTITY),
-            Directive::Translate(v) => ctm.update(|m| m * DAffine3::from_translation(DVec3::from_array(*v))),
+            Directive::Translate(v) => {
+                ctm.update(|m| m * DAffine3::from_translation(DVec3::from_array(*v)))
+            }
             Directive::Scale(v) => ctm.update(|m| m * DAffine3::from_scale(DVec3::from_array(*v))),
             Directive::Rotate(v) => ctm::rotate(*v).and_then(|by| ctm.update(|m| m * by)),
             Directive::LookAt(v) => ctm::look_at(*v).and_then(|by| ctm.update(|m| m * by)),
@@ -395,8 +456,13 @@ impl<'d> Interpreter<'d> {
     /// The current transform at shutter opening.
     fn ctm(&mut self, location: &Location) -> Result<DAffine3, SceneError> {
         if self.state.ctm.moves() {
-            let message = "transforms that differ between shutter opening and closing are not supported";
-            self.diagnostics.warn(Some(location), message, "the transform at the opening, without motion blur")?;
+            let message =
+                "transforms that differ between shutter opening and closing are not supported";
+            self.diagnostics.warn(
+                Some(location),
+                message,
+                "the transform at the opening, without motion blur",
+            )?;
         }
         Ok(self.state.ctm.maps[0])
     }
@@ -417,10 +483,19 @@ impl<'d> Interpreter<'d> {
     }
 
     fn option(&mut self, name: Name, value: String) -> Result<(), SceneError> {
-        let normal: String = name.text.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect();
+        let normal: String = name
+            .text
+            .chars()
+            .filter(|c| !matches!(c, '-' | '_'))
+            .flat_map(char::to_lowercase)
+            .collect();
         if !OPTIONS.contains(&normal.as_str()) {
             let error = SceneError::at(&name.location, format!("unknown option \"{}\"", name.text));
-            return Err(error.help(did_you_mean(&normal, OPTIONS, &format!("options are {}", OPTIONS.join(", ")))));
+            return Err(error.help(did_you_mean(
+                &normal,
+                OPTIONS,
+                &format!("options are {}", OPTIONS.join(", ")),
+            )));
         }
         self.scene.options.push(SceneOption { name: normal, value, location: name.location });
         Ok(())
@@ -432,16 +507,33 @@ impl<'d> Interpreter<'d> {
             "srgb" => Ok(()),
             other if SPACES.contains(&other) => {
                 let message = format!("colour space \"{other}\" is not supported");
-                self.diagnostics.warn(Some(&name.location), message, "RGB values are read as linear sRGB")
+                self.diagnostics.warn(
+                    Some(&name.location),
+                    message,
+                    "RGB values are read as linear sRGB",
+                )
             }
             other => {
-                let error = SceneError::at(&name.location, format!("unknown colour space \"{}\"", name.text));
-                Err(error.help(did_you_mean(other, SPACES, &format!("colour spaces are {}", SPACES.join(", ")))))
+                let error = SceneError::at(
+                    &name.location,
+                    format!("unknown colour space \"{}\"", name.text),
+                );
+                Err(error.help(did_you_mean(
+                    other,
+                    SPACES,
+                    &format!("colour spaces are {}", SPACES.join(", ")),
+                )))
             }
         }
     }
 
-    fn setting(&mut self, word: &str, setting: Setting, entity: Entity, location: &Location) -> Result<(), SceneError> {
+    fn setting(
+        &mut self,
+        word: &str,
+        setting: Setting,
+        entity: Entity,
+        location: &Location,
+    ) -> Result<(), SceneError> {
         self.warn_of_duplicates(&entity.params)?;
         let scene = &mut self.scene;
         let slot = match setting {
@@ -453,30 +545,43 @@ impl<'d> Interpreter<'d> {
             Setting::Accelerator => &mut scene.accelerator,
         };
         match slot.replace(entity) {
-            Some(_) => self.diagnostics.warn(Some(location), format!("{word} is given twice"), "the last one"),
+            Some(_) => self.diagnostics.warn(
+                Some(location),
+                format!("{word} is given twice"),
+                "the last one",
+            ),
             None => Ok(()),
         }
     }
 
     fn camera(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
         let camera_from_world = self.ctm(location)?;
-        self.coordinate_systems.insert("camera".into(), self.state.ctm.maps.map(|map| map.inverse()));
+        self.coordinate_systems
+            .insert("camera".into(), self.state.ctm.maps.map(|map| map.inverse()));
         let medium = self.state.media.and_then(|media| media.outside);
         match self.scene.camera.replace(CameraEntity { entity, camera_from_world, medium }) {
-            Some(_) => self.diagnostics.warn(Some(location), "Camera is given twice", "the last one"),
+            Some(_) => {
+                self.diagnostics.warn(Some(location), "Camera is given twice", "the last one")
+            }
             None => Ok(()),
         }
     }
 
     fn pop(&mut self, scope: Scope, location: &Location) -> Result<(), SceneError> {
         if self.saved.len() == self.floor {
-            let error = SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));
-            return Err(error.help("remove it, or add what it should end, within the same file where that is imported"));
+            let error =
+                SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));
+            return Err(error.help(
+                "remove it, or add what it should end, within the same file where that is imported",
+            ));
         }
         match self.saved.pop() {
             Some((state, opened, _)) if opened == scope => self.state = state,
             Some((_, opened, begin)) => {
-                let error = SceneError::at(location, format!("{} inside {} of {begin}", scope.end(), opened.begin()));
+                let error = SceneError::at(
+                    location,
+                    format!("{} inside {} of {begin}", scope.end(), opened.begin()),
+                );
                 return Err(error.help(format!("{} must stand first", opened.end())));
             }
             None => unreachable!("there are no fewer saved states than the floor"),
@@ -486,8 +591,15 @@ impl<'d> Interpreter<'d> {
 
     fn attribute(&mut self, target: &Name, params: &ParamSet) -> Result<(), SceneError> {
         let Some(index) = TARGETS.iter().position(|t| *t == target.text) else {
-            let error = SceneError::at(&target.location, format!("unknown attribute target \"{}\"", target.text));
-            return Err(error.help(did_you_mean(&target.text, TARGETS, &format!("targets are {}", TARGETS.join(", ")))));
+            let error = SceneError::at(
+                &target.location,
+                format!("unknown attribute target \"{}\"", target.text),
+            );
+            return Err(error.help(did_you_mean(
+                &target.text,
+                TARGETS,
+                &format!("targets are {}", TARGETS.join(", ")),
+            )));
         };
         let defaults = &mut self.state.defaults[index];
         for param in params.iter() {
@@ -513,22 +625,34 @@ impl<'d> Interpreter<'d> {
     }
 
     /// An entity whose kind is its parameter `string type`.
-    fn typed(&mut self, name: &Name, params: ParamSet, target: usize, word: &str) -> Result<Entity, SceneError> {
+    fn typed(
+        &mut self,
+        name: &Name,
+        params: ParamSet,
+        target: usize,
+        word: &str,
+    ) -> Result<Entity, SceneError> {
         let location = name.location.clone();
         let mut entity = self.complete(Entity { name: String::new(), params, location }, target)?;
         let Some(kind) = entity.params.string("type")? else {
-            let error = SceneError::at(&name.location, format!("{word} \"{}\" has no type", name.text));
+            let error =
+                SceneError::at(&name.location, format!("{word} \"{}\" has no type", name.text));
             return Err(error.help("add a parameter \"string type\""));
         };
         entity.name = kind.to_string();
         Ok(entity)
     }
 
-    /// Materials once called nothing, or `none`, are interfaces now; pbrt-v4 still takes the old words.
+    /// Materials once called nothing, or `none`, are interfaces now; pbrt-v4 still takes the old
+    /// words.
     fn name_interface(&mut self, entity: &mut Entity) -> Result<(), SceneError> {
         if matches!(entity.name.as_str(), "" | "none") {
             let message = format!("material \"{}\" is deprecated", entity.name);
-            self.diagnostics.warn(Some(&entity.location), message, "\"interface\", its word in pbrt-v4")?;
+            self.diagnostics.warn(
+                Some(&entity.location),
+                message,
+                "\"interface\", its word in pbrt-v4",
+            )?;
             entity.name = "interface".into();
         }
         Ok(())
@@ -536,7 +660,8 @@ impl<'d> Interpreter<'d> {
 
     fn object_begin(&mut self, name: Name, location: Location) -> Result<(), SceneError> {
         if let Some((outer, _)) = &self.object {
-            let error = SceneError::at(&location, format!("ObjectBegin inside object \"{}\"", outer.text));
+            let error =
+                SceneError::at(&location, format!("ObjectBegin inside object \"{}\"", outer.text));
             return Err(error.help("objects do not nest: close the first with ObjectEnd"));
         }
         self.saved.push((self.state.clone(), Scope::Object, location));
@@ -547,16 +672,21 @@ impl<'d> Interpreter<'d> {
     fn object_end(&mut self, location: &Location) -> Result<(), SceneError> {
         self.pop(Scope::Object, location)?;
         let (name, shapes) = self.object.take().expect("an object is open while its scope is");
-        let object = ObjectEntity { name: name.text.clone(), shapes, location: name.location.clone() };
+        let object =
+            ObjectEntity { name: name.text.clone(), shapes, location: name.location.clone() };
         self.objects.define(&name, object)
     }
 
     fn instance(&mut self, name: &Name, location: Location) -> Result<(), SceneError> {
         if let Some((outer, _)) = &self.object {
-            let error = SceneError::at(&location, format!("ObjectInstance inside object \"{}\"", outer.text));
+            let error = SceneError::at(
+                &location,
+                format!("ObjectInstance inside object \"{}\"", outer.text),
+            );
             return Err(error.help("objects do not nest: place the instance outside"));
         }
-        let instance = Instance { object: self.objects.mention(name), ctm: self.ctm(&location)?, location };
+        let instance =
+            Instance { object: self.objects.mention(name), ctm: self.ctm(&location)?, location };
         self.scene.instances.push(instance);
         Ok(())
     }

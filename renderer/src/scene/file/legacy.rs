@@ -1,7 +1,8 @@
 //! Words of pbrt-v3 and what pbrt-v4 says instead.
 //!
-//! Files of the old format look much like new ones, and would render wrongly rather than not at all; so each old word is an
-//! error that names its successor. The pairs follow pbrt-v4's own `--upgrade` conversion (src/pbrt/parser.cpp).
+//! Files of the old format look much like new ones, and would render wrongly rather than not at
+//! all; so each old word is an error that names its successor. The pairs follow pbrt-v4's own
+//! `--upgrade` conversion (src/pbrt/parser.cpp).
 
 /// What a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +43,18 @@ pub fn entity(place: Place, name: &str) -> Option<&'static str> {
             "write \"conductor\" with \"spectrum eta\" \"metal-Ag-eta\" and \"spectrum k\" \"metal-Ag-k\""
         }
         (Place::Material, "glass") => "write \"dielectric\", with \"eta\" for \"index\"",
-        (Place::Material, "plastic" | "substrate" | "uber") => "write \"coateddiffuse\", with \"reflectance\" for \"Kd\"",
-        (Place::Material, "translucent") => "write \"diffusetransmission\", with \"reflectance\" and \"transmittance\"",
+        (Place::Material, "plastic" | "substrate" | "uber") => {
+            "write \"coateddiffuse\", with \"reflectance\" for \"Kd\""
+        }
+        (Place::Material, "translucent") => {
+            "write \"diffusetransmission\", with \"reflectance\" and \"transmittance\""
+        }
         (Place::Material, "disney") => {
             "write \"diffuse\", \"coateddiffuse\" or \"conductor\", with \"reflectance\" for \"color\""
         }
-        (Place::Material, "kdsubsurface") => "write \"subsurface\", with \"reflectance\" for \"Kd\"",
+        (Place::Material, "kdsubsurface") => {
+            "write \"subsurface\", with \"reflectance\" for \"Kd\""
+        }
         (Place::Material, "fourier") => "write \"measured\" with a file of that kind",
         (Place::Film, "image") => "write \"rgb\"",
         (Place::Sampler, "lowdiscrepancy" | "02sequence") => "write \"paddedsobol\"",
@@ -56,14 +63,19 @@ pub fn entity(place: Place, name: &str) -> Option<&'static str> {
         (Place::Integrator, "directlighting") => "write \"path\" with \"integer maxdepth\" 1",
         (Place::Integrator, "whitted") => "write \"simplepath\"",
         (Place::Integrator, "ambientocclusion") => "write \"ao\"",
-        (Place::Camera, "environment") => "write \"spherical\" with \"string mapping\" \"equirectangular\"",
+        (Place::Camera, "environment") => {
+            "write \"spherical\" with \"string mapping\" \"equirectangular\""
+        }
         (Place::AreaLight, "area") => "write \"diffuse\"",
         (Place::Light, "exinfinite") => "write \"infinite\"",
         (Place::Medium, "heterogeneous") => "write \"uniformgrid\"",
-        (Place::Shape, "cone" | "hyperboloid" | "paraboloid" | "heightfield" | "heightfield2" | "nurbs") => {
-            "pbrt-v4 has no such shape: write \"trianglemesh\" or \"plymesh\""
+        (
+            Place::Shape,
+            "cone" | "hyperboloid" | "paraboloid" | "heightfield" | "heightfield2" | "nurbs",
+        ) => "pbrt-v4 has no such shape: write \"trianglemesh\" or \"plymesh\"",
+        (Place::Texture, "uv") => {
+            "pbrt-v4 has no such texture: write \"checkerboard\" or \"imagemap\""
         }
-        (Place::Texture, "uv") => "pbrt-v4 has no such texture: write \"checkerboard\" or \"imagemap\"",
         _ => return None,
     };
     Some(advice)
@@ -73,8 +85,12 @@ pub fn entity(place: Place, name: &str) -> Option<&'static str> {
 pub fn param(place: Place, name: &str) -> Option<&'static str> {
     let advice = match (place, name) {
         (Place::Material, "Kd" | "kd") => "write \"reflectance\"",
-        (Place::Material, "Ks" | "ks") => "pbrt-v4 coats with \"eta\" and \"roughness\" instead: remove it",
-        (Place::Material, "Kr" | "kr") => "write \"reflectance\" of a \"conductor\"; a \"dielectric\" has none: remove it",
+        (Place::Material, "Ks" | "ks") => {
+            "pbrt-v4 coats with \"eta\" and \"roughness\" instead: remove it"
+        }
+        (Place::Material, "Kr" | "kr") => {
+            "write \"reflectance\" of a \"conductor\"; a \"dielectric\" has none: remove it"
+        }
         (Place::Material, "Kt" | "kt") => {
             "write \"transmittance\" of a \"diffusetransmission\"; a \"dielectric\" has none: remove it"
         }
@@ -89,13 +105,17 @@ pub fn param(place: Place, name: &str) -> Option<&'static str> {
         (Place::PixelFilter, "xwidth") => "write \"xradius\"",
         (Place::PixelFilter, "ywidth") => "write \"yradius\"",
         (Place::PixelFilter, "alpha") => "write \"float sigma\" with 1 / sqrt(2 alpha)",
-        (Place::Integrator, "lightsamplestrategy") => "write \"lightsampler\" (\"uniform\", \"power\" or \"bvh\")",
+        (Place::Integrator, "lightsamplestrategy") => {
+            "write \"lightsampler\" (\"uniform\", \"power\" or \"bvh\")"
+        }
         (Place::Integrator, "numiterations") => "write \"pixelsamples\" at the sampler",
         (Place::Light, "mapname") => "write \"filename\"",
         (Place::Shape, "st") => "write \"uv\"",
         (Place::Shape, "nlevels") => "write \"levels\"",
         (Place::Texture, "trilinear") => "write \"string filter\" \"trilinear\"",
-        (Place::Texture, "gamma") => "write \"string encoding\" with \"sRGB\", \"linear\" or \"gamma 2.2\"",
+        (Place::Texture, "gamma") => {
+            "write \"string encoding\" with \"sRGB\", \"linear\" or \"gamma 2.2\""
+        }
         _ => return None,
     };
     Some(advice)

@@ -1,6 +1,7 @@
 //! Tokens of the format: quoted strings, brackets, and words; `#` starts a comment.
 //!
-//! Tokens borrow from the text. Lines are counted while white space is skipped, so that a place costs nothing until asked for.
+//! Tokens borrow from the text. Lines are counted while white space is skipped, so that a place
+//! costs nothing until asked for.
 
 use super::shorten;
 use crate::scene::diagnostics::{Location, SceneError, Source};
@@ -100,7 +101,8 @@ impl<'a> Lexer<'a> {
 
     /// File, line and column of a mark.
     pub fn location(&self, mark: Mark) -> Location {
-        let column = u32::try_from(mark.offset - mark.line_start).unwrap_or(u32::MAX).saturating_add(1);
+        let column =
+            u32::try_from(mark.offset - mark.line_start).unwrap_or(u32::MAX).saturating_add(1);
         Location::new(self.source.clone(), mark.line, column)
     }
 
@@ -153,7 +155,8 @@ impl<'a> Lexer<'a> {
             }
         }
         self.at.offset = mark.offset + end + 2;
-        let not_utf8 = |_| self.error(mark, "this string is not UTF-8").help("save the file as UTF-8");
+        let not_utf8 =
+            |_| self.error(mark, "this string is not UTF-8").help("save the file as UTF-8");
         if !escaped {
             return std::str::from_utf8(&body[..end]).map(Cow::Borrowed).map_err(not_utf8);
         }
@@ -169,7 +172,9 @@ impl<'a> Lexer<'a> {
                 (b'\\', Some(&quoted @ (b'\\' | b'\'' | b'"'))) => quoted,
                 (b'\\', _) => {
                     let error = self.error(mark, "this string has an unknown escape after \\");
-                    return Err(error.help("write \\\\ for a backslash, and / between folders of a path"));
+                    return Err(
+                        error.help("write \\\\ for a backslash, and / between folders of a path")
+                    );
                 }
                 (plain, _) => plain,
             });
@@ -194,7 +199,9 @@ mod tests {
 
     #[test]
     fn words_strings_brackets_comments() {
-        let found = tokens(b"\xef\xbb\xbfShape\"a b\" # c \"d\n\r\n  [1 -2.5e3]# e\n\"q\\\"\\\\\\n\"").unwrap();
+        let found =
+            tokens(b"\xef\xbb\xbfShape\"a b\" # c \"d\n\r\n  [1 -2.5e3]# e\n\"q\\\"\\\\\\n\"")
+                .unwrap();
         let expected = [
             ("\"Shape\"", 1, 1),
             ("the string \"a b\"", 1, 6),

@@ -1,8 +1,9 @@
 //! The pbrt-v4 text format: our own reader, into data that mirrors the format.
 //!
-//! [`lexer`] cuts text into tokens, [`parse`] reads tokens as [`parse::Statement`]s, one directive each, whose parameters are
-//! a [`params::ParamSet`]. Nothing is interpreted here; [`super::describe`] keeps the graphics state. Words of pbrt-v3 are
-//! known ([`legacy`]) only to name their successors. The format is described at <https://pbrt.org/fileformat-v4>.
+//! [`lexer`] cuts text into tokens, [`parse`] reads tokens as [`parse::Statement`]s, one directive
+//! each, whose parameters are a [`params::ParamSet`]. Nothing is interpreted here;
+//! [`super::describe`] keeps the graphics state. Words of pbrt-v3 are known ([`legacy`]) only to
+//! name their successors. The format is described at <https://pbrt.org/fileformat-v4>.
 
 pub mod legacy;
 pub mod lexer;

@@ -1,8 +1,8 @@
 //! Parameters: `"type name" value` or `"type name" [ values ]`.
 //!
-//! Numbers are kept as flat arrays in the precision they are used in, so that a mesh costs what its vertices cost; the typed
-//! accessors view them without a copy, check type and count, and note what was asked for. Whatever nobody asked for is
-//! [`ParamSet::unused`], and deserves a warning.
+//! Numbers are kept as flat arrays in the precision they are used in, so that a mesh costs what its
+//! vertices cost; the typed accessors view them without a copy, check type and count, and note what
+//! was asked for. Whatever nobody asked for is [`ParamSet::unused`], and deserves a warning.
 
 use crate::math::{Vec2, Vec3};
 use crate::scene::diagnostics::{Location, SceneError};
@@ -121,12 +121,17 @@ impl Param {
     }
 
     fn error(&self, message: &str) -> SceneError {
-        SceneError::at(&self.location, format!("parameter \"{} {}\" {message}", self.kind, self.name))
+        SceneError::at(
+            &self.location,
+            format!("parameter \"{} {}\" {message}", self.kind, self.name),
+        )
     }
 
     /// The numbers, of which there must be at least one and whole values.
     fn numbers(&self) -> Result<&[f32], SceneError> {
-        let Values::Numbers(numbers) = &self.values else { return Err(self.error("holds no numbers")) };
+        let Values::Numbers(numbers) = &self.values else {
+            return Err(self.error("holds no numbers"));
+        };
         let width = self.kind.width();
         if numbers.is_empty() {
             return Err(self.error("has no values").help("give it values, or remove it"));
@@ -156,7 +161,11 @@ impl Param {
         if let Values::Strings(_) = &self.values {
             let name = self.single(self.strings()?)?.clone();
             let is_file = name.contains(['.', '/', '\\']);
-            return Ok(if is_file { SpectrumParam::File(name) } else { SpectrumParam::Named(name) });
+            return Ok(if is_file {
+                SpectrumParam::File(name)
+            } else {
+                SpectrumParam::Named(name)
+            });
         }
         let numbers = self.numbers()?;
         match self.kind {
@@ -201,7 +210,8 @@ pub enum SpectrumParam {
     Named(String),
     /// Pairs of wavelength (nm, increasing) and value; at least one.
     Sampled(Vec<(f32, f32)>),
-    /// A file of such pairs, relative to the main scene file. A string with a dot or a slash is a file, others are names.
+    /// A file of such pairs, relative to the main scene file. A string with a dot or a slash is a
+    /// file, others are names.
     File(String),
 }
 
@@ -225,7 +235,8 @@ pub enum SpectrumOrTexture<'a> {
 
 /// The parameters of one entity: its own, then defaults set by `Attribute`, which its own override.
 ///
-/// *Errors* of all accessors: the parameter is there with another type or the wrong number of values; `None` means absent.
+/// *Errors* of all accessors: the parameter is there with another type or the wrong number of
+/// values; `None` means absent.
 #[derive(Clone, Debug, Default)]
 pub struct ParamSet {
     params: Vec<Arc<Param>>,
@@ -251,7 +262,8 @@ impl ParamSet {
         self.params.is_empty()
     }
 
-    /// Adds defaults, of which the last one given counts, and which count only where the entity has no such parameter.
+    /// Adds defaults, of which the last one given counts, and which count only where the entity has
+    /// no such parameter.
     pub fn add_defaults(&mut self, defaults: &[Arc<Param>]) {
         for default in defaults.iter().rev() {
             if self.find(&default.name).is_none() {
@@ -284,7 +296,10 @@ impl ParamSet {
 
     /// A parameter by name, whatever its type, which its user looks at.
     pub fn any(&self, name: &str) -> Option<&Param> {
-        self.params.iter().filter(|p| p.name == name).for_each(|p| p.used.store(true, Ordering::Relaxed));
+        self.params
+            .iter()
+            .filter(|p| p.name == name)
+            .for_each(|p| p.used.store(true, Ordering::Relaxed));
         self.find(name)
     }
 
@@ -295,12 +310,17 @@ impl ParamSet {
 
     fn get(&self, name: &str, kinds: &[ParamType]) -> Found<&Param> {
         let Some(found) = self.find(name) else { return Ok(None) };
-        self.params.iter().filter(|p| p.name == name).for_each(|p| p.used.store(true, Ordering::Relaxed));
+        self.params
+            .iter()
+            .filter(|p| p.name == name)
+            .for_each(|p| p.used.store(true, Ordering::Relaxed));
         if kinds.contains(&found.kind) {
             return Ok(Some(found));
         }
         let wanted: Vec<String> = kinds.iter().map(|kind| format!("\"{kind} {name}\"")).collect();
-        Err(found.error("has another type than expected").help(format!("write {}", wanted.join(" or "))))
+        Err(found
+            .error("has another type than expected")
+            .help(format!("write {}", wanted.join(" or "))))
     }
 
     fn slice<T: bytemuck::AnyBitPattern>(&self, name: &str, kind: ParamType) -> Found<&[T]> {
@@ -360,14 +380,18 @@ impl ParamSet {
     /// One `integer`.
     pub fn int(&self, name: &str) -> Found<i32> {
         let Some(found) = self.get(name, &[ParamType::Integer])? else { return Ok(None) };
-        let Values::Integers(values) = &found.values else { return Err(found.error("holds no integers")) };
+        let Values::Integers(values) = &found.values else {
+            return Err(found.error("holds no integers"));
+        };
         found.single(values).copied().map(Some)
     }
 
     /// One `bool`.
     pub fn bool(&self, name: &str) -> Found<bool> {
         let Some(found) = self.get(name, &[ParamType::Bool])? else { return Ok(None) };
-        let Values::Bools(values) = &found.values else { return Err(found.error("holds no bools")) };
+        let Values::Bools(values) = &found.values else {
+            return Err(found.error("holds no bools"));
+        };
         found.single(values).copied().map(Some)
     }
 
@@ -400,7 +424,9 @@ impl ParamSet {
         if self.kind(name) == Some(ParamType::Texture) {
             return Ok(self.texture(name)?.map(FloatOrTexture::Texture));
         }
-        let Some(found) = self.get(name, &[ParamType::Float, ParamType::Texture])? else { return Ok(None) };
+        let Some(found) = self.get(name, &[ParamType::Float, ParamType::Texture])? else {
+            return Ok(None);
+        };
         Ok(Some(FloatOrTexture::Float(*found.single(found.numbers()?)?)))
     }
 
@@ -442,10 +468,19 @@ mod tests {
         assert_eq!(p.floats("b").unwrap(), Some(&[1.0, 2.0, 3.0][..]));
         assert_eq!((p.int("c").unwrap(), p.ints("c").unwrap()), (Some(-7), Some(&[-7][..])));
         assert_eq!((p.bool("d").unwrap(), p.bool("e").unwrap()), (Some(true), Some(false)));
-        assert_eq!((p.string("f").unwrap(), p.strings("g").unwrap().unwrap().len()), (Some("x"), 2));
+        assert_eq!(
+            (p.string("f").unwrap(), p.strings("g").unwrap().unwrap().len()),
+            (Some("x"), 2)
+        );
         assert_eq!(p.point2s("h").unwrap(), Some(&[Vec2::new(1.0, 2.0), Vec2::new(3.0, 4.0)][..]));
-        assert_eq!(p.point3s("i").unwrap(), Some(&[Vec3::new(1.0, 2.0, 3.0), Vec3::new(4.0, 5.0, 6.0)][..]));
-        assert_eq!((p.vector3("j").unwrap(), p.normals("k").unwrap()), (Some(Vec3::Z), Some(&[Vec3::Y][..])));
+        assert_eq!(
+            p.point3s("i").unwrap(),
+            Some(&[Vec3::new(1.0, 2.0, 3.0), Vec3::new(4.0, 5.0, 6.0)][..])
+        );
+        assert_eq!(
+            (p.vector3("j").unwrap(), p.normals("k").unwrap()),
+            (Some(Vec3::Z), Some(&[Vec3::Y][..]))
+        );
         assert_eq!(p.texture("l").unwrap(), Some("wood"));
         assert_eq!(p.float("absent").unwrap(), None);
         assert_eq!(p.unused().count(), 0);
@@ -461,9 +496,15 @@ mod tests {
         assert_eq!(p.spectrum("b").unwrap(), Some(SpectrumParam::Blackbody(5000.0)));
         assert_eq!(p.spectrum("c").unwrap(), Some(SpectrumParam::Named("metal-Au-eta".into())));
         assert_eq!(p.spectrum("d").unwrap(), Some(SpectrumParam::File("spds/x.spd".into())));
-        assert_eq!(p.spectrum("e").unwrap(), Some(SpectrumParam::Sampled(vec![(400.0, 1.0), (700.0, 2.0)])));
+        assert_eq!(
+            p.spectrum("e").unwrap(),
+            Some(SpectrumParam::Sampled(vec![(400.0, 1.0), (700.0, 2.0)]))
+        );
         assert_eq!(p.spectrum_or_texture("f").unwrap(), Some(SpectrumOrTexture::Texture("t")));
-        assert!(matches!(p.spectrum_or_texture("a").unwrap(), Some(SpectrumOrTexture::Spectrum(_))));
+        assert!(matches!(
+            p.spectrum_or_texture("a").unwrap(),
+            Some(SpectrumOrTexture::Spectrum(_))
+        ));
         assert_eq!(p.float_or_texture("g").unwrap(), Some(FloatOrTexture::Float(2.0)));
         assert_eq!(p.float_or_texture("f").unwrap(), Some(FloatOrTexture::Texture("t")));
     }

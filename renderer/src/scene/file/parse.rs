@@ -1,9 +1,12 @@
 //! Directives: one [`Statement`] after the other, as they stand in the text.
 //!
-//! The parser knows the grammar only: which directive takes numbers, names or parameters. Numbers may stand bare or in
-//! brackets everywhere. One departure from pbrt-v4: a statement ends with its file, it does not go on behind an `Include`.
+//! The parser knows the grammar only: which directive takes numbers, names or parameters. Numbers
+//! may stand bare or in brackets everywhere. One departure from pbrt-v4: a statement ends with its
+//! file, it does not go on behind an `Include`.
 
-pub use super::statement::{ActiveTransform, DIRECTIVES, Directive, Entity, Name, Setting, Statement};
+pub use super::statement::{
+    ActiveTransform, DIRECTIVES, Directive, Entity, Name, Setting, Statement,
+};
 
 use super::legacy::{self, Place};
 use super::lexer::{Lexer, Mark, Token};
@@ -66,17 +69,23 @@ impl<'a> Parser<'a> {
         self.lexer.location(mark)
     }
 
-    /// The next statement; `None` at the end of the text. Old words that mean the same as their successors are warned of.
+    /// The next statement; `None` at the end of the text. Old words that mean the same as their
+    /// successors are warned of.
     ///
     /// *Errors*: the text does not follow the format, or holds words of pbrt-v3.
     pub fn next(&mut self, diagnostics: &mut Diagnostics) -> Result<Option<Statement>, SceneError> {
         let Some((token, mark)) = self.lexer.token()? else { return Ok(None) };
         let location = self.lexer.location(mark);
         let Token::Word(bytes) = token else {
-            let error = self.lexer.error(mark, format!("expected a directive, found {}", token.show()));
-            return Err(error.help("the statement before may have ended early: check its quotes and brackets"));
+            let error =
+                self.lexer.error(mark, format!("expected a directive, found {}", token.show()));
+            return Err(error
+                .help("the statement before may have ended early: check its quotes and brackets"));
         };
-        let word = DIRECTIVES.iter().find(|d| d.as_bytes() == bytes).ok_or_else(|| self.unknown_directive(bytes, mark))?;
+        let word = DIRECTIVES
+            .iter()
+            .find(|d| d.as_bytes() == bytes)
+            .ok_or_else(|| self.unknown_directive(bytes, mark))?;
         let directive = self.directive(word, &location, diagnostics)?;
         Ok(Some(Statement { word, directive, location }))
     }
@@ -84,7 +93,10 @@ impl<'a> Parser<'a> {
     fn unknown_directive(&self, bytes: &[u8], mark: Mark) -> SceneError {
         let word = String::from_utf8_lossy(bytes);
         if let Some(advice) = legacy::directive(&word) {
-            return self.lexer.error(mark, format!("{word} is a word of older formats, not of pbrt-v4")).help(advice);
+            return self
+                .lexer
+                .error(mark, format!("{word} is a word of older formats, not of pbrt-v4"))
+                .help(advice);
         }
         let error = self.lexer.error(mark, format!("unknown directive \"{}\"", shorten(&word)));
         match numeric(bytes) {
@@ -97,7 +109,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn directive(&mut self, word: &str, at: &Location, diagnostics: &mut Diagnostics) -> Result<Directive, SceneError> {
+    fn directive(
+        &mut self,
+        word: &str,
+        at: &Location,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Directive, SceneError> {
         let (setting, place) = match word {
             "Camera" => (Setting::Camera, Place::Camera),
             "Film" => (Setting::Film, Place::Film),
@@ -110,7 +127,12 @@ impl<'a> Parser<'a> {
         Ok(Directive::Setting(setting, self.entity(word, place, diagnostics)?))
     }
 
-    fn other_directive(&mut self, word: &str, at: &Location, diagnostics: &mut Diagnostics) -> Result<Directive, SceneError> {
+    fn other_directive(
+        &mut self,
+        word: &str,
+        at: &Location,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Directive, SceneError> {
         Ok(match word {
             "Include" => Directive::Include(self.name("Include takes a quoted file name")?),
             "Import" => Directive::Import(self.name("Import takes a quoted file name")?),
@@ -121,8 +143,16 @@ impl<'a> Parser<'a> {
             "AttributeEnd" => Directive::AttributeEnd,
             "TransformBegin" | "TransformEnd" => {
                 let message = "TransformBegin and TransformEnd are deprecated";
-                diagnostics.warn(Some(at), message, "AttributeBegin and AttributeEnd, which pbrt-v4 means by them")?;
-                if word == "TransformBegin" { Directive::AttributeBegin } else { Directive::AttributeEnd }
+                diagnostics.warn(
+                    Some(at),
+                    message,
+                    "AttributeBegin and AttributeEnd, which pbrt-v4 means by them",
+                )?;
+                if word == "TransformBegin" {
+                    Directive::AttributeBegin
+                } else {
+                    Directive::AttributeEnd
+                }
             }
             "Attribute" => {
                 let target = self.name("Attribute takes a quoted target, such as \"shape\"")?;
@@ -143,18 +173,28 @@ impl<'a> Parser<'a> {
             "LookAt" => Directive::LookAt(self.numbers(word)?),
             "Transform" => Directive::Transform(self.numbers(word)?),
             "ConcatTransform" => Directive::ConcatTransform(self.numbers(word)?),
-            "CoordinateSystem" => Directive::CoordinateSystem(self.name("CoordinateSystem takes a quoted name")?),
-            "CoordSysTransform" => Directive::CoordSysTransform(self.name("CoordSysTransform takes a quoted name")?),
+            "CoordinateSystem" => {
+                Directive::CoordinateSystem(self.name("CoordinateSystem takes a quoted name")?)
+            }
+            "CoordSysTransform" => {
+                Directive::CoordSysTransform(self.name("CoordSysTransform takes a quoted name")?)
+            }
             "ActiveTransform" => Directive::ActiveTransform(self.active_transform()?),
             "TransformTimes" => Directive::TransformTimes(self.numbers(word)?),
             "ReverseOrientation" => Directive::ReverseOrientation,
             "ObjectBegin" => Directive::ObjectBegin(self.name("ObjectBegin takes a quoted name")?),
             "ObjectEnd" => Directive::ObjectEnd,
-            "ObjectInstance" => Directive::ObjectInstance(self.name("ObjectInstance takes a quoted name")?),
+            "ObjectInstance" => {
+                Directive::ObjectInstance(self.name("ObjectInstance takes a quoted name")?)
+            }
             "MediumInterface" => {
                 let inside = self.name("MediumInterface takes one or two quoted names")?;
                 let second = self.lexer.peek() == Some(b'"');
-                let outside = if second { self.name("MediumInterface takes one or two quoted names")? } else { inside.clone() };
+                let outside = if second {
+                    self.name("MediumInterface takes one or two quoted names")?
+                } else {
+                    inside.clone()
+                };
                 Directive::MediumInterface { inside, outside }
             }
             "MakeNamedMedium" => {
@@ -170,14 +210,26 @@ impl<'a> Parser<'a> {
                 check_legacy_typed(Place::Material, &params)?;
                 Directive::MakeNamedMaterial(name, params)
             }
-            "NamedMaterial" => Directive::NamedMaterial(self.name("NamedMaterial takes a quoted name")?),
-            "Texture" => {
-                let name = self.name("Texture takes a quoted name, \"float\" or \"spectrum\", and a quoted kind")?;
-                let is_float = self.texture_type()?;
-                Directive::Texture { name, is_float, entity: self.entity(word, Place::Texture, diagnostics)? }
+            "NamedMaterial" => {
+                Directive::NamedMaterial(self.name("NamedMaterial takes a quoted name")?)
             }
-            "LightSource" => Directive::LightSource(self.entity(word, Place::Light, diagnostics)?),
-            "AreaLightSource" => Directive::AreaLightSource(self.entity(word, Place::AreaLight, diagnostics)?),
+            "Texture" => {
+                let name = self.name(
+                    "Texture takes a quoted name, \"float\" or \"spectrum\", and a quoted kind",
+                )?;
+                let is_float = self.texture_type()?;
+                Directive::Texture {
+                    name,
+                    is_float,
+                    entity: self.entity(word, Place::Texture, diagnostics)?,
+                }
+            }
+            "LightSource" => {
+                Directive::LightSource(self.entity(word, Place::Light, diagnostics)?)
+            }
+            "AreaLightSource" => {
+                Directive::AreaLightSource(self.entity(word, Place::AreaLight, diagnostics)?)
+            }
             _ => {
                 assert_eq!(word, "Shape", "every word of the table is handled");
                 Directive::Shape(self.entity(word, Place::Shape, diagnostics)?)
@@ -199,7 +251,9 @@ impl<'a> Parser<'a> {
 
     fn name(&mut self, expected: &str) -> Result<Name, SceneError> {
         match self.expect(expected)? {
-            (Token::Text(text), mark) => Ok(Name { text: text.into_owned(), location: self.lexer.location(mark) }),
+            (Token::Text(text), mark) => {
+                Ok(Name { text: text.into_owned(), location: self.lexer.location(mark) })
+            }
             (token, mark) => {
                 let error = self.lexer.error(mark, format!("{expected}; found {}", token.show()));
                 Err(error.help("put the name in quotes"))
@@ -207,7 +261,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn entity(&mut self, word: &str, place: Place, diagnostics: &mut Diagnostics) -> Result<Entity, SceneError> {
+    fn entity(
+        &mut self,
+        word: &str,
+        place: Place,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Entity, SceneError> {
         let name = self.name(&format!("{word} takes a quoted kind"))?;
         let params = self.params(diagnostics)?;
         check_legacy(place, &name.text, &name.location, &params)?;
@@ -220,11 +279,15 @@ impl<'a> Parser<'a> {
             "float" => Ok(true),
             "spectrum" => Ok(false),
             "color" => {
-                let error = SceneError::at(&kind.location, "texture type \"color\" is a word of pbrt-v3");
+                let error =
+                    SceneError::at(&kind.location, "texture type \"color\" is a word of pbrt-v3");
                 Err(error.help("write \"spectrum\""))
             }
             other => {
-                let error = SceneError::at(&kind.location, format!("unknown texture type \"{}\"", shorten(other)));
+                let error = SceneError::at(
+                    &kind.location,
+                    format!("unknown texture type \"{}\"", shorten(other)),
+                );
                 Err(error.help("write \"float\" or \"spectrum\""))
             }
         }
@@ -255,15 +318,21 @@ impl<'a> Parser<'a> {
             Token::Text(text) => Ok(text.into_owned()),
             Token::Word(word) => Ok(String::from_utf8_lossy(word).into_owned()),
             token => {
-                let error = parser.lexer.error(mark, format!("Option takes a value; found {}", token.show()));
+                let error = parser
+                    .lexer
+                    .error(mark, format!("Option takes a value; found {}", token.show()));
                 Err(error.help("write a number, a word or a quoted string"))
             }
         };
-        let values = self.values("Option takes one value", |parser, token, mark, _| word(parser, token, mark))?;
+        let values = self
+            .values("Option takes one value", |parser, token, mark, _| word(parser, token, mark))?;
         match <[String; 1]>::try_from(values) {
             Ok([value]) => Ok(Directive::Option { name, value }),
             Err(values) => {
-                let error = SceneError::at(&name.location, format!("Option takes one value, but has {}", values.len()));
+                let error = SceneError::at(
+                    &name.location,
+                    format!("Option takes one value, but has {}", values.len()),
+                );
                 Err(error.help("give one value"))
             }
         }
@@ -282,7 +351,9 @@ impl<'a> Parser<'a> {
             match token {
                 Token::Word(bytes) if numeric(bytes) => *slot = self.number(&token, mark, None)?,
                 token => {
-                    let error = self.lexer.error(mark, format!("{expected}, found {i} before {}", token.show()));
+                    let error = self
+                        .lexer
+                        .error(mark, format!("{expected}, found {i} before {}", token.show()));
                     return Err(error.help("numbers are written as 1, -2.5 or 3e-4"));
                 }
             }
@@ -290,7 +361,8 @@ impl<'a> Parser<'a> {
         if bracketed {
             let (token, mark) = self.expect(&expected)?;
             if token != Token::Close {
-                let error = self.lexer.error(mark, format!("{expected}, found more: {}", token.show()));
+                let error =
+                    self.lexer.error(mark, format!("{expected}, found more: {}", token.show()));
                 return Err(error.help("close the list with \"]\""));
             }
         }
@@ -313,7 +385,8 @@ impl<'a> Parser<'a> {
                 Some((Token::Close, _)) => break,
                 Some((token, mark)) => values.push(read(self, token, mark, Some(open))?),
                 None => {
-                    let error = self.lexer.error(open, format!("this bracket is never closed: {expected}"));
+                    let error =
+                        self.lexer.error(open, format!("this bracket is never closed: {expected}"));
                     return Err(error.help("add the missing \"]\", if the file is not cut short"));
                 }
             }
@@ -322,10 +395,16 @@ impl<'a> Parser<'a> {
         Ok(values)
     }
 
-    fn number<T: Number>(&self, token: &Token, mark: Mark, open: Option<Mark>) -> Result<T, SceneError> {
+    fn number<T: Number>(
+        &self,
+        token: &Token,
+        mark: Mark,
+        open: Option<Mark>,
+    ) -> Result<T, SceneError> {
         if let Token::Word(bytes) = token
             && numeric(bytes)
-            && let Some(number) = std::str::from_utf8(bytes).ok().and_then(|word| word.parse::<T>().ok())
+            && let Some(number) =
+                std::str::from_utf8(bytes).ok().and_then(|word| word.parse::<T>().ok())
             && number.in_range()
         {
             return Ok(number);
@@ -340,13 +419,18 @@ impl<'a> Parser<'a> {
         let word = if let Token::Word(word) = token { *word } else { b"" };
         let parses = std::str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
         error.help(match open {
-            _ if word.eq_ignore_ascii_case(b"nan") || word.eq_ignore_ascii_case(b"inf") => "numbers must be finite".to_string(),
+            _ if word.eq_ignore_ascii_case(b"nan") || word.eq_ignore_ascii_case(b"inf") => {
+                "numbers must be finite".to_string()
+            }
             _ if expected == i32::EXPECTED && parses => {
                 "integers have no decimal point and lie between -2147483648 and 2147483647".into()
             }
             _ if parses && expected == f32::EXPECTED => "the number is too large".into(),
             Some(open) if !numeric(word) => {
-                format!("is \"]\" missing for the \"[\" of line {}?", self.lexer.location(open).line)
+                format!(
+                    "is \"]\" missing for the \"[\" of line {}?",
+                    self.lexer.location(open).line
+                )
             }
             _ => format!("write {expected}"),
         })
@@ -377,8 +461,12 @@ impl<'a> Parser<'a> {
             let Name { text, location } = &declaration;
             let words: Vec<&str> = text.split_ascii_whitespace().collect();
             let &[kind, name] = words.as_slice() else {
-                let message = format!("expected a parameter declared as \"type name\", found \"{}\"", shorten(text));
-                return Err(SceneError::at(location, message).help("such as \"float radius\" or \"string filename\""));
+                let message = format!(
+                    "expected a parameter declared as \"type name\", found \"{}\"",
+                    shorten(text)
+                );
+                return Err(SceneError::at(location, message)
+                    .help("such as \"float radius\" or \"string filename\""));
             };
             let kind = param_type(kind, location, diagnostics)?;
             let values = self.param_values(kind, text)?;
@@ -397,10 +485,12 @@ impl<'a> Parser<'a> {
         Ok(match kind {
             _ if strings => Values::Strings(self.values(&expected, Self::text)?),
             ParamType::Bool => Values::Bools(self.values(&expected, Self::bool)?),
-            ParamType::Integer => {
-                Values::Integers(self.values(&expected, |p, token, mark, open| p.number(&token, mark, open))?)
-            }
-            _ => Values::Numbers(self.values(&expected, |p, token, mark, open| p.number(&token, mark, open))?),
+            ParamType::Integer => Values::Integers(
+                self.values(&expected, |p, token, mark, open| p.number(&token, mark, open))?,
+            ),
+            _ => Values::Numbers(
+                self.values(&expected, |p, token, mark, open| p.number(&token, mark, open))?,
+            ),
         })
     }
 
@@ -416,7 +506,11 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn param_type(word: &str, at: &Location, diagnostics: &mut Diagnostics) -> Result<ParamType, SceneError> {
+fn param_type(
+    word: &str,
+    at: &Location,
+    diagnostics: &mut Diagnostics,
+) -> Result<ParamType, SceneError> {
     if let Some(kind) = ParamType::from_word(word) {
         return Ok(kind);
     }
@@ -427,7 +521,8 @@ fn param_type(word: &str, at: &Location, diagnostics: &mut Diagnostics) -> Resul
             Ok(ParamType::from_word(new).expect("successors are types"))
         }
         Some((new, false)) => {
-            let error = SceneError::at(at, format!("parameter type \"{word}\" is a word of pbrt-v3"));
+            let error =
+                SceneError::at(at, format!("parameter type \"{word}\" is a word of pbrt-v3"));
             Err(error.help(format!("write \"{new}\", with linear RGB values")))
         }
         None => {
@@ -439,9 +534,18 @@ fn param_type(word: &str, at: &Location, diagnostics: &mut Diagnostics) -> Resul
 }
 
 /// Refuses words of pbrt-v3 by the name of their successors.
-fn check_legacy(place: Place, name: &str, at: &Location, params: &ParamSet) -> Result<(), SceneError> {
+fn check_legacy(
+    place: Place,
+    name: &str,
+    at: &Location,
+    params: &ParamSet,
+) -> Result<(), SceneError> {
     if let Some(advice) = legacy::entity(place, name) {
-        return Err(SceneError::at(at, format!("\"{name}\" is a word of older formats, not of pbrt-v4")).help(advice));
+        return Err(SceneError::at(
+            at,
+            format!("\"{name}\" is a word of older formats, not of pbrt-v4"),
+        )
+        .help(advice));
     }
     if (place, name) == (Place::Material, "shader") {
         return Ok(()); // its parameters have whatever names the shader gives them
@@ -485,9 +589,14 @@ mod tests {
 
     /// The error of `text`, which must have a remedy and a place.
     fn fails(text: &str) -> (String, String) {
-        let error = parse(text, &mut Diagnostics::new(false)).err().unwrap_or_else(|| panic!("{text} passed"));
+        let error = parse(text, &mut Diagnostics::new(false))
+            .err()
+            .unwrap_or_else(|| panic!("{text} passed"));
         assert!(error.location().is_some(), "{text}");
-        (error.message().to_string(), error.remedy().unwrap_or_else(|| panic!("{text}: no remedy for {error}")).to_string())
+        (
+            error.message().to_string(),
+            error.remedy().unwrap_or_else(|| panic!("{text}: no remedy for {error}")).to_string(),
+        )
     }
 
     /// One well-formed statement of every directive.
@@ -535,7 +644,8 @@ mod tests {
     #[test]
     fn every_directive_parses() {
         for (word, text) in EVERY {
-            let statements = parse(text, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let statements =
+                parse(text, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(statements.iter().map(|s| s.word).collect::<Vec<_>>(), [word]);
         }
         let all: Vec<&str> = EVERY.iter().map(|(_, text)| *text).collect();
@@ -606,10 +716,17 @@ mod tests {
             (r#"MakeNamedMedium "m" "string type" "heterogeneous""#, "uniformgrid"),
         ] {
             let (message, remedy) = fails(text);
-            assert!(remedy.contains(part) && message.contains("word of"), "{text}: {message}; {remedy}");
+            assert!(
+                remedy.contains(part) && message.contains("word of"),
+                "{text}: {message}; {remedy}"
+            );
         }
         // A shader's parameters are its own.
-        parse(r#"Material "shader" "string filename" "a.wgsl" "rgb Kd" [1 1 1]"#, &mut Diagnostics::new(true)).unwrap();
+        parse(
+            r#"Material "shader" "string filename" "a.wgsl" "rgb Kd" [1 1 1]"#,
+            &mut Diagnostics::new(true),
+        )
+        .unwrap();
     }
 
     #[test]
@@ -649,20 +766,32 @@ mod tests {
             ("Option \"seed\" [1 2]", "one value", "one"),
         ] {
             let (message, remedy) = fails(text);
-            assert!(message.contains(message_part) && remedy.contains(remedy_part), "{text}: {message}; {remedy}");
+            assert!(
+                message.contains(message_part) && remedy.contains(remedy_part),
+                "{text}: {message}; {remedy}"
+            );
         }
     }
 
     #[test]
     fn values_stand_bare_or_in_brackets() {
-        for text in ["Translate [1 2 3]", "Translate 1 2 3", "Translate[1 2 3]# a comment", "Translate 1#\n2 +3"] {
+        for text in [
+            "Translate [1 2 3]",
+            "Translate 1 2 3",
+            "Translate[1 2 3]# a comment",
+            "Translate 1#\n2 +3",
+        ] {
             let statements = parse(text, &mut Diagnostics::new(true)).unwrap();
-            assert!(matches!(statements[0].directive, Directive::Translate([1.0, 2.0, 3.0])), "{text}");
+            assert!(
+                matches!(statements[0].directive, Directive::Translate([1.0, 2.0, 3.0])),
+                "{text}"
+            );
         }
-        let option = |text| match parse(text, &mut Diagnostics::new(true)).unwrap().remove(0).directive {
-            Directive::Option { name, value } => (name.text, value),
-            other => panic!("{other:?}"),
-        };
+        let option =
+            |text| match parse(text, &mut Diagnostics::new(true)).unwrap().remove(0).directive {
+                Directive::Option { name, value } => (name.text, value),
+                other => panic!("{other:?}"),
+            };
         for text in ["Option \"seed\" 7", "Option \"integer seed\" [7]", "Option \"seed\" \"7\""] {
             assert_eq!(option(text), ("seed".to_string(), "7".to_string()));
         }
@@ -670,15 +799,21 @@ mod tests {
 
     #[test]
     fn one_medium_is_on_both_sides() {
-        let statements = parse("MediumInterface \"a\" Identity", &mut Diagnostics::new(true)).unwrap();
-        let Directive::MediumInterface { inside, outside } = &statements[0].directive else { panic!() };
+        let statements =
+            parse("MediumInterface \"a\" Identity", &mut Diagnostics::new(true)).unwrap();
+        let Directive::MediumInterface { inside, outside } = &statements[0].directive else {
+            panic!()
+        };
         assert_eq!((inside.text.as_str(), outside.text.as_str()), ("a", "a"));
     }
 
     #[test]
     fn places_are_those_of_the_offence() {
-        let error =
-            parse("WorldBegin\n  Shape \"sphere\"\n    \"float radius\" [ 1 x ]", &mut Diagnostics::new(false)).unwrap_err();
+        let error = parse(
+            "WorldBegin\n  Shape \"sphere\"\n    \"float radius\" [ 1 x ]",
+            &mut Diagnostics::new(false),
+        )
+        .unwrap_err();
         assert_eq!(error.location().unwrap().to_string(), "p.pbrt:3:24");
     }
 }

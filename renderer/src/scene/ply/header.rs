@@ -1,4 +1,5 @@
-//! The header of a PLY file: format, elements and their properties, and whether the rest of the file can hold them.
+//! The header of a PLY file: format, elements and their properties, and whether the rest of the
+//! file can hold them.
 
 use super::{Failure, Place, Problem};
 
@@ -46,7 +47,8 @@ impl Scalar {
         }
     }
 
-    /// The value at the start of `b`, which holds [`Scalar::size`] bytes at least. Every type fits an f64 exactly.
+    /// The value at the start of `b`, which holds [`Scalar::size`] bytes at least. Every type fits
+    /// an f64 exactly.
     pub(super) fn get(self, b: &[u8], format: Format) -> f64 {
         match self {
             Scalar::I8 => b[0] as i8 as f64,
@@ -94,7 +96,8 @@ impl Element {
         self.properties.iter().position(|p| p.name == name && matches!(p.kind, Kind::Scalar(_)))
     }
 
-    /// Bytes of a binary record and offsets of its properties; `None` where a list makes records differ.
+    /// Bytes of a binary record and offsets of its properties; `None` where a list makes records
+    /// differ.
     pub(super) fn layout(&self) -> Option<(usize, Vec<(usize, Scalar)>)> {
         let (mut stride, mut fields) = (0, Vec::new());
         for property in &self.properties {
@@ -152,8 +155,11 @@ pub(super) fn parse_header(data: &[u8]) -> Result<(Format, Vec<Element>, usize),
                 elements.push(Element { name: name.to_string(), count, properties: Vec::new() });
             }
             (["property", "list", count, item, name], Some(element)) => {
-                let (count, item) = Scalar::from_name(count).zip(Scalar::from_name(item)).ok_or_else(unknown)?;
-                element.properties.push(Property { name: name.to_string(), kind: Kind::List { count, item } });
+                let (count, item) =
+                    Scalar::from_name(count).zip(Scalar::from_name(item)).ok_or_else(unknown)?;
+                element
+                    .properties
+                    .push(Property { name: name.to_string(), kind: Kind::List { count, item } });
             }
             (["property", kind, name], Some(element)) => {
                 let kind = Kind::Scalar(Scalar::from_name(kind).ok_or_else(unknown)?);
@@ -167,14 +173,23 @@ pub(super) fn parse_header(data: &[u8]) -> Result<(Format, Vec<Element>, usize),
     Ok((format, elements, pos))
 }
 
-/// Refuses counts that the rest of the file cannot hold, so that later allocations are of the order of its size.
-pub(super) fn check_sizes(format: Format, elements: &[Element], found: usize) -> Result<(), Problem> {
+/// Refuses counts that the rest of the file cannot hold, so that later allocations are of the order
+/// of its size.
+pub(super) fn check_sizes(
+    format: Format,
+    elements: &[Element],
+    found: usize,
+) -> Result<(), Problem> {
     let least = |e: &Element| e.count as u128 * e.least_record(format) as u128;
     let last_separator = u128::from(format == Format::Ascii);
     let expected = elements.iter().map(least).sum::<u128>().saturating_sub(last_separator);
     if expected > found as u128 {
         let counts: Vec<_> = elements.iter().map(|e| format!("{} {}", e.count, e.name)).collect();
-        return Err(Problem::Truncated { what: format!("elements ({})", counts.join(", ")), expected, found });
+        return Err(Problem::Truncated {
+            what: format!("elements ({})", counts.join(", ")),
+            expected,
+            found,
+        });
     }
     match elements.iter().find(|e| e.name == "vertex") {
         Some(e) if e.count > i32::MAX as u64 => Err(Problem::TooLarge(e.count)),

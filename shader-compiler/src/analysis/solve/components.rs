@@ -1,11 +1,13 @@
-//! Strongly connected components of the values of a loop, in topological order (Tarjan 1972), without recursion.
+//! Strongly connected components of the values of a loop, in topological order (Tarjan 1972),
+//! without recursion.
 
 use super::{Node, Region};
 
 /// Not a node, or one that was not met yet.
 const NONE: u32 = u32::MAX;
 
-/// The components of a region's nodes, those that others depend on first; within one, nodes in their order.
+/// The components of a region's nodes, those that others depend on first; within one, nodes in
+/// their order.
 pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
     let mut nodes = vec![NONE; values];
     for (k, node) in region.nodes.iter().enumerate() {
@@ -21,8 +23,12 @@ pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
         found
     };
     let edges: Vec<_> = region.nodes.iter().map(sources).collect();
-    let mut search =
-        Search { edges, order: vec![NONE; region.nodes.len()], low: vec![NONE; region.nodes.len()], ..Search::default() };
+    let mut search = Search {
+        edges,
+        order: vec![NONE; region.nodes.len()],
+        low: vec![NONE; region.nodes.len()],
+        ..Search::default()
+    };
     for root in 0..region.nodes.len() {
         if search.order[root] == NONE {
             search.from(root);
@@ -34,7 +40,8 @@ pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
 #[derive(Default)]
 struct Search {
     edges: Vec<Vec<usize>>,
-    /// When a node was met; and the earliest node in an open component that it leads to, `NONE` when its component is closed.
+    /// When a node was met; and the earliest node in an open component that it leads to, `NONE`
+    /// when its component is closed.
     order: Vec<u32>,
     low: Vec<u32>,
     met: u32,
@@ -70,7 +77,8 @@ impl Search {
                 self.low[before] = self.low[before].min(self.low[node]);
             }
             if self.low[node] == self.order[node] {
-                let start = self.open.iter().rposition(|&open| open == node).expect("the node is open");
+                let start =
+                    self.open.iter().rposition(|&open| open == node).expect("the node is open");
                 let mut component = self.open.split_off(start);
                 component.iter().for_each(|&member| self.low[member] = NONE);
                 component.sort_unstable();

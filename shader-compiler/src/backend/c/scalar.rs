@@ -1,24 +1,35 @@
-//! A lowered function as C on numbers: a loop over the lanes of a group, and in it each operation as C itself has it. What a C compiler
-//! makes of this text, by vectorizing the loop or otherwise, is what our code competes with.
+//! A lowered function as C on numbers: a loop over the lanes of a group, and in it each operation
+//! as C itself has it. What a C compiler makes of this text, by vectorizing the loop or otherwise,
+//! is what our code competes with.
 //!
-//! Truth values are integers, 0 and 1; other integers are unsigned, which wrap, and are cast where they count as signed. `chop` is C's
-//! conversion, which is not defined for what does not fit: compiled for x86 it is the instruction that the operation stands for.
+//! Truth values are integers, 0 and 1; other integers are unsigned, which wrap, and are cast where
+//! they count as signed. `chop` is C's conversion, which is not defined for what does not fit:
+//! compiled for x86 it is the instruction that the operation stands for.
 
 use super::structure::{Scope, Spelling, Writer};
 use super::{TABLES, identifier, integer, names};
 use crate::ir::rewrite::{liveness, sweep};
 use crate::ir::{Function, Op, Type, Value};
 
-/// C source of one function with the interface of [`c::emit`](super::emit), for groups of so many lanes.
+/// C source of one function with the interface of [`c::emit`](super::emit), for groups of so many
+/// lanes.
 pub fn emit(function: &Function, lanes: usize) -> String {
     debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
     // What no output needs may hang on names that are not written.
     let mut function = function.clone();
     sweep(&mut function);
     let (function, used) = (&function, liveness(&function));
-    let text = Numbers { scope: Scope { function, names: names(function, &used), used } }.text(lanes);
-    let tables = if text.contains("word_at(") { [TABLES, WORD].concat() } else { "struct table;\n\n".to_owned() };
-    format!("// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{text}", identifier(&function.name))
+    let text =
+        Numbers { scope: Scope { function, names: names(function, &used), used } }.text(lanes);
+    let tables = if text.contains("word_at(") {
+        [TABLES, WORD].concat()
+    } else {
+        "struct table;\n\n".to_owned()
+    };
+    format!(
+        "// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{text}",
+        identifier(&function.name)
+    )
 }
 
 /// What C has no operators for, once for all functions of a file.
@@ -151,8 +162,11 @@ impl Spelling for Numbers<'_> {
     }
 
     fn expression(&self, value: Value) -> String {
-        let (op, args) = self.scope.function.operation(value).expect("statements define operations");
-        let fill = |text: String, (k, &arg): (usize, &Value)| text.replace(&format!("${k}"), &self.name(arg));
+        let (op, args) =
+            self.scope.function.operation(value).expect("statements define operations");
+        let fill = |text: String, (k, &arg): (usize, &Value)| {
+            text.replace(&format!("${k}"), &self.name(arg))
+        };
         args.iter().enumerate().fold(template(op).to_owned(), fill)
     }
 

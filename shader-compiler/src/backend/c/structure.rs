@@ -1,5 +1,5 @@
-//! The structure of a function as C: operations in their order, ifs and loops. It is the same however values are written, which a
-//! [`Spelling`] says.
+//! The structure of a function as C: operations in their order, ifs and loops. It is the same
+//! however values are written, which a [`Spelling`] says.
 
 use crate::ir::{Block, Def, Function, If, Loop, Stmt, Type, Value};
 use std::fmt::Write;
@@ -16,7 +16,8 @@ pub struct Scope<'a> {
 impl Scope<'_> {
     /// Inputs that are used, with their numbers.
     pub fn inputs(&self) -> impl Iterator<Item = (Value, usize)> {
-        let values = (0..self.function.len() as u32).map(Value).filter(|value| self.used[value.index()]);
+        let values =
+            (0..self.function.len() as u32).map(Value).filter(|value| self.used[value.index()]);
         values.filter_map(|value| match self.function.def(value) {
             Def::Input(input) => Some((value, input as usize)),
             _ => None,
@@ -44,7 +45,10 @@ pub trait Spelling {
     /// A value where it is used.
     fn name(&self, value: Value) -> String {
         let Scope { function, names, .. } = self.scope();
-        function.constant(value).map_or_else(|| names[value.index()].clone(), |bits| self.constant(function.ty(value), bits))
+        function.constant(value).map_or_else(
+            || names[value.index()].clone(),
+            |bits| self.constant(function.ty(value), bits),
+        )
     }
 }
 
@@ -122,7 +126,12 @@ impl<'a, S: Spelling> Writer<'a, S> {
 
     fn loop_(&mut self, l: &Loop) {
         for (&param, &init) in std::iter::zip(&l.params, &l.init) {
-            self.line(&format!("{} {} = {};", self.type_of(param), self.spelling.name(param), self.spelling.name(init)));
+            self.line(&format!(
+                "{} {} = {};",
+                self.type_of(param),
+                self.spelling.name(param),
+                self.spelling.name(init)
+            ));
         }
         self.declare(&l.results);
         self.line("for (;;) {");
@@ -142,7 +151,8 @@ impl<'a, S: Spelling> Writer<'a, S> {
 
     /// All parameters change at once: those that become other ones are read before any is written.
     fn next(&mut self, l: &Loop) {
-        let moved = |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
+        let moved =
+            |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
         for (k, &param) in l.params.iter().enumerate().filter(|&(k, _)| moved(k)) {
             let name = format!("next_{}", self.spelling.name(param));
             self.constant(&name, param, &self.spelling.name(l.body.yields[k]));

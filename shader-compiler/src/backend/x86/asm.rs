@@ -71,8 +71,8 @@ pub(super) enum Asm {
         to: Label,
     },
     Label(Label),
-    /// What follows is the head of a loop, up to its middle; then comes the body, up to the end. They will be laid out the other way
-    /// round, so that a round takes one jump.
+    /// What follows is the head of a loop, up to its middle; then comes the body, up to the end.
+    /// They will be laid out the other way round, so that a round takes one jump.
     LoopHead,
     LoopBody {
         test: Any,

@@ -1,7 +1,9 @@
 //! Counts of instructions, by decoding.
 
 use super::Code;
-use iced_x86::{Code as Encoding, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Code as Encoding, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register,
+};
 
 /// Numbers of instructions, by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,20 +25,32 @@ pub struct Counts {
 impl Code {
     /// Instructions with their offsets; counting ones, of instrumented code, left out.
     pub(super) fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
-        let mut decoder = Decoder::with_ip(64, &self.bytes[self.entry()..], self.entry as u64, DecoderOptions::NONE);
-        std::iter::from_fn(move || decoder.can_decode().then(|| decoder.decode())).filter(|i| i.code() != Encoding::Inc_rm64)
+        let mut decoder = Decoder::with_ip(
+            64,
+            &self.bytes[self.entry()..],
+            self.entry as u64,
+            DecoderOptions::NONE,
+        );
+        std::iter::from_fn(move || decoder.can_decode().then(|| decoder.decode()))
+            .filter(|i| i.code() != Encoding::Inc_rm64)
     }
 
-    /// Number of instructions that compute something: those on vectors that are no movement, no test before a jump and no
-    /// constant made out of nothing.
+    /// Number of instructions that compute something: those on vectors that are no movement, no
+    /// test before a jump and no constant made out of nothing.
     pub fn computing(&self) -> usize {
         let computes = |i: &Instruction| {
             let register = i.op0_register();
-            let idle = matches!(i.mnemonic(), Mnemonic::Movaps | Mnemonic::Vmovaps | Mnemonic::Ptest | Mnemonic::Vptest);
+            let idle = matches!(
+                i.mnemonic(),
+                Mnemonic::Movaps | Mnemonic::Vmovaps | Mnemonic::Ptest | Mnemonic::Vptest
+            );
             let operands = i.op_count();
             let made = operands > 1 && (1..operands).all(|k| i.op_register(k) == register);
-            let constant =
-                made && matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd);
+            let constant = made
+                && matches!(
+                    i.mnemonic(),
+                    Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd
+                );
             (register.is_xmm() || register.is_ymm()) && !idle && !constant
         };
         self.instructions().filter(computes).count()
@@ -63,9 +77,11 @@ impl Code {
         counts
     }
 
-    /// Instructions with the number of their basic block; counting ones, of instrumented code, left out.
+    /// Instructions with the number of their basic block; counting ones, of instrumented code, left
+    /// out.
     pub(crate) fn instructions_in_blocks(&self) -> impl Iterator<Item = (usize, Instruction)> + '_ {
-        let block = |i: &Instruction| self.blocks.partition_point(|&start| u64::from(start) <= i.ip()) - 1;
+        let block =
+            |i: &Instruction| self.blocks.partition_point(|&start| u64::from(start) <= i.ip()) - 1;
         self.instructions().map(move |instruction| (block(&instruction), instruction))
     }
 

@@ -1,9 +1,10 @@
 //! Encoding: bytes for allocated code.
 //!
-//! The pool of constants comes first, then the code, so that all addresses are known when an instruction that reads a constant
-//! is encoded. The code takes the address of inputs in rdi, of outputs in rsi, of tables in rdx, as System V has it; the
-//! [instrumented](encode) form takes that of its counters in rcx. It uses rax for the stack, r8 to r11 for what is short-lived. Slots lie below the stack pointer, in the zone that signal handlers leave alone, as long as
-//! they fit.
+//! The pool of constants comes first, then the code, so that all addresses are known when an
+//! instruction that reads a constant is encoded. The code takes the address of inputs in rdi, of
+//! outputs in rsi, of tables in rdx, as System V has it; the [instrumented](encode) form takes that
+//! of its counters in rcx. It uses rax for the stack, r8 to r11 for what is short-lived. Slots lie
+//! below the stack pointer, in the zone that signal handlers leave alone, as long as they fit.
 
 mod gather;
 
@@ -24,8 +25,15 @@ const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
-/// Encodes a function with so many inputs and outputs, which reads so many tables. With `instrument`, each basic block starts by counting itself.
-pub(super) fn encode(allocated: &Allocated, target: Target, ports: (usize, usize), tables: usize, instrument: bool) -> Code {
+/// Encodes a function with so many inputs and outputs, which reads so many tables. With
+/// `instrument`, each basic block starts by counting itself.
+pub(super) fn encode(
+    allocated: &Allocated,
+    target: Target,
+    ports: (usize, usize),
+    tables: usize,
+    instrument: bool,
+) -> Code {
     let pool = pool(&allocated.code);
     let width = 4 * target.lanes();
     let entry = (pool.len() * width).next_multiple_of(ENTRY_ALIGNMENT);
@@ -82,7 +90,8 @@ fn pool(code: &[Asm]) -> Vec<u32> {
     let mut seen = rustc_hash::FxHashSet::default();
     for asm in code {
         let bits = match *asm {
-            Asm::Op { b: Place::Mem(Mem::Const(bits)), .. } | Asm::Test { b: Place::Mem(Mem::Const(bits)), .. } => bits,
+            Asm::Op { b: Place::Mem(Mem::Const(bits)), .. }
+            | Asm::Test { b: Place::Mem(Mem::Const(bits)), .. } => bits,
             Asm::Load { from: Mem::Const(bits), .. } if !is_made(bits) => bits,
             Asm::Copy { from: Mem::Const(bits), .. } => bits,
             _ => continue,
@@ -131,12 +140,17 @@ impl Frame {
         let size = slots * width;
         // At entry the stack pointer is 8 more than a multiple of 16.
         match width {
-            16 if size + 8 <= RED_ZONE => {
-                Frame { base: Name::RSP, offset: -(i64::from(size) + 8), size, kind: FrameKind::Bare }
-            }
+            16 if size + 8 <= RED_ZONE => Frame {
+                base: Name::RSP,
+                offset: -(i64::from(size) + 8),
+                size,
+                kind: FrameKind::Bare,
+            },
             16 => Frame { base: Name::RSP, offset: 0, size: size + 8, kind: FrameKind::Lowered },
             _ if size == 0 => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Bare },
-            _ if size + width <= RED_ZONE => Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::Pointer },
+            _ if size + width <= RED_ZONE => {
+                Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::Pointer }
+            }
             _ => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Aligned },
         }
     }
@@ -161,11 +175,21 @@ struct Writer {
 }
 
 /// Movement of a whole register: from register or memory, and to memory.
-const MOVE: [Encoding; 3] =
-    [Encoding::Movaps_xmm_xmmm128, Encoding::VEX_Vmovaps_xmm_xmmm128, Encoding::VEX_Vmovaps_ymm_ymmm256];
-const STORE: [Encoding; 3] =
-    [Encoding::Movaps_xmmm128_xmm, Encoding::VEX_Vmovaps_xmmm128_xmm, Encoding::VEX_Vmovaps_ymmm256_ymm];
-const TEST: [Encoding; 3] = [Encoding::Ptest_xmm_xmmm128, Encoding::VEX_Vptest_xmm_xmmm128, Encoding::VEX_Vptest_ymm_ymmm256];
+const MOVE: [Encoding; 3] = [
+    Encoding::Movaps_xmm_xmmm128,
+    Encoding::VEX_Vmovaps_xmm_xmmm128,
+    Encoding::VEX_Vmovaps_ymm_ymmm256,
+];
+const STORE: [Encoding; 3] = [
+    Encoding::Movaps_xmmm128_xmm,
+    Encoding::VEX_Vmovaps_xmmm128_xmm,
+    Encoding::VEX_Vmovaps_ymmm256_ymm,
+];
+const TEST: [Encoding; 3] = [
+    Encoding::Ptest_xmm_xmmm128,
+    Encoding::VEX_Vptest_xmm_xmmm128,
+    Encoding::VEX_Vptest_ymm_ymmm256,
+];
 
 /// An operand of an instruction.
 #[derive(Clone, Copy)]
@@ -188,7 +212,8 @@ impl Writer {
                 self.write_with(Encoding::Inc_rm64, &[counter]);
             }
         }
-        self.at += self.encoder.encode(instruction, self.at).expect("instructions have encodings") as u64;
+        self.at +=
+            self.encoder.encode(instruction, self.at).expect("instructions have encodings") as u64;
     }
 
     fn write_with(&mut self, code: Encoding, operands: &[Operand]) {
@@ -252,7 +277,10 @@ impl Writer {
         match self.frame.kind {
             FrameKind::Bare => {}
             FrameKind::Pointer => {
-                self.write_with(Encoding::Lea_r64_m, &[Reg(Name::RAX), Mem(Name::RSP, -i64::from(size))]);
+                self.write_with(
+                    Encoding::Lea_r64_m,
+                    &[Reg(Name::RAX), Mem(Name::RSP, -i64::from(size))],
+                );
                 self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RAX), Imm32(ALIGN)]);
             }
             FrameKind::Lowered => {
@@ -268,11 +296,15 @@ impl Writer {
         }
     }
 
-    /// Touches every page of the frame, so that a stack that is too small ends at the page that guards it, and not beyond.
+    /// Touches every page of the frame, so that a stack that is too small ends at the page that
+    /// guards it, and not beyond.
     fn probe(&mut self) {
         use Operand::{Mem, Reg};
         for page in 1..=self.frame.size / PAGE {
-            self.write_with(Encoding::Test_rm32_r32, &[Mem(Name::RSP, -i64::from(page * PAGE)), Reg(Name::EAX)]);
+            self.write_with(
+                Encoding::Test_rm32_r32,
+                &[Mem(Name::RSP, -i64::from(page * PAGE)), Reg(Name::EAX)],
+            );
         }
     }
 
@@ -281,9 +313,14 @@ impl Writer {
         match self.frame.kind {
             FrameKind::Bare | FrameKind::Pointer => {}
             FrameKind::Lowered => {
-                self.write_with(Encoding::Add_rm64_imm32, &[Reg(Name::RSP), Imm32(self.frame.size as i32)]);
+                self.write_with(
+                    Encoding::Add_rm64_imm32,
+                    &[Reg(Name::RSP), Imm32(self.frame.size as i32)],
+                );
             }
-            FrameKind::Aligned => self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RAX)]),
+            FrameKind::Aligned => {
+                self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RAX)])
+            }
         }
         if self.column == 2 {
             // Else code of the SSE kind that runs next would wait for the upper halves.
@@ -301,7 +338,10 @@ impl Writer {
                 self.write_with(STORE[self.column], &operands);
             }
             Asm::Move { dst, src } => {
-                self.write_with(MOVE[self.column], &[dst, src].map(|r| Operand::Reg(self.register(r))));
+                self.write_with(
+                    MOVE[self.column],
+                    &[dst, src].map(|r| Operand::Reg(self.register(r))),
+                );
             }
             Asm::Copy { from, to } => self.copy(from, to),
             Asm::Test { a, b } => {
@@ -322,7 +362,9 @@ impl Writer {
                 self.labels.insert(label, self.at);
                 self.starts_block = true;
             }
-            Asm::Nop | Asm::LoopHead | Asm::LoopBody { .. } | Asm::LoopEnd => unreachable!("only before loops are laid out"),
+            Asm::Nop | Asm::LoopHead | Asm::LoopBody { .. } | Asm::LoopEnd => {
+                unreachable!("only before loops are laid out")
+            }
         }
     }
 
@@ -366,7 +408,10 @@ impl Writer {
             Mem::Const(bits) if is_made(bits) => {
                 let op = if bits == 0 { Opcode::Xor } else { Opcode::IEq };
                 let operands = [register; 3];
-                self.write_with(op.codes()[self.column], &operands[usize::from(self.column == 0)..]);
+                self.write_with(
+                    op.codes()[self.column],
+                    &operands[usize::from(self.column == 0)..],
+                );
             }
             _ => {
                 let memory = self.memory(from);
@@ -377,12 +422,17 @@ impl Writer {
 
     /// Copies memory by way of r8.
     fn copy(&mut self, from: Mem, to: Mem) {
-        let (Operand::Mem(from, from_offset), Operand::Mem(to, to_offset)) = (self.memory(from), self.memory(to)) else {
+        let (Operand::Mem(from, from_offset), Operand::Mem(to, to_offset)) =
+            (self.memory(from), self.memory(to))
+        else {
             unreachable!("both are memory")
         };
         let word = Operand::Reg(Name::R8);
         for offset in (0..self.width).step_by(8) {
-            self.write_with(Encoding::Mov_r64_rm64, &[word, Operand::Mem(from, from_offset + offset)]);
+            self.write_with(
+                Encoding::Mov_r64_rm64,
+                &[word, Operand::Mem(from, from_offset + offset)],
+            );
             self.write_with(Encoding::Mov_rm64_r64, &[Operand::Mem(to, to_offset + offset), word]);
         }
     }

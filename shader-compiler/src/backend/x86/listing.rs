@@ -1,9 +1,11 @@
-//! Machine code as text, for people: Intel syntax, labels for jumps, names for ports, values for constants.
+//! Machine code as text, for people: Intel syntax, labels for jumps, names for ports, values for
+//! constants.
 
 use super::Code;
 use crate::ir::{Function, Port, Table};
 use iced_x86::{
-    Formatter, Instruction, IntelFormatter, MemorySizeOptions, NumberBase, OpKind, Register, SymbolResolver, SymbolResult,
+    Formatter, Instruction, IntelFormatter, MemorySizeOptions, NumberBase, OpKind, Register,
+    SymbolResolver, SymbolResult,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +21,14 @@ struct Symbols {
 }
 
 impl SymbolResolver for Symbols {
-    fn symbol(&mut self, instruction: &Instruction, _: u32, _: Option<u32>, address: u64, _: u32) -> Option<SymbolResult<'_>> {
+    fn symbol(
+        &mut self,
+        instruction: &Instruction,
+        _: u32,
+        _: Option<u32>,
+        address: u64,
+        _: u32,
+    ) -> Option<SymbolResult<'_>> {
         match self.labels.get(&address) {
             Some(label) => Some(SymbolResult::with_str(address, label)),
             None if instruction.memory_base() == Register::RIP && address < self.entry => {
@@ -33,10 +42,18 @@ impl SymbolResolver for Symbols {
 impl Code {
     /// The instructions, one a line, of the code for this function.
     pub fn listing(&self, function: &Function) -> String {
-        let targets = self.instructions().filter(|i| i.op0_kind() == OpKind::NearBranch64).map(|i| i.near_branch_target());
+        let targets = self
+            .instructions()
+            .filter(|i| i.op0_kind() == OpKind::NearBranch64)
+            .map(|i| i.near_branch_target());
         let targets: std::collections::BTreeSet<u64> = targets.collect();
-        let labels: BTreeMap<_, _> = targets.into_iter().zip(0..).map(|(target, k)| (target, format!("L{k}"))).collect();
-        let symbols = Symbols { labels: labels.clone(), entry: self.entry() as u64, width: self.width() as u64 };
+        let labels: BTreeMap<_, _> =
+            targets.into_iter().zip(0..).map(|(target, k)| (target, format!("L{k}"))).collect();
+        let symbols = Symbols {
+            labels: labels.clone(),
+            entry: self.entry() as u64,
+            width: self.width() as u64,
+        };
         let mut formatter = IntelFormatter::with_options(Some(Box::new(symbols)), None);
         let options = formatter.options_mut();
         options.set_number_base(NumberBase::Decimal);
@@ -70,7 +87,8 @@ impl Code {
         match instruction.memory_base() {
             Register::RIP => {
                 let at = instruction.ip_rel_memory_address() as usize;
-                let bits = u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"));
+                let bits =
+                    u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"));
                 Some(constant(bits))
             }
             Register::RDI => name(&function.inputs),
@@ -83,12 +101,17 @@ impl Code {
 
 /// What is at an offset in the array of tables.
 fn table(offset: usize) -> String {
-    let (table, offset) = (offset / size_of::<Table<'static>>(), offset % size_of::<Table<'static>>());
+    let (table, offset) =
+        (offset / size_of::<Table<'static>>(), offset % size_of::<Table<'static>>());
     if offset == Table::LAST { format!("last of table {table}") } else { format!("table {table}") }
 }
 
 /// A constant as a float if it may well be one.
 fn constant(bits: u32) -> String {
     let x = f32::from_bits(bits);
-    if x.is_normal() && (1e-20..1e20).contains(&x.abs()) { format!("{x:?}") } else { format!("{bits:#x}") }
+    if x.is_normal() && (1e-20..1e20).contains(&x.abs()) {
+        format!("{x:?}")
+    } else {
+        format!("{bits:#x}")
+    }
 }

@@ -1,7 +1,9 @@
-//! Programs between selection and encoding: machine operations on variables, in the IR's structured control flow.
+//! Programs between selection and encoding: machine operations on variables, in the IR's structured
+//! control flow.
 //!
-//! A variable is a vector register's worth of words that is assigned once, as an SSA value is. Inputs and constants are variables too:
-//! they have a home in memory from the start, so that an operation reads them in place wherever its encoding takes a memory operand.
+//! A variable is a vector register's worth of words that is assigned once, as an SSA value is.
+//! Inputs and constants are variables too: they have a home in memory from the start, so that an
+//! operation reads them in place wherever its encoding takes a memory operand.
 
 use iced_x86::Code;
 
@@ -36,9 +38,11 @@ pub(super) enum Form {
     Unary,
     /// `dst = a ∘ immediate`. In SSE, `dst` is `a`'s register.
     Shift,
-    /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c` is in xmm0.
+    /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c`
+    /// is in xmm0.
     Blend,
-    /// `dst` = the words at the indices `a`, none beyond the end, of the table whose number is the immediate.
+    /// `dst` = the words at the indices `a`, none beyond the end, of the table whose number is the
+    /// immediate.
     Gather,
     /// Stores `a` as the output whose number is the immediate.
     Store,
@@ -59,7 +63,8 @@ macro_rules! opcodes {
                 match self { $(Opcode::$op => $commutative),* }
             }
 
-            /// Cycles from operands to result, as the scheduler sees them: those of recent Intel cores.
+            /// Cycles from operands to result, as the scheduler sees them: those of recent Intel
+            /// cores.
             pub const fn latency(self) -> u32 {
                 match self { $(Opcode::$op => $latency),* }
             }
@@ -110,7 +115,8 @@ opcodes! {
 impl Opcode {
     /// Whether the encoding has an immediate.
     pub const fn has_immediate(self) -> bool {
-        matches!(self, Opcode::Cmp | Opcode::CmpCommutative | Opcode::Round) || matches!(self.form(), Form::Shift)
+        matches!(self, Opcode::Cmp | Opcode::CmpCommutative | Opcode::Round)
+            || matches!(self.form(), Form::Shift)
     }
 }
 
@@ -187,8 +193,8 @@ pub(super) struct If {
     pub results: Vec<Var>,
 }
 
-/// See [`crate::ir::Loop`]. Since there is one exit, the values that the head yields are at hand after the loop, and results need
-/// no variables of their own.
+/// See [`crate::ir::Loop`]. Since there is one exit, the values that the head yields are at hand
+/// after the loop, and results need no variables of their own.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub init: Vec<Var>,

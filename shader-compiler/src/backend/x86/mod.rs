@@ -4,9 +4,11 @@
 //! function ─► select ─► schedule ─► allocate ─► encode ─► Code
 //! ```
 //!
-//! The code is a leaf function `extern "sysv64" fn(inputs, outputs, tables)` over one group of lanes: word l of port p is at
-//! `[p · lanes + l]` of the first two, aligned to the vector's size; `tables` is an array of [`Table`](crate::ir::Table). Truth values are masks, all bits set or none. Nothing is contracted or approximated, so all
-//! targets give the bits of the [interpreter](crate::interpreter).
+//! The code is a leaf function `extern "sysv64" fn(inputs, outputs, tables)` over one group of
+//! lanes: word l of port p is at `[p · lanes + l]` of the first two, aligned to the vector's size;
+//! `tables` is an array of [`Table`](crate::ir::Table). Truth values are masks, all bits set or
+//! none. Nothing is contracted or approximated, so all targets give the bits of the
+//! [interpreter](crate::interpreter).
 
 mod allocate;
 mod asm;
@@ -44,13 +46,14 @@ pub struct Code {
 impl Code {
     /// Compiles a lowered function.
     ///
-    /// *Panics* if the function is not lowered ([`crate::passes::lower`]), or the target is the interpreter.
+    /// *Panics* if the function is not lowered ([`crate::passes::lower`]), or the target is the
+    /// interpreter.
     pub fn compile(function: &Function, target: Target) -> Code {
         Code::with(function, target, false)
     }
 
-    /// The same code, but each basic block starts by incrementing a counter of its own, 64 bits wide, in memory whose address is the
-    /// fourth argument.
+    /// The same code, but each basic block starts by incrementing a counter of its own, 64 bits
+    /// wide, in memory whose address is the fourth argument.
     pub fn instrumented(function: &Function, target: Target) -> Code {
         Code::with(function, target, true)
     }
@@ -59,7 +62,13 @@ impl Code {
         let mut program = select::select(function, target);
         schedule::schedule(&mut program);
         let allocated = allocate::allocate(&program, target);
-        encode::encode(&allocated, target, (function.inputs.len(), function.outputs.len()), program.tables, instrument)
+        encode::encode(
+            &allocated,
+            target,
+            (function.inputs.len(), function.outputs.len()),
+            program.tables,
+            instrument,
+        )
     }
 
     /// What it runs on.

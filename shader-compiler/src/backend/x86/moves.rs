@@ -1,4 +1,5 @@
-//! Parallel moves: carries values to their places at once, where places that are written may also be read.
+//! Parallel moves: carries values to their places at once, where places that are written may also
+//! be read.
 
 use super::asm::{Asm, Mem, Place, Register};
 
@@ -21,7 +22,10 @@ pub(super) fn emit(out: &mut Vec<Asm>, mut moves: Vec<(Place, Place)>, busy: u16
                 let emptied = moves[0].1;
                 let aside = scratch.map_or(Place::Mem(Mem::Scratch), Place::Reg);
                 carry(out, emptied, aside, None);
-                moves.iter_mut().filter(|(from, _)| *from == emptied).for_each(|(from, _)| *from = aside);
+                moves
+                    .iter_mut()
+                    .filter(|(from, _)| *from == emptied)
+                    .for_each(|(from, _)| *from = aside);
             }
         }
     }
@@ -44,7 +48,9 @@ fn carry(out: &mut Vec<Asm>, from: Place, to: Place, scratch: Option<Register>) 
         (Place::Mem(from), Place::Reg(dst)) => out.push(Asm::Load { dst, from }),
         (Place::Reg(src), Place::Mem(to)) => out.push(Asm::Store { src, to }),
         (Place::Mem(from), Place::Mem(to)) => match scratch {
-            Some(register) => out.extend([Asm::Load { dst: register, from }, Asm::Store { src: register, to }]),
+            Some(register) => {
+                out.extend([Asm::Load { dst: register, from }, Asm::Store { src: register, to }])
+            }
             None => out.push(Asm::Copy { from, to }),
         },
     }
@@ -72,7 +78,8 @@ mod tests {
 
     #[test]
     fn moves_happen_at_once() {
-        // A few registers and slots, permuted and copied in all sorts of ways, with many and no registers to spare.
+        // A few registers and slots, permuted and copied in all sorts of ways, with many and no
+        // registers to spare.
         let place = |k: u32| if k < 5 { Place::Reg(k as u8) } else { Place::Mem(Mem::Slot(k)) };
         let mut seed = 1u32;
         let mut random = |below: u32| {
@@ -80,13 +87,20 @@ mod tests {
             (seed >> 16) % below
         };
         for round in 0..5000 {
-            let moves: Vec<_> = (0..10).map(|k| (k, random(14))).filter(|&(_, from)| from < 10).collect();
-            let targets = moves.iter().fold(0, |all, &(to, _)| all | if to < 5 { 1 << to } else { 0 });
+            let moves: Vec<_> =
+                (0..10).map(|k| (k, random(14))).filter(|&(_, from)| from < 10).collect();
+            let targets =
+                moves.iter().fold(0, |all, &(to, _)| all | if to < 5 { 1 << to } else { 0 });
             let busy = if round % 2 == 0 { !0b11111 } else { 0xff00 };
             let busy = busy | (0b11111 & !targets);
             let mut out = vec![];
-            emit(&mut out, moves.iter().map(|&(to, from)| (place(from), place(to))).collect(), busy);
-            let mut places: FxHashMap<_, _> = (0..16).map(|k| (Place::Reg(k), 100 + k as u32)).collect();
+            emit(
+                &mut out,
+                moves.iter().map(|&(to, from)| (place(from), place(to))).collect(),
+                busy,
+            );
+            let mut places: FxHashMap<_, _> =
+                (0..16).map(|k| (Place::Reg(k), 100 + k as u32)).collect();
             places.extend((0..10).map(|k| (place(k), k)));
             run(&out, &mut places);
             for k in 0..10 {

@@ -1,10 +1,11 @@
 //! Scheduling: the order of the operations of each line.
 //!
-//! List scheduling on a machine that starts one operation per cycle: of those whose operands are there, the one with the longest way
-//! to the end comes next. That alone would start every chain at once and spill. So from a number of live variables on, the
-//! operation comes next that frees most registers, and operations far ahead in program order wait until those before them are done.
-//! Real machines start more at a time, but look ahead so far that they only need to find the long chains early; orders made for two
-//! or four operations per cycle measured 1 to 3 % slower.
+//! List scheduling on a machine that starts one operation per cycle: of those whose operands are
+//! there, the one with the longest way to the end comes next. That alone would start every chain at
+//! once and spill. So from a number of live variables on, the operation comes next that frees most
+//! registers, and operations far ahead in program order wait until those before them are done. Real
+//! machines start more at a time, but look ahead so far that they only need to find the long chains
+//! early; orders made for two or four operations per cycle measured 1 to 3 % slower.
 
 use super::machine::{Block, Home, Inst, Program, Step, Test, Var};
 
@@ -20,7 +21,10 @@ pub(super) fn schedule(program: &mut Program) {
     let count = program.homes.len();
     let mut scheduler = Scheduler {
         homes: &program.homes,
-        reads: vec![Reads { total: 0, in_line: 0, readers: 0, combined: 0, def: NONE, def_loop: 0 }; count],
+        reads: vec![
+            Reads { total: 0, in_line: 0, readers: 0, combined: 0, def: NONE, def_loop: 0 };
+            count
+        ],
         nodes: vec![],
         users: vec![],
         ready: vec![],
@@ -54,12 +58,14 @@ struct Reads {
     total: u32,
     /// How often the line reads it.
     in_line: u32,
-    /// Operations of the line that read it and are still to come, and their indices, all combined by exclusive or: of one, itself.
+    /// Operations of the line that read it and are still to come, and their indices, all combined
+    /// by exclusive or: of one, itself.
     readers: u32,
     combined: u32,
     /// Operation of the line that assigns it.
     def: u32,
-    /// The innermost loop in which it is assigned; what comes from outside of a loop stays alive in all of it.
+    /// The innermost loop in which it is assigned; what comes from outside of a loop stays alive in
+    /// all of it.
     def_loop: u32,
 }
 
@@ -89,7 +95,9 @@ impl Scheduler<'_> {
                         self.count(&i.arms[k], inside, loops);
                         self.count_all(&i.yields[k]);
                     }
-                    i.results.iter().for_each(|result| self.reads[result.index()].def_loop = inside);
+                    i.results
+                        .iter()
+                        .for_each(|result| self.reads[result.index()].def_loop = inside);
                 }
                 Step::Loop(l) => {
                     *loops += 1;
@@ -144,7 +152,8 @@ impl Scheduler<'_> {
                 }
                 seen += 1;
             }
-            let best = if live >= PRESSURE { self.frees_most(now) } else { self.takes_longest(now) };
+            let best =
+                if live >= PRESSURE { self.frees_most(now) } else { self.takes_longest(now) };
             let index = self.ready.swap_remove(best) as usize;
             let node = self.nodes[index];
             now = node.time.max(now);
@@ -170,7 +179,8 @@ impl Scheduler<'_> {
             }
         }
         let end = now + inst.op.latency();
-        let users = self.nodes[index].first_user as usize..self.nodes[index + 1].first_user as usize;
+        let users =
+            self.nodes[index].first_user as usize..self.nodes[index + 1].first_user as usize;
         for &user in &self.users[users] {
             let node = &mut self.nodes[user as usize];
             node.waits -= 1;
@@ -181,7 +191,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Sets up the nodes of a line; returns how many variables are live at its start, among those that it reads.
+    /// Sets up the nodes of a line; returns how many variables are live at its start, among those
+    /// that it reads.
     fn prepare(&mut self, line: &[Inst], inside: u32) -> i32 {
         self.nodes.clear();
         self.nodes.resize(line.len() + 1, Node::default());
@@ -228,7 +239,10 @@ impl Scheduler<'_> {
                     self.users[def.first_user as usize] = index as u32;
                 }
             }
-            let freed = inst.args().filter(|&arg| self.reads[arg.index()].readers == 1 && self.dies(arg, inside)).count();
+            let freed = inst
+                .args()
+                .filter(|&arg| self.reads[arg.index()].readers == 1 && self.dies(arg, inside))
+                .count();
             self.nodes[index].net = freed as i32 - i32::from(inst.result().is_some());
         }
         live
@@ -237,21 +251,26 @@ impl Scheduler<'_> {
     /// Whether a variable's last read in the line is its last at all.
     fn dies(&self, var: Var, inside: u32) -> bool {
         let reads = &self.reads[var.index()];
-        self.homes[var.index()] == Home::None && reads.in_line == reads.total && reads.def_loop == inside
+        self.homes[var.index()] == Home::None
+            && reads.in_line == reads.total
+            && reads.def_loop == inside
     }
 
-    /// Position, among those that are ready, of the operation that need not wait, or least; of several, that on the longest chain.
+    /// Position, among those that are ready, of the operation that need not wait, or least; of
+    /// several, that on the longest chain.
     fn takes_longest(&self, now: u32) -> usize {
         self.best(|node| (soonness(node, now), node.height))
     }
 
-    /// Position, among those that are ready, of the operation that frees most registers; of several, that which waits least.
+    /// Position, among those that are ready, of the operation that frees most registers; of
+    /// several, that which waits least.
     fn frees_most(&self, now: u32) -> usize {
         // It takes one at most.
         self.best(|node| ((node.net + 1) as u32, soonness(node, now)))
     }
 
-    /// Position, among those that are ready, of the first operation in program order of those with the highest key.
+    /// Position, among those that are ready, of the first operation in program order of those with
+    /// the highest key.
     fn best(&self, key: impl Fn(&Node) -> (u32, u32)) -> usize {
         let (mut best, mut highest) = (0, (0, 0));
         for (k, &index) in self.ready.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Selection: which machine operations compute the values of a function.
 //!
-//! Walks the function backwards and selects what is needed by what was selected before, so that an operation that is merged into its
-//! only user (a negation into a comparison, say) is never asked for. Values of the IR keep their numbers as variables.
+//! Walks the function backwards and selects what is needed by what was selected before, so that an
+//! operation that is merged into its only user (a negation into a comparison, say) is never asked
+//! for. Values of the IR keep their numbers as variables.
 
 use super::machine::{Any, Block, Home, If, Inst, Loop, Opcode, Program, Step, Test, Var};
 use crate::ir::table::TABLES;
@@ -25,13 +26,21 @@ mod predicate {
 
 /// Selects the machine operations of a lowered function.
 ///
-/// *Panics* if the function is not lowered: composite operations, shifts by variable amounts, conditions not by `any`; or if it
-/// reads or writes other ports than it has, which no other check would keep from touching memory beyond them.
+/// *Panics* if the function is not lowered: composite operations, shifts by variable amounts,
+/// conditions not by `any`; or if it reads or writes other ports than it has, which no other check
+/// would keep from touching memory beyond them.
 pub(super) fn select(function: &Function, target: Target) -> Program {
     let ports = function.inputs.len();
     let exists = |def| !matches!(def, Def::Input(port) if port as usize >= ports);
-    assert!(function.values.iter().all(|data| exists(data.def)), "the function has the inputs that it reads");
-    assert_eq!(function.body.yields.len(), function.outputs.len(), "the function has the outputs that it writes");
+    assert!(
+        function.values.iter().all(|data| exists(data.def)),
+        "the function has the inputs that it reads"
+    );
+    assert_eq!(
+        function.body.yields.len(),
+        function.outputs.len(),
+        "the function has the outputs that it writes"
+    );
     let mut selector = Selector {
         function,
         vex: target != Target::Sse,
@@ -59,7 +68,12 @@ pub(super) fn select(function: &Function, target: Target) -> Program {
     selector.scan(&function.body);
     selector.count(&function.body.yields);
     let body = selector.body();
-    Program { homes: selector.homes, body, blends_by_xmm0: selector.blends_by_xmm0, tables: selector.tables }
+    Program {
+        homes: selector.homes,
+        body,
+        blends_by_xmm0: selector.blends_by_xmm0,
+        tables: selector.tables,
+    }
 }
 
 struct Selector<'a> {
@@ -91,7 +105,8 @@ impl Selector<'_> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
-                    let (op, args) = self.function.operation(*value).expect("statements define operations");
+                    let (op, args) =
+                        self.function.operation(*value).expect("statements define operations");
                     self.count(args);
                     // `any` is itself in each lane, where it is not a condition.
                     if matches!(op, Op::Bits | Op::Float | Op::Any) {
@@ -178,7 +193,8 @@ impl Selector<'_> {
     }
 
     fn body(&mut self) -> Block {
-        let mut stores: Vec<_> = self.function.body.yields.iter().zip(0..).map(|(&value, port)| (value, port)).collect();
+        let mut stores: Vec<_> =
+            self.function.body.yields.iter().zip(0..).map(|(&value, port)| (value, port)).collect();
         stores.sort();
         // What no statement defines is stored at the end.
         for &(value, port) in &stores {
@@ -252,11 +268,13 @@ impl Selector<'_> {
     }
 
     fn if_(&mut self, i: &ir::If) -> Option<If> {
-        let live: Vec<usize> = (0..i.results.len()).filter(|&k| self.needed[i.results[k].index()]).collect();
+        let live: Vec<usize> =
+            (0..i.results.len()).filter(|&k| self.needed[i.results[k].index()]).collect();
         if live.is_empty() {
             return None;
         }
-        let yields = [&i.then, &i.otherwise].map(|arm| live.iter().map(|&k| self.read(arm.yields[k])).collect::<Vec<_>>());
+        let yields = [&i.then, &i.otherwise]
+            .map(|arm| live.iter().map(|&k| self.read(arm.yields[k])).collect::<Vec<_>>());
         let arms = [&i.then, &i.otherwise].map(|arm| self.block(arm, false));
         let test = self.test(i.cond);
         let results = live.iter().map(|&k| self.vars[i.results[k].index()]).collect();
@@ -275,7 +293,9 @@ impl Selector<'_> {
 
     /// The test that a condition is.
     fn test(&mut self, cond: Value) -> Test {
-        let Some((Op::Any, args)) = self.function.operation(cond) else { panic!("conditions are by `any` after lowering") };
+        let Some((Op::Any, args)) = self.function.operation(cond) else {
+            panic!("conditions are by `any` after lowering")
+        };
         let mask = args[0];
         let once = self.uses[cond.index()] == 1;
         if once && let Some((op, args)) = self.only_use(mask) {
@@ -301,7 +321,8 @@ impl Selector<'_> {
         Test { a: var, b: var, any: Any::Both }
     }
 
-    /// Whether a value is a comparison of floats that has one use, so that its complement is as cheap.
+    /// Whether a value is a comparison of floats that has one use, so that its complement is as
+    /// cheap.
     fn is_comparison(&self, value: Value) -> bool {
         matches!(self.only_use(value), Some((Op::Lt | Op::Le | Op::Eq, _)))
     }
@@ -312,7 +333,9 @@ impl Selector<'_> {
         if !self.needed[dst.index()] || self.vars[value.index()] != dst {
             return;
         }
-        let Def::Op { op, args } = self.function.def(value) else { unreachable!("statements define operations") };
+        let Def::Op { op, args } = self.function.def(value) else {
+            unreachable!("statements define operations")
+        };
         self.op(dst, op, args);
     }
 
@@ -342,7 +365,8 @@ impl Selector<'_> {
             Op::Neg => self.with_constant(Opcode::Xor, dst, a, SIGN),
             Op::Abs => self.with_constant(Opcode::And, dst, a, !SIGN),
             Op::Sqrt => self.unary(Opcode::Sqrt, dst, a, 0),
-            // The machine's operations give their second operand where the comparison of the first with it fails.
+            // The machine's operations give their second operand where the comparison of the first
+            // with it fails.
             Op::Min => self.binary(Opcode::Min, dst, b, a),
             Op::Max => self.binary(Opcode::Max, dst, b, a),
             // Bit 3 keeps the exception for inexact results from being raised.
@@ -358,9 +382,13 @@ impl Selector<'_> {
             Op::SMax => self.binary(Opcode::SMax, dst, a, b),
             Op::UMin => self.binary(Opcode::UMin, dst, a, b),
             Op::UMax => self.binary(Opcode::UMax, dst, a, b),
-            Op::BAnd if let [Some(x), Some(y)] = [a, b].map(|value| self.is_number(value)) => self.unordered(dst, [x, y], true),
+            Op::BAnd if let [Some(x), Some(y)] = [a, b].map(|value| self.is_number(value)) => {
+                self.unordered(dst, [x, y], true)
+            }
             Op::And | Op::BAnd => self.and(dst, a, b),
-            Op::BOr if let [Some(x), Some(y)] = [a, b].map(|value| self.is_nan(value)) => self.unordered(dst, [x, y], false),
+            Op::BOr if let [Some(x), Some(y)] = [a, b].map(|value| self.is_nan(value)) => {
+                self.unordered(dst, [x, y], false)
+            }
             Op::Or | Op::BOr => self.binary(Opcode::Or, dst, a, b),
             Op::Xor | Op::BXor => self.binary(Opcode::Xor, dst, a, b),
             Op::Shl => self.shift(Opcode::Shl, dst, a, b),
@@ -374,7 +402,9 @@ impl Selector<'_> {
             Op::FromS32 => self.unary(Opcode::FromS32, dst, a, 0),
             Op::Chop => self.unary(Opcode::Chop, dst, a, 0),
             Op::Load => self.load(dst, a, b),
-            Op::Bits | Op::Float | Op::Any => unreachable!("they share the variable of their argument"),
+            Op::Bits | Op::Float | Op::Any => {
+                unreachable!("they share the variable of their argument")
+            }
             _ => panic!("`{}` is not left after lowering", op.name()),
         }
     }
@@ -453,7 +483,8 @@ impl Selector<'_> {
     }
 
     fn shift(&mut self, op: Opcode, dst: Var, a: Value, amount: Value) {
-        let amount = self.function.constant(amount).expect("shifts are by constants after lowering");
+        let amount =
+            self.function.constant(amount).expect("shifts are by constants after lowering");
         let a = self.read(a);
         self.push_full(op, dst, [a; 3], amount & 31);
     }
@@ -518,7 +549,8 @@ impl Selector<'_> {
         self.blend(dst, e, t, mask);
     }
 
-    /// Words of a table. Every index goes through the minimum, whatever the function knows of it: no code reads beyond a table.
+    /// Words of a table. Every index goes through the minimum, whatever the function knows of it:
+    /// no code reads beyond a table.
     fn load(&mut self, dst: Var, table: Value, index: Value) {
         let table = self.function.constant(table).expect("numbers of tables are constants");
         assert!(table < TABLES, "table {table} is beyond those that there may be");

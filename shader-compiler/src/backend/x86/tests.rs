@@ -1,5 +1,6 @@
-//! Machine code against the interpreter, bit for bit, where registers and operands are at their trickiest; and listings.
-//! `tests/differential.rs` does the same for all operations, for random functions and for shaders.
+//! Machine code against the interpreter, bit for bit, where registers and operands are at their
+//! trickiest; and listings. `tests/differential.rs` does the same for all operations, for random
+//! functions and for shaders.
 
 use super::Code;
 use crate::Arena;
@@ -14,7 +15,8 @@ const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
 
 fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
-        check(function, function, target, rows).unwrap_or_else(|error| panic!("{context}: {error}\n{function}"));
+        check(function, function, target, rows)
+            .unwrap_or_else(|error| panic!("{context}: {error}\n{function}"));
     }
 }
 
@@ -44,7 +46,11 @@ fn operations_take_constants_on_any_side() {
                 let value = b.op(op, &args);
                 let function = b.finish([("out".to_owned(), value)]);
                 let rows = special_rows(&function.inputs, 1200, u64::from(constants));
-                check_native(&function, &rows, &format!("{} of {any} with constants {constants:b}", op.name()));
+                check_native(
+                    &function,
+                    &rows,
+                    &format!("{} of {any} with constants {constants:b}", op.name()),
+                );
             }
         }
     }
@@ -86,10 +92,12 @@ fn rounds(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> 
 #[test]
 fn parameters_change_places() {
     for count in [2, 3, 8, 14, 15, 16, 17, 30] {
-        let turned = rounds(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
+        let turned =
+            rounds(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
         let reversed = rounds(count, |_, params| params.iter().rev().copied().collect());
-        let summed =
-            rounds(count, |b, params| (0..count).map(|k| b.op(Op::Add, &[params[k], params[(k + 1) % count]])).collect());
+        let summed = rounds(count, |b, params| {
+            (0..count).map(|k| b.op(Op::Add, &[params[k], params[(k + 1) % count]])).collect()
+        });
         // Arms leave the results where the other has something else.
         let crossed = rounds(count, |b, params| {
             b.set_speculation(None);
@@ -97,7 +105,11 @@ fn parameters_change_places() {
             let cond = b.op(Op::Any, &[less]);
             b.open_arm();
             let roots: Vec<_> = params.iter().map(|&param| b.op(Op::Sqrt, &[param])).collect();
-            let kept: Vec<_> = roots.iter().zip(params).map(|(&root, &param)| b.op(Op::Select, &[less, root, param])).collect();
+            let kept: Vec<_> = roots
+                .iter()
+                .zip(params)
+                .map(|(&root, &param)| b.op(Op::Select, &[less, root, param]))
+                .collect();
             let then = b.close_arm(&kept);
             b.open_arm();
             let otherwise = b.close_arm(params);
@@ -105,7 +117,11 @@ fn parameters_change_places() {
             results.iter().rev().copied().collect()
         });
         for function in [turned, reversed, summed, crossed] {
-            check_native(&function, &rows(&function.inputs, 33, count as u64), &format!("{count} parameters"));
+            check_native(
+                &function,
+                &rows(&function.inputs, 33, count as u64),
+                &format!("{count} parameters"),
+            );
         }
     }
 }
@@ -121,7 +137,13 @@ fn more_words_are_read_than_there_are_registers() {
 #[test]
 fn random_functions_under_pressure() {
     for seed in 0..200 {
-        let options = random::Options { ops: 400, composite: false, ifs: seed % 2 == 0, loops: seed % 3 == 0, lowered: true };
+        let options = random::Options {
+            ops: 400,
+            composite: false,
+            ifs: seed % 2 == 0,
+            loops: seed % 3 == 0,
+            lowered: true,
+        };
         let function = random::function(seed, &options);
         check_native(&function, &rows(&function.inputs, 9, seed), &format!("seed {seed}"));
     }
@@ -134,7 +156,9 @@ fn executed_instructions_are_counted() {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
         let executed = |function: &Function, groups: usize| {
             let inputs = Batch::new(target, function.inputs.len(), groups * target.lanes());
-            Twin::compile(&arena, function, target).expect("the target is available").executed(&[&texture; 4], &inputs)
+            Twin::compile(&arena, function, target)
+                .expect("the target is available")
+                .executed(&[&texture; 4], &inputs)
         };
         // The second has a frame on the stack, and reads, which takes general registers too.
         for line in [small(), lookups(40)] {
@@ -142,8 +166,13 @@ fn executed_instructions_are_counted() {
         }
         // From zero, z stays within the circle in all rounds: 64 times body and head.
         let code = Code::compile(&escape_time(), target);
-        let [before, body, head, after] = code.block_sizes()[..] else { panic!("a loop has four blocks") };
-        assert_eq!(executed(&escape_time(), 1), (before + head + after + 64 * (body + head)) as u64);
+        let [before, body, head, after] = code.block_sizes()[..] else {
+            panic!("a loop has four blocks")
+        };
+        assert_eq!(
+            executed(&escape_time(), 1),
+            (before + head + after + 64 * (body + head)) as u64
+        );
     }
 }
 
@@ -219,7 +248,8 @@ fn escape_time() -> Function {
     let twice = b.op(Op::Add, &[product, product]);
     let next_im = b.op(Op::Add, &[twice, y]);
     let next_count = b.op(Op::IAdd, &[count, one]);
-    let kept = [(next_re, re), (next_im, im), (next_count, count)].map(|(next, old)| b.op(Op::Select, &[goes_on, next, old]));
+    let kept = [(next_re, re), (next_im, im), (next_count, count)]
+        .map(|(next, old)| b.op(Op::Select, &[goes_on, next, old]));
     let results = b.close_loop(&kept);
     b.finish([("count".to_owned(), results[0])])
 }
@@ -260,7 +290,8 @@ fn stacks_are_not_overrun() {
         // Some pages, which are touched one after another.
         let function = sums(2000);
         assert!(Code::compile(&function, target).frame() > 20_000);
-        check(&function, &function, target, &rows(&function.inputs, 9, 1)).unwrap_or_else(|error| panic!("{error}"));
+        check(&function, &function, target, &rows(&function.inputs, 9, 1))
+            .unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -295,7 +326,9 @@ fn two_tests_for_nan_are_one_instruction() {
         let both = b.op(merge, &tests);
         b.finish([("out".to_owned(), both)])
     };
-    for (merge, complement) in [(Op::BOr, true), (Op::BAnd, false), (Op::BOr, false), (Op::BAnd, true)] {
+    for (merge, complement) in
+        [(Op::BOr, true), (Op::BAnd, false), (Op::BOr, false), (Op::BAnd, true)]
+    {
         let function = of(merge, complement);
         check_native(&function, &special_rows(&function.inputs, 2000, 5), &format!("{merge:?}"));
     }

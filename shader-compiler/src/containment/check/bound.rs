@@ -62,11 +62,15 @@ impl BoundCheck<'_> {
 
     fn is_exempt(&self) -> bool {
         let nans = self.options().nan == Nan::Ignore && self.members.results.nans > 0;
-        // Where NaN is ignored, a part may compute one that the whole box does not, at its own endpoints.
-        if let Some(nan_probe) = self.parts.and_then(|split_bounds| split_bounds.nan_probe.as_ref()) {
+        // Where NaN is ignored, a part may compute one that the whole box does not, at its own
+        // endpoints.
+        if let Some(nan_probe) = self.parts.and_then(|split_bounds| split_bounds.nan_probe.as_ref())
+        {
             let Checker { variants, subject, .. } = self.checker;
-            let nan_probe = |k| self.checker.ends_in(variants[self.variant].nan_probe, k, self.row, nan_probe);
-            let nan_seen = |k| numbers(self.checker.ty(k), nan_probe(k)).iter().any(|end| end.is_nan());
+            let nan_probe =
+                |k| self.checker.ends_in(variants[self.variant].nan_probe, k, self.row, nan_probe);
+            let nan_seen =
+                |k| numbers(self.checker.ty(k), nan_probe(k)).iter().any(|end| end.is_nan());
             if nan_seen(self.k) || nan_seen(subject.outputs.len() - 1) {
                 return true;
             }
@@ -78,7 +82,8 @@ impl BoundCheck<'_> {
         self.options().nan == Nan::Ignore && self.checker.computes_nan(self.variant, self.sample)
     }
 
-    /// Whether the value of `support` is negative for all members: then the bound contains 0, and claims nothing else.
+    /// Whether the value of `support` is negative for all members: then the bound contains 0, and
+    /// claims nothing else.
     fn is_outside_support(&self) -> bool {
         let Lifted { point, related, .. } = &self.checker.variants[self.variant].lifted;
         let Some(z) = related.support else { return false };
@@ -94,7 +99,9 @@ impl BoundCheck<'_> {
     /// The endpoints to check.
     fn found(&self) -> [Option<u32>; 2] {
         match self.parts {
-            Some(split_bounds) => self.checker.ends_in(self.variant, self.k, self.row, &split_bounds.limits),
+            Some(split_bounds) => {
+                self.checker.ends_in(self.variant, self.k, self.row, &split_bounds.limits)
+            }
             None => self.bits(self.variant),
         }
     }
@@ -103,11 +110,22 @@ impl BoundCheck<'_> {
         self.checker.ends(variant, self.k, self.row, self.limits)
     }
 
-    fn fault(&self, wrong: Wrong, member: Option<usize>, expected: Option<u32>, note: String) -> Fault {
+    fn fault(
+        &self,
+        wrong: Wrong,
+        member: Option<usize>,
+        expected: Option<u32>,
+        note: String,
+    ) -> Fault {
         let Checker { subject, target, .. } = *self.checker;
         let [lo, hi] = self.found();
         // Without a member, nothing is said of related bounds.
-        let one = self.members.selected.first().copied().filter(|_| self.checker.variants[self.variant].is_related());
+        let one = self
+            .members
+            .selected
+            .first()
+            .copied()
+            .filter(|_| self.checker.variants[self.variant].is_related());
         Fault {
             wrong,
             subject: subject.name.clone(),
@@ -141,10 +159,12 @@ impl BoundCheck<'_> {
         // The last output, whether code reports a NaN, is no result of the shader.
         if self.k + 1 < self.checker.subject.outputs.len() {
             tally.checks += checked;
-            tally.related += if self.checker.variants[self.variant].is_related() { checked } else { 0 };
+            tally.related +=
+                if self.checker.variants[self.variant].is_related() { checked } else { 0 };
             tally.exempt += members.selected.len() as u64 - checked;
         }
-        // Arithmetic on an empty interval may make a NaN. A part of a box may be empty where the box is not.
+        // Arithmetic on an empty interval may make a NaN. A part of a box may be empty where the
+        // box is not.
         let is_related = self.checker.variants[self.variant].is_related();
         let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
         let Some(wrong) = wrong.filter(|_| !self.has_ignored_nan()) else { return };
@@ -156,12 +176,24 @@ impl BoundCheck<'_> {
             Wrong::HidesNan => members.result(member).is_nan(),
             _ => {
                 let escapes = members.result(member) < ends[0] || ends[1] < members.result(member);
-                escapes && !(nan == Nan::Ignore && any_nan(&self.checker.subject.point, &self.sample.members[member]))
+                escapes
+                    && !(nan == Nan::Ignore
+                        && any_nan(&self.checker.subject.point, &self.sample.members[member]))
             }
         };
         let member = members.selected.iter().copied().find(is_wrong);
         if member.is_some() || wrong == Wrong::IsNan {
-            tally.fault(|| self.fault(wrong, member, member.map(|member| members.bits[member]), String::new()), wrong);
+            tally.fault(
+                || {
+                    self.fault(
+                        wrong,
+                        member,
+                        member.map(|member| members.bits[member]),
+                        String::new(),
+                    )
+                },
+                wrong,
+            );
         }
     }
 
@@ -172,23 +204,35 @@ impl BoundCheck<'_> {
             self.compare(naive, |_, found, naive| found == naive, Wrong::Differs, tally);
         }
         if let Some(unrelated) = unrelated.filter(|_| self.checker.only_tightens[self.k]) {
-            // What `monotone` adds for results below the least normal number may be as much as that.
+            // What `monotone` adds for results below the least normal number may be as much as
+            // that.
             let least = f64::from(f32::MIN_POSITIVE);
-            // Where NaN propagates, a tighter endpoint of a dividend may make a quotient 0 ÷ 0, which is reported.
+            // Where NaN propagates, a tighter endpoint of a dividend may make a quotient 0 ÷ 0,
+            // which is reported.
             let tells = |found: f64| found.is_nan() && self.options().nan == Nan::Propagate;
-            let is_within =
-                |side, found, wider| tells(found) || if side == 0 { found >= wider - least } else { found <= wider + least };
+            let is_within = |side, found, wider| {
+                tells(found)
+                    || if side == 0 { found >= wider - least } else { found <= wider + least }
+            };
             self.compare(unrelated, is_within, Wrong::IsWider, tally);
         }
     }
 
     /// Compares the bound with that of another variant, on the sides where that is a number.
-    fn compare(&self, other: usize, fits: impl Fn(usize, f64, f64) -> bool, wrong: Wrong, tally: &mut Tally) {
+    fn compare(
+        &self,
+        other: usize,
+        fits: impl Fn(usize, f64, f64) -> bool,
+        wrong: Wrong,
+        tally: &mut Tally,
+    ) {
         if self.is_exempt() || self.checker.makes_no_claim(other, self.k, self.row, self.limits) {
             return;
         }
         let number = |bits| number(self.members.ty, bits);
-        for (side, (found, expected)) in std::iter::zip(self.bits(self.variant), self.bits(other)).enumerate() {
+        for (side, (found, expected)) in
+            std::iter::zip(self.bits(self.variant), self.bits(other)).enumerate()
+        {
             let (Some(found), Some(expected)) = (found, expected) else { continue };
             if !number(expected).is_nan()
                 && !fits(side, number(found), number(expected))
@@ -211,11 +255,13 @@ impl BoundCheck<'_> {
         if sides != Sides::Both || self.bits(self.variant).into_iter().flatten().all(foreseen) {
             return;
         }
-        let is_exempt =
-            self.is_exempt() || nan == Nan::Propagate && self.checker.reports_nan(self.variant, self.row, self.limits);
+        let is_exempt = self.is_exempt()
+            || nan == Nan::Propagate
+                && self.checker.reports_nan(self.variant, self.row, self.limits);
         if !is_exempt && !self.has_ignored_nan() && !self.is_outside_support() {
             let note = format!("    known {known:?}\n");
-            tally.fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
+            tally
+                .fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
         }
     }
 }

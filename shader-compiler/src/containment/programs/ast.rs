@@ -144,7 +144,9 @@ impl Expr {
             "u32" | "bitcast<u32>" | "pack2x16float" | "pack4x8unorm" => Ty::U32,
             "vec2f" | "unpack2x16float" => Ty::Vec(2),
             "vec3f" => Ty::Vec(3),
-            "vec4f" | "unpack4x8unorm" | "textureSample" | "textureSampleLevel" | "textureLoad" => Ty::Vec(4),
+            "vec4f" | "unpack4x8unorm" | "textureSample" | "textureSampleLevel" | "textureLoad" => {
+                Ty::Vec(4)
+            }
             "vec2u" => Ty::UVec(2),
             "vec3u" => Ty::UVec(3),
             "mat2x2f" => Ty::Mat(2),
@@ -269,7 +271,9 @@ impl Stmt {
         match self {
             Stmt::If(_, a, b) | Stmt::Loop(a, b, _) => vec![a, b],
             Stmt::For(.., body) | Stmt::While(_, body) => vec![body],
-            Stmt::Switch(_, cases, default) => cases.iter_mut().map(|(_, body)| body).chain(std::iter::once(default)).collect(),
+            Stmt::Switch(_, cases, default) => {
+                cases.iter_mut().map(|(_, body)| body).chain(std::iter::once(default)).collect()
+            }
             _ => vec![],
         }
     }
@@ -355,7 +359,9 @@ impl Module {
 
     /// Visits all expressions of statements, without their subexpressions.
     fn for_each_root(&mut self, f: &mut impl FnMut(&mut Expr)) {
-        self.walk_blocks(&mut |block| block.iter_mut().flat_map(Stmt::expressions_mut).for_each(&mut *f));
+        self.walk_blocks(&mut |block| {
+            block.iter_mut().flat_map(Stmt::expressions_mut).for_each(&mut *f)
+        });
     }
 
     /// Visits all blocks of functions in pre-order.

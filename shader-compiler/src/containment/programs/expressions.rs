@@ -88,7 +88,10 @@ impl Generator<'_> {
         }
         match (ty, role) {
             (Ty::F32, Role::Any | Role::Signed) if self.once_in(2) => {
-                let vectors = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.implies(role));
+                let vectors = self
+                    .scope
+                    .iter()
+                    .filter(|b| matches!(b.expr.ty, Ty::Vec(_)) && b.role.implies(role));
                 let vectors: Vec<_> = vectors.map(|b| b.expr.clone()).collect();
                 let Some(vector) = self.choose(&vectors) else { return self.literal(role) };
                 let Ty::Vec(n) = vector.ty else { unreachable!("only vectors were taken") };
@@ -103,8 +106,12 @@ impl Generator<'_> {
                 let x = self.ensure_runtime(x);
                 Expr::compare("<", x, self.literal(Role::Signed))
             }
-            (Ty::Vec(3), Role::Direction) if self.knows("wi") => Expr::name(Ty::Vec(3), self.one_of(&["wi", "wo"])),
-            (Ty::Vec(3), Role::Direction) => call("normalize", [call("vec3f", [0.0.into(), 0.6.into(), self.runtime_float()])]),
+            (Ty::Vec(3), Role::Direction) if self.knows("wi") => {
+                Expr::name(Ty::Vec(3), self.one_of(&["wi", "wo"]))
+            }
+            (Ty::Vec(3), Role::Direction) => {
+                call("normalize", [call("vec3f", [0.0.into(), 0.6.into(), self.runtime_float()])])
+            }
             (Ty::Vec(n), _) if self.once_in(3) => {
                 let parts: Vec<_> = (0..n).map(|_| self.leaf(Ty::F32, role)).collect();
                 call(&format!("vec{n}f"), parts)
@@ -118,9 +125,15 @@ impl Generator<'_> {
                 let elements: Vec<_> = (0..n).map(|_| self.leaf(Ty::F32, role)).collect();
                 Expr::new(ty, ExprKind::Call(ty.to_string(), elements))
             }
-            (Ty::BVec(n), _) => Expr::compare("<", self.leaf(Ty::Vec(n), Role::Signed), splat(n, 0.25)),
-            (Ty::UVec(n), _) => call(&format!("vec{n}u"), [call("abs", [self.leaf(Ty::Vec(n), role)]) * 16.0]),
-            (Ty::Texture | Ty::Sampler | Ty::Struct(_), _) => unreachable!("there is a variable where one is asked for"),
+            (Ty::BVec(n), _) => {
+                Expr::compare("<", self.leaf(Ty::Vec(n), Role::Signed), splat(n, 0.25))
+            }
+            (Ty::UVec(n), _) => {
+                call(&format!("vec{n}u"), [call("abs", [self.leaf(Ty::Vec(n), role)]) * 16.0])
+            }
+            (Ty::Texture | Ty::Sampler | Ty::Struct(_), _) => {
+                unreachable!("there is a variable where one is asked for")
+            }
         }
     }
 
@@ -128,8 +141,12 @@ impl Generator<'_> {
     pub(super) fn literal(&mut self, role: Role) -> Expr {
         let x: f32 = match role {
             Role::Signed if self.once_in(3) => -self.one_of(&[0.1, 0.25, 0.5, 0.8, 1.0]),
-            Role::Any if self.once_in(3) => self.one_of(&[-2.0, -0.5, 3.0, 10.0, 100.0, std::f32::consts::PI, 1e-3, -1.0, 0.0]),
-            Role::Positive if self.once_in(2) => self.one_of(&[1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 12.9898, 50.0]),
+            Role::Any if self.once_in(3) => {
+                self.one_of(&[-2.0, -0.5, 3.0, 10.0, 100.0, std::f32::consts::PI, 1e-3, -1.0, 0.0])
+            }
+            Role::Positive if self.once_in(2) => {
+                self.one_of(&[1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 12.9898, 50.0])
+            }
             _ if self.once_in(3) => (1 + self.below(99)) as f32 / 100.0,
             _ => self.one_of(&[0.5, 0.25, 0.1, 0.3, 0.75, 1.0, 0.04, 0.2, 0.6]),
         };
@@ -139,7 +156,12 @@ impl Generator<'_> {
     /// A float that is not a constant expression.
     pub(super) fn runtime_float(&mut self) -> Expr {
         let is_float = |expr: &Expr| matches!(expr.ty, Ty::F32 | Ty::Vec(_));
-        let found: Vec<_> = self.scope.iter().filter(|b| is_float(&b.expr) && !b.is_const).map(|b| b.expr.clone()).collect();
+        let found: Vec<_> = self
+            .scope
+            .iter()
+            .filter(|b| is_float(&b.expr) && !b.is_const)
+            .map(|b| b.expr.clone())
+            .collect();
         let found = &found[self.below(found.len())];
         if found.ty == Ty::F32 { found.clone() } else { found.swizzle(self.one_of(&["x", "y"])) }
     }
@@ -172,9 +194,12 @@ impl Generator<'_> {
     pub(super) fn is_const(&self, expr: &Expr) -> bool {
         let mut is_const = true;
         expr.walk(&mut |inner| match &inner.kind {
-            ExprKind::Name(name) => is_const &= self.scope.iter().any(|b| b.is_const && b.name() == name),
+            ExprKind::Name(name) => {
+                is_const &= self.scope.iter().any(|b| b.is_const && b.name() == name)
+            }
             ExprKind::Call(name, _) => {
-                is_const &= !name.starts_with("texture") && !self.functions.iter().any(|f| f.name == *name)
+                is_const &=
+                    !name.starts_with("texture") && !self.functions.iter().any(|f| f.name == *name)
             }
             _ => {}
         });
@@ -191,7 +216,11 @@ impl Generator<'_> {
             1 => Expr::unary("!", self.expr(Ty::Bool, Role::Any, depth)),
             2 => {
                 let op = self.one_of(&["==", "!=", "<", ">="]);
-                Expr::compare(op, self.expr(Ty::I32, Role::Any, depth), Expr::int(self.below(4) as i64))
+                Expr::compare(
+                    op,
+                    self.expr(Ty::I32, Role::Any, depth),
+                    Expr::int(self.below(4) as i64),
+                )
             }
             3 => {
                 let op = self.one_of(&["<", ">"]);
@@ -204,7 +233,11 @@ impl Generator<'_> {
             }
             _ => {
                 let op = self.one_of(&["<", "<=", ">", ">="]);
-                Expr::compare(op, self.expr(Ty::F32, Role::Signed, depth), self.literal(Role::Signed))
+                Expr::compare(
+                    op,
+                    self.expr(Ty::F32, Role::Signed, depth),
+                    self.literal(Role::Signed),
+                )
             }
         }
     }
@@ -220,26 +253,45 @@ impl Generator<'_> {
             3 => integer(self) * Expr::int(self.below(7) as i64),
             4 => {
                 self.note("integer division");
-                Expr::binary(self.one_of(&["/", "%"]), integer(self), Expr::int(2 + self.below(5) as i64))
+                Expr::binary(
+                    self.one_of(&["/", "%"]),
+                    integer(self),
+                    Expr::int(2 + self.below(5) as i64),
+                )
             }
             5 => {
                 self.note("bit operations");
-                Expr::binary(self.one_of(&["&", "|", "^"]), integer(self), Expr::int(1 + self.below(7) as i64))
+                Expr::binary(
+                    self.one_of(&["&", "|", "^"]),
+                    integer(self),
+                    Expr::int(1 + self.below(7) as i64),
+                )
             }
             6 => {
                 self.note("shifts");
-                Expr::binary(self.one_of(&["<<", ">>"]), integer(self), Expr::uint(self.below(4) as i64))
+                Expr::binary(
+                    self.one_of(&["<<", ">>"]),
+                    integer(self),
+                    Expr::uint(self.below(4) as i64),
+                )
             }
             7 => call("i32", [self.expr(Ty::U32, Role::Any, depth)]),
             8 => call(self.one_of(&["min", "max"]), [integer(self), integer(self)]),
-            _ => call("select", [integer(self), integer(self), self.expr(Ty::Bool, Role::Any, depth)]),
+            _ => call(
+                "select",
+                [integer(self), integer(self), self.expr(Ty::Bool, Role::Any, depth)],
+            ),
         }
     }
 
     fn unsigned(&mut self, depth: usize) -> Expr {
         let unsigned = |g: &mut Self| g.expr(Ty::U32, Role::Any, depth);
         match self.below(9) {
-            0 | 1 => call("u32", [call("abs", [self.expr(Ty::F32, Role::Any, depth)]) * self.literal(Role::Positive)]),
+            0 | 1 => call(
+                "u32",
+                [call("abs", [self.expr(Ty::F32, Role::Any, depth)])
+                    * self.literal(Role::Positive)],
+            ),
             2 => call("bitcast<u32>", [self.expr(Ty::F32, Role::Any, depth)]),
             3 => {
                 self.note("bit hash");
@@ -249,18 +301,38 @@ impl Generator<'_> {
                 mixed * Expr::uint(0x9e37_79b1)
             }
             4 => {
-                let name =
-                    self.one_of(&["countOneBits", "reverseBits", "firstLeadingBit", "firstTrailingBit", "countLeadingZeros"]);
+                let name = self.one_of(&[
+                    "countOneBits",
+                    "reverseBits",
+                    "firstLeadingBit",
+                    "firstTrailingBit",
+                    "countLeadingZeros",
+                ]);
                 self.note(name);
                 call(name, [unsigned(self)])
             }
             5 => {
                 self.note("extractBits");
-                call("extractBits", [unsigned(self), Expr::uint(self.below(16) as i64), Expr::uint(1 + self.below(12) as i64)])
+                call(
+                    "extractBits",
+                    [
+                        unsigned(self),
+                        Expr::uint(self.below(16) as i64),
+                        Expr::uint(1 + self.below(12) as i64),
+                    ],
+                )
             }
             6 => {
                 self.note("insertBits");
-                call("insertBits", [unsigned(self), unsigned(self), Expr::uint(4), Expr::uint(1 + self.below(8) as i64)])
+                call(
+                    "insertBits",
+                    [
+                        unsigned(self),
+                        unsigned(self),
+                        Expr::uint(4),
+                        Expr::uint(1 + self.below(8) as i64),
+                    ],
+                )
             }
             7 => unsigned(self) + unsigned(self),
             _ => Expr::binary("&", unsigned(self), Expr::uint(self.one_of(&[1, 3, 7, 15, 255]))),
@@ -283,7 +355,10 @@ mod tests {
         let y = generator.let_as("y", &x * 2.0, Role::Any);
         let k = generator.var_as("k", Expr::int(3), Role::Any);
         let [i_next, k_next] = [&i, &k].map(|i| i.clone() + Expr::int(1));
-        assert_eq!([&i, &i_next, &k_next, &x, &y].map(|expr| generator.is_const(expr)), [true, true, false, false, false]);
+        assert_eq!(
+            [&i, &i_next, &k_next, &x, &y].map(|expr| generator.is_const(expr)),
+            [true, true, false, false, false]
+        );
         // What is made to depend on an input names x or y.
         let made = generator.ensure_runtime(i_next);
         assert!(["x", "y"].iter().any(|name| made.to_string().contains(name)), "{made}");

@@ -5,8 +5,10 @@ use super::expressions::{Role, call, clamp01, max0};
 use super::generate::Generator;
 
 /// Functions of one float that are finite for all finite arguments.
-const TOTAL_FUNCTIONS: [&str; 12] =
-    ["sin", "cos", "sign", "tanh", "atan", "floor", "ceil", "round", "trunc", "fract", "abs", "saturate"];
+const TOTAL_FUNCTIONS: [&str; 12] = [
+    "sin", "cos", "sign", "tanh", "atan", "floor", "ceil", "round", "trunc", "fract", "abs",
+    "saturate",
+];
 
 /// Functions of one float that get arguments in [-1, 1].
 const SIGNED_FUNCTIONS: [&str; 8] = ["asin", "acos", "sinh", "cosh", "exp", "exp2", "tan", "asinh"];
@@ -45,7 +47,10 @@ impl Generator<'_> {
                 self.note("smoothstep");
                 let low = self.below(8) as f32 * 0.1 - 0.4;
                 let high = low + self.one_of(&[0.05, 0.2, 0.5, 1.0]);
-                call("smoothstep", [low.into(), high.into(), self.expr(Ty::F32, Role::Signed, depth)])
+                call(
+                    "smoothstep",
+                    [low.into(), high.into(), self.expr(Ty::F32, Role::Signed, depth)],
+                )
             }
             5 => call("fract", [self.expr(Ty::F32, Role::Any, depth)]),
             6 => {
@@ -61,7 +66,10 @@ impl Generator<'_> {
             }
             12 => {
                 self.note("select");
-                call("select", [fraction(self), fraction(self), self.expr(Ty::Bool, Role::Any, depth)])
+                call(
+                    "select",
+                    [fraction(self), fraction(self), self.expr(Ty::Bool, Role::Any, depth)],
+                )
             }
             13 => {
                 let x = self.leaf(Ty::F32, Role::Signed);
@@ -84,13 +92,18 @@ impl Generator<'_> {
                 let [a, b] = [(); 2].map(|()| self.expr(Ty::Vec(3), Role::Direction, depth));
                 call("dot", [a, b])
             }
-            2 => self.expr(Ty::Vec(3), Role::Direction, depth).swizzle(self.one_of(&["x", "y", "z"])),
+            2 => {
+                self.expr(Ty::Vec(3), Role::Direction, depth).swizzle(self.one_of(&["x", "y", "z"]))
+            }
             3 => call(self.one_of(&["sin", "cos"]), [self.expr(Ty::F32, Role::Any, depth)]),
             4 => call(self.one_of(&["sign", "tanh"]), [self.expr(Ty::F32, Role::Any, depth)]),
             5 => 2.0 * self.expr(Ty::F32, Role::Fraction, depth) - 1.0,
             6 => call("clamp", [self.expr(Ty::F32, Role::Any, depth), (-1.0).into(), 1.0.into()]),
             7 => -signed(self),
-            8 => self.expr(Ty::F32, Role::Fraction, depth) - self.expr(Ty::F32, Role::Fraction, depth),
+            8 => {
+                self.expr(Ty::F32, Role::Fraction, depth)
+                    - self.expr(Ty::F32, Role::Fraction, depth)
+            }
             _ => signed(self) * self.expr(Ty::F32, Role::Fraction, depth),
         }
     }
@@ -101,7 +114,10 @@ impl Generator<'_> {
         match self.below(10) {
             0 => 1.0 / (fraction(self) + self.one_of(&[1e-3, 0.01, 0.1, 1.0])),
             1 => fraction(self) * self.literal(Role::Positive),
-            2 => call(self.one_of(&["exp", "exp2", "cosh"]), [self.expr(Ty::F32, Role::Signed, depth)]),
+            2 => call(
+                self.one_of(&["exp", "exp2", "cosh"]),
+                [self.expr(Ty::F32, Role::Signed, depth)],
+            ),
             3 => call("length", [self.expr(Ty::Vec(3), Role::Signed, depth)]),
             4 => {
                 let v = self.leaf(Ty::Vec(3), Role::Signed);
@@ -109,9 +125,18 @@ impl Generator<'_> {
             }
             5 => call("sqrt", [positive(self)]),
             6 => positive(self) + positive(self),
-            7 => call("distance", [self.expr(Ty::Vec(2), Role::Signed, depth), self.leaf(Ty::Vec(2), Role::Signed)]),
-            8 => positive(self) / call("max", [positive(self), self.one_of(&[1e-4, 0.05, 0.5]).into()]),
-            _ => call("max", [self.expr(Ty::F32, Role::Any, depth), self.one_of(&[1e-4, 0.01, 0.1]).into()]),
+            7 => call(
+                "distance",
+                [self.expr(Ty::Vec(2), Role::Signed, depth), self.leaf(Ty::Vec(2), Role::Signed)],
+            ),
+            8 => {
+                positive(self)
+                    / call("max", [positive(self), self.one_of(&[1e-4, 0.05, 0.5]).into()])
+            }
+            _ => call(
+                "max",
+                [self.expr(Ty::F32, Role::Any, depth), self.one_of(&[1e-4, 0.01, 0.1]).into()],
+            ),
         }
     }
 
@@ -159,7 +184,11 @@ impl Generator<'_> {
             19 => {
                 self.note("mantissa bits");
                 let bits = call("bitcast<u32>", [any(self)]);
-                let one = Expr::binary("|", Expr::binary("&", bits, Expr::uint(0x7f_ffff)), Expr::uint(0x3f80_0000));
+                let one = Expr::binary(
+                    "|",
+                    Expr::binary("&", bits, Expr::uint(0x7f_ffff)),
+                    Expr::uint(0x3f80_0000),
+                );
                 call("bitcast<f32>", [one]) - 1.0
             }
             20 => match self.below(5) {

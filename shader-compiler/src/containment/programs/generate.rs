@@ -7,7 +7,9 @@
 //! vectors, guards, terms of published reflectance models, and values with several uses.
 
 use super::Program;
-use super::ast::{Expr, ExprKind, Function, Global, Member, Module, Parameter, Stmt, Ty, walk_blocks};
+use super::ast::{
+    Expr, ExprKind, Function, Global, Member, Module, Parameter, Stmt, Ty, walk_blocks,
+};
 use super::expressions::{Role, call, splat};
 use crate::ir::random::Random;
 use std::collections::BTreeSet;
@@ -18,7 +20,8 @@ pub(super) struct Binding {
     pub expr: Expr,
     pub role: Role,
     pub is_mutable: bool,
-    /// Whether the front end folds it: a `const`, an `override`, or a `let` of a constant expression.
+    /// Whether the front end folds it: a `const`, an `override`, or a `let` of a constant
+    /// expression.
     pub is_const: bool,
 }
 
@@ -214,7 +217,12 @@ impl Generator<'_> {
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(globals);
-        self.module.functions.push(Function { name: "brdf".into(), parameters, result: Ty::Vec(3), body });
+        self.module.functions.push(Function {
+            name: "brdf".into(),
+            parameters,
+            result: Ty::Vec(3),
+            body,
+        });
     }
 
     fn members(&mut self) -> Vec<MemberSpec> {
@@ -236,7 +244,11 @@ impl Generator<'_> {
         if self.once_in(3) {
             self.note("const");
             for name in ["PI", "THRESHOLD"] {
-                let value = if name == "PI" { std::f32::consts::PI.into() } else { self.literal(Role::Fraction) };
+                let value = if name == "PI" {
+                    std::f32::consts::PI.into()
+                } else {
+                    self.literal(Role::Fraction)
+                };
                 let role = if name == "PI" { Role::Positive } else { Role::Fraction };
                 self.module.globals.push(Global::Const(name.into(), value));
                 let expr = Expr::name(Ty::F32, name);
@@ -277,10 +289,15 @@ impl Generator<'_> {
     /// Adds a helper function.
     fn helper(&mut self) {
         self.note("function");
-        let kinds =
-            [(Ty::F32, Role::Fraction), (Ty::F32, Role::Signed), (Ty::F32, Role::Positive), (Ty::Vec(3), Role::Direction)];
+        let kinds = [
+            (Ty::F32, Role::Fraction),
+            (Ty::F32, Role::Signed),
+            (Ty::F32, Role::Positive),
+            (Ty::Vec(3), Role::Direction),
+        ];
         let name = self.fresh("f");
-        let mut parameters = vec![(parameter("x", Ty::F32), self.one_of(&[Role::Fraction, Role::Signed]))];
+        let mut parameters =
+            vec![(parameter("x", Ty::F32), self.one_of(&[Role::Fraction, Role::Signed]))];
         for name in ["a", "b"].into_iter().take(self.below(3)) {
             let (ty, role) = self.one_of(&kinds);
             parameters.push((parameter(name, ty), role));
@@ -288,7 +305,8 @@ impl Generator<'_> {
         let by_pointer = self.once_in(8);
         if by_pointer {
             self.note("pointer");
-            parameters.push((Parameter { name: "p".into(), ty: Ty::F32, is_pointer: true }, Role::Any));
+            parameters
+                .push((Parameter { name: "p".into(), ty: Ty::F32, is_pointer: true }, Role::Any));
         }
         let (result, role) = self.one_of(&[
             (Ty::F32, Role::Any),
@@ -307,7 +325,12 @@ impl Generator<'_> {
         let body = self.block(|g| {
             if by_pointer {
                 let target = Expr::unary("*", Expr::name(Ty::F32, "p"));
-                g.scope.push(Binding { expr: target.clone(), role: Role::Any, is_mutable: true, is_const: false });
+                g.scope.push(Binding {
+                    expr: target.clone(),
+                    role: Role::Any,
+                    is_mutable: true,
+                    is_const: false,
+                });
                 let value = g.expr(Ty::F32, Role::Signed, 1);
                 g.block.push(Stmt::Assign(target, "+=", value));
             }
@@ -319,7 +342,11 @@ impl Generator<'_> {
                 }
             }
             let value = g.expr(result, role, 2);
-            let value = if (result, role) == (Ty::F32, Role::Any) { g.with_unused(value, outer) } else { value };
+            let value = if (result, role) == (Ty::F32, Role::Any) {
+                g.with_unused(value, outer)
+            } else {
+                value
+            };
             g.block.push(Stmt::Return(value));
         });
         self.scope.truncate(outer);
@@ -332,7 +359,8 @@ impl Generator<'_> {
     fn material_function(&mut self, members: &[MemberSpec]) {
         self.note("fn material");
         let outer = self.scope.len();
-        let (point, given) = (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
+        let (point, given) =
+            (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
         self.bind(point.member("uv", Ty::Vec(2)), Role::Any);
         self.bind(point.member("normal", Ty::Vec(3)), Role::Signed);
         self.bind(point.member("position", Ty::Vec(3)), Role::Any);
@@ -340,15 +368,25 @@ impl Generator<'_> {
             let result = Expr::name(Ty::Struct("Material"), "result");
             g.block.push(Stmt::Var("result".into(), given.clone()));
             g.statement(1);
-            for &(name, ty, _, _, role) in members.iter().filter(|(_, ty, ..)| matches!(ty, Ty::F32 | Ty::Vec(_))).take(2) {
+            for &(name, ty, _, _, role) in
+                members.iter().filter(|(_, ty, ..)| matches!(ty, Ty::F32 | Ty::Vec(_))).take(2)
+            {
                 let value = g.expr(ty, role, 2);
                 g.block.push(Stmt::Assign(result.member(name, ty), "=", value));
             }
             g.block.push(Stmt::Return(result));
         });
         self.scope.truncate(outer);
-        let parameters = vec![parameter("p", Ty::Struct("SurfacePoint")), parameter("m", Ty::Struct("Material"))];
-        self.module.functions.push(Function { name: "material".into(), parameters, result: Ty::Struct("Material"), body });
+        let parameters = vec![
+            parameter("p", Ty::Struct("SurfacePoint")),
+            parameter("m", Ty::Struct("Material")),
+        ];
+        self.module.functions.push(Function {
+            name: "material".into(),
+            parameters,
+            result: Ty::Struct("Material"),
+            body,
+        });
     }
 
     /// Sometimes a call of a helper function that returns such a value.
@@ -388,7 +426,9 @@ impl Generator<'_> {
             }
         });
         self.block = block;
-        let locals = self.scope[first..].iter().filter(|b| !b.is_const && !b.name().is_empty() && !used.contains(b.name()));
+        let locals = self.scope[first..]
+            .iter()
+            .filter(|b| !b.is_const && !b.name().is_empty() && !used.contains(b.name()));
         let locals: Vec<_> = locals.map(|b| b.expr.clone()).collect();
         locals.into_iter().filter_map(|x| self.as_float(x)).collect()
     }
@@ -439,7 +479,11 @@ impl Generator<'_> {
                 let tint = self.leaf(Ty::Vec(3), Role::Fraction);
                 let weight = self.expr(Ty::F32, Role::Any, 1);
                 let weight = self.with_unused(weight, first);
-                if self.once_in(2) { tint * weight } else { tint * weight + self.expr(Ty::Vec(3), Role::Fraction, 1) }
+                if self.once_in(2) {
+                    tint * weight
+                } else {
+                    tint * weight + self.expr(Ty::Vec(3), Role::Fraction, 1)
+                }
             }
         }
     }

@@ -63,7 +63,11 @@ impl Generator<'_> {
         let condition = match self.below(3) {
             0 => below("wi"),
             1 => Expr::binary("||", below("wi"), below("wo")),
-            _ => Expr::compare("<=", call("min", [z("wi"), z("wo")]), self.one_of(&[0.0, 1e-4, 0.05])),
+            _ => Expr::compare(
+                "<=",
+                call("min", [z("wi"), z("wo")]),
+                self.one_of(&[0.0, 1e-4, 0.05]),
+            ),
         };
         self.block.push(Stmt::If(condition, vec![Stmt::Return(splat(3, 0.0))], vec![]));
     }
@@ -93,7 +97,11 @@ impl Generator<'_> {
     /// A roughness, which is greater than zero.
     fn roughness(&mut self) -> Expr {
         let alpha = self.leaf(Ty::F32, Role::Fraction);
-        let alpha = if self.once_in(2) { call("max", [alpha, 0.02.into()]) } else { &alpha * &alpha + 1e-3 };
+        let alpha = if self.once_in(2) {
+            call("max", [alpha, 0.02.into()])
+        } else {
+            &alpha * &alpha + 1e-3
+        };
         self.let_as("alpha", alpha, Role::Fraction)
     }
 
@@ -110,7 +118,11 @@ impl Generator<'_> {
 fn half_vector(g: &mut Generator<'_>) {
     let [a, b] = g.directions();
     let sum = a.clone() + b;
-    let h = if g.once_in(4) { g.let_as("h", sum, Role::Any) } else { g.let_as("h", call("normalize", [sum]), Role::Direction) };
+    let h = if g.once_in(4) {
+        g.let_as("h", sum, Role::Any)
+    } else {
+        g.let_as("h", call("normalize", [sum]), Role::Direction)
+    };
     g.let_as("n_h", max0(h.swizzle("z")), Role::Fraction);
     g.let_as("i_h", max0(call("dot", [a, h])), Role::Fraction);
 }
@@ -198,19 +210,33 @@ fn ward(g: &mut Generator<'_>) {
 fn phong(g: &mut Generator<'_>) {
     let [wi, wo] = g.directions();
     let cosine = match g.below(3) {
-        0 => call("dot", [call("reflect", [-wi, call("vec3f", [0.0.into(), 0.0.into(), 1.0.into()])]), wo]),
-        1 => wi.swizzle("z") * wo.swizzle("z") - wi.swizzle("x") * wo.swizzle("x") - wi.swizzle("y") * wo.swizzle("y"),
+        0 => call(
+            "dot",
+            [call("reflect", [-wi, call("vec3f", [0.0.into(), 0.0.into(), 1.0.into()])]), wo],
+        ),
+        1 => {
+            wi.swizzle("z") * wo.swizzle("z")
+                - wi.swizzle("x") * wo.swizzle("x")
+                - wi.swizzle("y") * wo.swizzle("y")
+        }
         _ => 2.0 * wi.swizzle("z") * wo.swizzle("z") - call("dot", [wi, wo]),
     };
     let cosine = g.let_as("r_o", cosine, Role::Signed);
     let exponent = g.leaf(Ty::F32, Role::Positive);
-    g.let_as("phong", call("pow", [max0(cosine), &exponent + 1.0]) * (&exponent + 2.0) * 0.5 * FRAC_1_PI, Role::Positive);
+    g.let_as(
+        "phong",
+        call("pow", [max0(cosine), &exponent + 1.0]) * (&exponent + 2.0) * 0.5 * FRAC_1_PI,
+        Role::Positive,
+    );
 }
 
 fn oren_nayar(g: &mut Generator<'_>) {
     let ([wi, wo], sigma) = (g.directions(), g.roughness());
     let sine = |v: &Expr| call("sqrt", [max0(1.0 - v.swizzle("z") * v.swizzle("z"))]);
-    let [i, o] = [g.let_as("sin_i", sine(&wi), Role::Fraction), g.let_as("sin_o", sine(&wo), Role::Fraction)];
+    let [i, o] = [
+        g.let_as("sin_i", sine(&wi), Role::Fraction),
+        g.let_as("sin_o", sine(&wo), Role::Fraction),
+    ];
     let across = call("dot", [wi.swizzle("xy"), wo.swizzle("xy")]);
     let under = g.divisor(&i * &o);
     let cosine = g.let_as("cos_phi", max0(across / under), Role::Fraction);
@@ -222,7 +248,8 @@ fn oren_nayar(g: &mut Generator<'_>) {
 }
 
 fn disney_diffuse(g: &mut Generator<'_>) {
-    let (i, o, d, roughness) = (g.cosine("n_i"), g.cosine("n_o"), g.cosine("i_h"), g.leaf(Ty::F32, Role::Fraction));
+    let (i, o, d, roughness) =
+        (g.cosine("n_i"), g.cosine("n_o"), g.cosine("i_h"), g.leaf(Ty::F32, Role::Fraction));
     let fd90 = g.let_as("fd90", 0.5 + 2.0 * &d * &d * &roughness, Role::Positive);
     let one = |c: &Expr| 1.0 + (&fd90 - 1.0) * call("pow", [clamp01(1.0 - c), 5.0.into()]);
     g.let_as("diffuse", one(&i) * one(&o), Role::Positive);
@@ -245,9 +272,14 @@ fn discrete_values(g: &mut Generator<'_>) {
         0 | 1 => call("step", [g.literal(Role::Signed), x]),
         2 => call("sign", [x]),
         3 => call("floor", [x * 3.0]),
-        4 => {
-            call("select", [g.literal(Role::Fraction), g.literal(Role::Signed), Expr::compare("<", x, g.literal(Role::Signed))])
-        }
+        4 => call(
+            "select",
+            [
+                g.literal(Role::Fraction),
+                g.literal(Role::Signed),
+                Expr::compare("<", x, g.literal(Role::Signed)),
+            ],
+        ),
         _ => call("f32", [call("i32", [x * 2.0])]),
     };
     let s = g.let_as("s", s, Role::Signed);
@@ -291,7 +323,8 @@ fn value_noise(g: &mut Generator<'_>) {
     let t = g.let_as("t", call("fract", [at]), Role::Any);
     let smooth = g.let_as("w", &t * &t * (3.0 - 2.0 * &t.swizzle("x")), Role::Any);
     let corner = |x: f32, y: f32| {
-        let ints = [cell.swizzle("x") + x, cell.swizzle("y") + y].map(|c| call("u32", [call("i32", [c])]));
+        let ints =
+            [cell.swizzle("x") + x, cell.swizzle("y") + y].map(|c| call("u32", [call("i32", [c])]));
         let [x, y] = ints;
         let mixed = Expr::binary("^", x * Expr::uint(0x8da6_b343), y * Expr::uint(0xd816_3841));
         call("f32", [Expr::binary(">>", mixed, Expr::uint(24))]) / 255.0
@@ -310,7 +343,11 @@ fn checkerboard(g: &mut Generator<'_>) {
     let [x, y] = ["x", "y"].map(|c| call("i32", [call("floor", [at.swizzle(c)])]));
     let parity = Expr::binary("&", x + y, Expr::int(1));
     let (a, b) = (g.leaf(Ty::F32, Role::Fraction), g.leaf(Ty::F32, Role::Fraction));
-    g.let_as("check", call("select", [a, b, Expr::compare("==", parity, Expr::int(0))]), Role::Fraction);
+    g.let_as(
+        "check",
+        call("select", [a, b, Expr::compare("==", parity, Expr::int(0))]),
+        Role::Fraction,
+    );
 }
 
 fn bump(g: &mut Generator<'_>) {
@@ -364,7 +401,11 @@ fn tangent(g: &mut Generator<'_>) {
 
 fn spherical_angles(g: &mut Generator<'_>) {
     let v = g.leaf(Ty::Vec(3), Role::Direction);
-    let z = if g.once_in(2) { v.swizzle("z") } else { call("clamp", [v.swizzle("z"), (-1.0).into(), 1.0.into()]) };
+    let z = if g.once_in(2) {
+        v.swizzle("z")
+    } else {
+        call("clamp", [v.swizzle("z"), (-1.0).into(), 1.0.into()])
+    };
     g.let_as("theta", call("acos", [z]), Role::Positive);
     g.let_as("phi", call("atan2", [v.swizzle("y"), v.swizzle("x")]), Role::Any);
 }
@@ -382,25 +423,37 @@ fn newton(g: &mut Generator<'_>) {
 
 fn escape_time(g: &mut Generator<'_>) {
     let (start, c) = (g.leaf(Ty::Vec(2), Role::Signed), g.leaf(Ty::Vec(2), Role::Signed));
-    let (z, rounds) = (g.var_as("z", start, Role::Any), g.var_as("rounds", Expr::int(0), Role::Any));
+    let (z, rounds) =
+        (g.var_as("z", start, Role::Any), g.var_as("rounds", Expr::int(0), Role::Any));
     let condition = Expr::compare("<", call("dot", [z.clone(), z.clone()]), 4.0);
     let max_rounds = Expr::int(3 + g.below(6) as i64);
     let [x, y] = ["x", "y"].map(|k| z.swizzle(k));
     let square = call("vec2f", [&x * &x - &y * &y, 2.0 * &x * &y]);
-    let body = vec![Stmt::Assign(z, "=", square + c), Stmt::Assign(rounds.clone(), "+=", Expr::int(1))];
-    g.block.push(Stmt::While(Expr::binary("&&", Expr::compare("<", &rounds, max_rounds), condition), body));
+    let body =
+        vec![Stmt::Assign(z, "=", square + c), Stmt::Assign(rounds.clone(), "+=", Expr::int(1))];
+    g.block.push(Stmt::While(
+        Expr::binary("&&", Expr::compare("<", &rounds, max_rounds), condition),
+        body,
+    ));
     g.let_as("escaped", call("f32", [rounds]) / 8.0, Role::Fraction);
 }
 
 fn table(g: &mut Generator<'_>) {
     let elements: Vec<_> = (0..4).map(|_| g.literal(Role::Fraction)).collect();
-    let table =
-        g.var_as("lut", Expr::new(Ty::Array(4), super::ast::ExprKind::Call("array<f32, 4>".into(), elements)), Role::Fraction);
+    let table = g.var_as(
+        "lut",
+        Expr::new(Ty::Array(4), super::ast::ExprKind::Call("array<f32, 4>".into(), elements)),
+        Role::Fraction,
+    );
     let at = g.expr(Ty::F32, Role::Fraction, 1);
     let at = g.let_as("at", clamp01(at) * 3.0, Role::Positive);
     let k = g.let_as("k", call("i32", [at.clone()]), Role::Any);
     let next = call("min", [k.clone() + Expr::int(1), Expr::int(3)]);
-    g.let_as("entry", call("mix", [table.at(k), table.at(next), call("fract", [at])]), Role::Fraction);
+    g.let_as(
+        "entry",
+        call("mix", [table.at(k), table.at(next), call("fract", [at])]),
+        Role::Fraction,
+    );
 }
 
 fn tangent_frame(g: &mut Generator<'_>) {
@@ -421,8 +474,13 @@ fn tangent_frame(g: &mut Generator<'_>) {
 fn srgb(g: &mut Generator<'_>) {
     let x = g.expr(Ty::F32, Role::Fraction, 1);
     let x = g.let_as("x", x, Role::Fraction);
-    let (low, high) = (&x * 12.92, 1.055 * call("pow", [x.clone(), (1.0_f32 / 2.4).into()]) - 0.055);
-    g.let_as("srgb", call("select", [high, low, Expr::compare("<=", x, 0.0031308)]), Role::Fraction);
+    let (low, high) =
+        (&x * 12.92, 1.055 * call("pow", [x.clone(), (1.0_f32 / 2.4).into()]) - 0.055);
+    g.let_as(
+        "srgb",
+        call("select", [high, low, Expr::compare("<=", x, 0.0031308)]),
+        Role::Fraction,
+    );
 }
 
 fn tone_map(g: &mut Generator<'_>) {
@@ -447,19 +505,33 @@ fn rotation(g: &mut Generator<'_>) {
 
 /// A local structure whose members are read and written separately.
 fn lobe(g: &mut Generator<'_>) {
-    if !g.module.globals.iter().any(|global| matches!(global, super::ast::Global::Struct("Lobe", _))) {
+    if !g
+        .module
+        .globals
+        .iter()
+        .any(|global| matches!(global, super::ast::Global::Struct("Lobe", _)))
+    {
         return order(g);
     }
     g.note("struct");
-    let parts = [g.leaf(Ty::Vec(3), Role::Direction), g.leaf(Ty::F32, Role::Fraction), g.leaf(Ty::F32, Role::Positive)];
-    let value = Expr::new(Ty::Struct("Lobe"), super::ast::ExprKind::Call("Lobe".into(), parts.into()));
+    let parts = [
+        g.leaf(Ty::Vec(3), Role::Direction),
+        g.leaf(Ty::F32, Role::Fraction),
+        g.leaf(Ty::F32, Role::Positive),
+    ];
+    let value =
+        Expr::new(Ty::Struct("Lobe"), super::ast::ExprKind::Call("Lobe".into(), parts.into()));
     let lobe = g.var_as("lobe", value, Role::Any);
     let weight = lobe.member("weight", Ty::F32);
     let scale = g.expr(Ty::F32, Role::Fraction, 1);
     g.block.push(Stmt::Assign(weight.clone(), "*=", scale));
     let v = g.leaf(Ty::Vec(3), Role::Direction);
     let cosine = max0(call("dot", [lobe.member("axis", Ty::Vec(3)), v]));
-    g.let_as("peak", weight * call("pow", [cosine, lobe.member("sharpness", Ty::F32)]), Role::Fraction);
+    g.let_as(
+        "peak",
+        weight * call("pow", [cosine, lobe.member("sharpness", Ty::F32)]),
+        Role::Fraction,
+    );
 }
 
 fn packed_bits(g: &mut Generator<'_>) {

@@ -160,10 +160,18 @@ mod tests {
             let text = Program::random(seed).to_string();
             let compiled = Shader::parse("a.wgsl", &text).and_then(|shader| {
                 let settings = Settings { loop_cap: 40, ..Settings::default() };
-                if seed % 10 == 0 { Integrand::new(&shader, &settings, Frame::Local).map(|_| ()) } else { Ok(()) }
+                if seed % 10 == 0 {
+                    Integrand::new(&shader, &settings, Frame::Local).map(|_| ())
+                } else {
+                    Ok(())
+                }
             });
             if let Err(error) = compiled {
-                let label = error.labels.first().and_then(|label| label.label().map(str::to_owned)).unwrap_or_default();
+                let label = error
+                    .labels
+                    .first()
+                    .and_then(|label| label.label().map(str::to_owned))
+                    .unwrap_or_default();
                 rejected.entry(format!("{error}: {label}")).or_default().push(seed);
             }
         }
@@ -179,7 +187,8 @@ mod tests {
             }
         }
         let expected = FEATURES.iter().copied().chain(idioms::IDIOMS.iter().map(|(name, _)| *name));
-        let rare: Vec<_> = expected.filter(|feature| found.get(feature).is_none_or(|&times| times < 5)).collect();
+        let rare: Vec<_> =
+            expected.filter(|feature| found.get(feature).is_none_or(|&times| times < 5)).collect();
         assert!(rare.is_empty(), "{rare:?} of {found:#?}");
     }
 
@@ -192,24 +201,37 @@ mod tests {
             program.module.walk_blocks(&mut |block| {
                 names += block.iter().filter(|stmt| matches!(stmt, ast::Stmt::Let(..))).count();
             });
-            program.module.walk_expressions(&mut |expr| uses += usize::from(matches!(expr.kind, ast::ExprKind::Name(_))));
+            program.module.walk_expressions(&mut |expr| {
+                uses += usize::from(matches!(expr.kind, ast::ExprKind::Name(_)))
+            });
             lines.push(program.to_string().lines().count());
         }
         lines.sort_unstable();
         assert!(uses > 3 * names, "{uses} uses of {names} names");
-        assert!((15..60).contains(&lines[lines.len() / 2]) && lines[lines.len() - 1] < 300, "{lines:?}");
+        assert!(
+            (15..60).contains(&lines[lines.len() / 2]) && lines[lines.len() - 1] < 300,
+            "{lines:?}"
+        );
     }
 
     #[test]
     fn programs_exercise_all_relations() {
         let mut found = BTreeMap::new();
         for seed in 0..600 {
-            let shader = Shader::parse("a.wgsl", &Program::random(seed).to_string()).expect("programs are valid");
+            let shader = Shader::parse("a.wgsl", &Program::random(seed).to_string())
+                .expect("programs are valid");
             let settings = Settings { loop_cap: 40, ..Settings::default() };
-            let integrand = Integrand::new(&shader, &settings, Frame::Local).expect("programs compile");
+            let integrand =
+                Integrand::new(&shader, &settings, Frame::Local).expect("programs compile");
             let options = Options { relations: Relations::all(), ..Options::default() };
-            let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
-            let alternatives = lifted.related.alternatives.iter().flatten().map(|alternative| alternative.relation());
+            let lifted =
+                integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+            let alternatives = lifted
+                .related
+                .alternatives
+                .iter()
+                .flatten()
+                .map(|alternative| alternative.relation());
             let support = lifted.related.support.map(|_| Relation::Support);
             for relation in alternatives.chain(support).collect::<BTreeSet<_>>() {
                 *found.entry(relation).or_insert(0) += 1;

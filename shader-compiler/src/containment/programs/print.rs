@@ -20,7 +20,10 @@ impl Display for Module {
     }
 }
 
-fn write_member(f: &mut Formatter<'_>, Member { name, ty, range, default }: &Member) -> fmt::Result {
+fn write_member(
+    f: &mut Formatter<'_>,
+    Member { name, ty, range, default }: &Member,
+) -> fmt::Result {
     let range = range.map(|range| format!("range: {range}"));
     let default = default.map(|default| format!("default: {default}"));
     let attributes: Vec<_> = [range, default].into_iter().flatten().collect();
@@ -33,8 +36,12 @@ fn write_member(f: &mut Formatter<'_>, Member { name, ty, range, default }: &Mem
 fn write_global(f: &mut Formatter<'_>, global: &Global) -> fmt::Result {
     match global {
         Global::Const(name, value) => writeln!(f, "const {name} = {};", Unparenthesized(value)),
-        Global::Override(name, value) => writeln!(f, "override {name}: {} = {};", value.ty, Unparenthesized(value)),
-        Global::Private(name, value) => writeln!(f, "var<private> {name}: {} = {};", value.ty, Unparenthesized(value)),
+        Global::Override(name, value) => {
+            writeln!(f, "override {name}: {} = {};", value.ty, Unparenthesized(value))
+        }
+        Global::Private(name, value) => {
+            writeln!(f, "var<private> {name}: {} = {};", value.ty, Unparenthesized(value))
+        }
         Global::Texture(name) => writeln!(f, "var {name}: {};", Ty::Texture),
         Global::Sampler(name) => writeln!(f, "var {name}: {};", Ty::Sampler),
         Global::Struct(name, members) => {
@@ -65,7 +72,9 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
     f.write_str(&indent)?;
     match stmt {
         Stmt::Let(name, value) => writeln!(f, "let {name} = {};", Unparenthesized(value)),
-        Stmt::Var(name, value) => writeln!(f, "var {name}: {} = {};", value.ty, Unparenthesized(value)),
+        Stmt::Var(name, value) => {
+            writeln!(f, "var {name}: {} = {};", value.ty, Unparenthesized(value))
+        }
         Stmt::Assign(place, op, value) => writeln!(f, "{place} {op} {};", Unparenthesized(value)),
         Stmt::Return(value) => writeln!(f, "return {};", Unparenthesized(value)),
         Stmt::Break => f.write_str("break;\n"),
@@ -80,7 +89,12 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
             writeln!(f, "{indent}}}")
         }
         Stmt::For(name, from, condition, body) => {
-            writeln!(f, "for (var {name} = {}; {}; {name}++) {{", Unparenthesized(from), Unparenthesized(condition))?;
+            writeln!(
+                f,
+                "for (var {name} = {}; {}; {name}++) {{",
+                Unparenthesized(from),
+                Unparenthesized(condition)
+            )?;
             write_block(f, body, depth + 1)?;
             writeln!(f, "{indent}}}")
         }
@@ -94,12 +108,19 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
             write_block(f, body, depth + 1)?;
             writeln!(f, "{indent}    continuing {{")?;
             write_block(f, continuing, depth + 2)?;
-            writeln!(f, "{indent}        break if {};\n{indent}    }}\n{indent}}}", Unparenthesized(until))
+            writeln!(
+                f,
+                "{indent}        break if {};\n{indent}    }}\n{indent}}}",
+                Unparenthesized(until)
+            )
         }
         Stmt::Switch(on, cases, default) => {
             writeln!(f, "switch {} {{", Unparenthesized(on))?;
             for (values, body) in cases {
-                let values: Vec<_> = values.iter().map(|&x| Expr::new(on.ty, ExprKind::Int(x)).to_string()).collect();
+                let values: Vec<_> = values
+                    .iter()
+                    .map(|&x| Expr::new(on.ty, ExprKind::Int(x)).to_string())
+                    .collect();
                 writeln!(f, "{indent}    case {} {{", values.join(", "))?;
                 write_block(f, body, depth + 2)?;
                 writeln!(f, "{indent}    }}")?;
@@ -119,7 +140,9 @@ impl Display for Unparenthesized<'_> {
         let ExprKind::Binary(op, a, b) = &self.0.kind else { return self.0.fmt(f) };
         let product = |expr: &Expr| matches!(expr.kind, ExprKind::Binary("*" | "/", ..));
         match *op {
-            "+" | "-" if matches!(a.kind, ExprKind::Binary("+" | "-" | "*" | "/", ..)) => Unparenthesized(a).fmt(f)?,
+            "+" | "-" if matches!(a.kind, ExprKind::Binary("+" | "-" | "*" | "/", ..)) => {
+                Unparenthesized(a).fmt(f)?
+            }
             "*" if product(a) => Unparenthesized(a).fmt(f)?,
             _ => a.fmt(f)?,
         }

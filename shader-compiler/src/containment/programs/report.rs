@@ -25,7 +25,9 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
         _ = writeln!(text, "({difference})");
     }
     let scalars = scalars(trial);
-    let scalar = |name: &str| scalars.iter().find(|(known, _)| known == name).map_or(Scalar::F32, |(_, scalar)| *scalar);
+    let scalar = |name: &str| {
+        scalars.iter().find(|(known, _)| known == name).map_or(Scalar::F32, |(_, scalar)| *scalar)
+    };
     let inputs = |words: &dyn Fn(usize) -> String| {
         let (mut line, mut vectors) = (String::new(), [vec![], vec![]]);
         for (k, (name, ..)) in fault.ends.iter().enumerate() {
@@ -40,7 +42,8 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
     let bound = inputs(&|k| {
         let (name, _, [low, high]) = &fault.ends[k];
         let show = |bits| shown(scalar(name), bits);
-        let is_interval = low != high || trial.spans == crate::bounding::Spans::All || name.starts_with("wi.");
+        let is_interval =
+            low != high || trial.spans == crate::bounding::Spans::All || name.starts_with("wi.");
         if is_interval { format!("{}..{}", show(*low), show(*high)) } else { show(*low) }
     });
     let parts = if fault.parts > 1 { format!(" --split {}", fault.parts) } else { String::new() };
@@ -94,7 +97,8 @@ fn differences(trial: &Trial, options: &Options) -> Vec<String> {
     }
     let (mode, tracking) = mode(options);
     if tracking != options.tracking {
-        let selection = if options.tracking == Tracking::NONE { "naive" } else { "partly optimized" };
+        let selection =
+            if options.tracking == Tracking::NONE { "naive" } else { "partly optimized" };
         all.push(format!("{selection} selection of cases; that of mode {mode} is optimized"));
     }
     all
@@ -145,13 +149,21 @@ mod tests {
     fn parse(command: &str) -> BTreeMap<&str, &str> {
         let words: Vec<_> = command.split_whitespace().collect();
         assert_eq!(words[..4], ["lightbound", "shader", "bound", "fault.wgsl"], "{command}");
-        let pairs = words[4..].chunks(2).map(|pair| (pair[0].strip_prefix("--").expect("an option"), pair[1]));
+        let pairs = words[4..]
+            .chunks(2)
+            .map(|pair| (pair[0].strip_prefix("--").expect("an option"), pair[1]));
         pairs.filter(|(name, _)| *name != "set").collect()
     }
 
     /// Options of the bounding shader that such a command compiles, as in `cli/variant.rs`.
     fn compiled(given: &BTreeMap<&str, &str>) -> Options {
-        let relation = |name| Relation::ALL.iter().copied().find(|relation| relation.name() == name).expect("a relation");
+        let relation = |name| {
+            Relation::ALL
+                .iter()
+                .copied()
+                .find(|relation| relation.name() == name)
+                .expect("a relation")
+        };
         let mode = given["mode"];
         assert!(mode == "related" || !given.contains_key("relations"), "{given:?}");
         Options {
@@ -187,9 +199,14 @@ mod tests {
         for seed in 0..400 {
             let mut trial = Trial::new(seed, &[Target::best()]);
             trial.frame = Frame::Local;
-            let has_loops = ["for (", "while (", "loop {"].iter().any(|word| trial.module.to_string().contains(word));
-            let splits = [1].into_iter().chain(trial.plan.splits.iter().copied()).collect::<Vec<_>>();
-            for (options, parts) in trial.plan.groups.concat().iter().flat_map(|o| splits.iter().map(move |&p| (o, p))) {
+            let has_loops = ["for (", "while (", "loop {"]
+                .iter()
+                .any(|word| trial.module.to_string().contains(word));
+            let splits =
+                [1].into_iter().chain(trial.plan.splits.iter().copied()).collect::<Vec<_>>();
+            for (options, parts) in
+                trial.plan.groups.concat().iter().flat_map(|o| splits.iter().map(move |&p| (o, p)))
+            {
                 let inputs = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"];
                 let fault = Fault {
                     options: *options,
@@ -198,10 +215,15 @@ mod tests {
                     ..Fault::without_box(Wrong::Escapes, "", trial.target, "")
                 };
                 let text = report(&trial, &fault);
-                let command = text.lines().find(|line| line.starts_with("lightbound shader bound")).expect("there is one");
+                let command = text
+                    .lines()
+                    .find(|line| line.starts_with("lightbound shader bound"))
+                    .expect("there is one");
                 let given = parse(command);
                 let compiled = compiled(&given);
-                let says = |note: &str| text.lines().any(|line| line.starts_with('(') && line.contains(note));
+                let says = |note: &str| {
+                    text.lines().any(|line| line.starts_with('(') && line.contains(note))
+                };
                 let mut expect = |differs: bool, note: &str| {
                     assert_eq!(differs, says(note), "{note}: {text}");
                     if differs {
@@ -211,13 +233,20 @@ mod tests {
                 expect(has_loops, &format!("loop cap {}", options.loop_cap));
                 expect(trial.deep, "bounds of all values");
                 expect(compiled.tracking != options.tracking, "naive selection of cases");
-                let same = Options { tracking: options.tracking, loop_cap: options.loop_cap, ..compiled };
+                let same =
+                    Options { tracking: options.tracking, loop_cap: options.loop_cap, ..compiled };
                 assert_eq!(same, *options, "{text}");
-                let ranges = if given.contains_key("ranges") { Ranges::Paper } else { Ranges::Declared };
+                let ranges =
+                    if given.contains_key("ranges") { Ranges::Paper } else { Ranges::Declared };
                 assert_eq!(ranges, trial.ranges, "{text}");
-                assert_eq!(given.get("split").map_or(1, |parts| parts.parse().expect("a number")), parts, "{text}");
+                assert_eq!(
+                    given.get("split").map_or(1, |parts| parts.parse().expect("a number")),
+                    parts,
+                    "{text}"
+                );
                 assert_eq!(Target::from_str(given["target"]), Ok(trial.target), "{text}");
-                let names = ["mode", "relations", "nan", "sides", "ranges", "split", "target", "wi", "wo"];
+                let names =
+                    ["mode", "relations", "nan", "sides", "ranges", "split", "target", "wi", "wo"];
                 assert!(given.keys().all(|name| names.contains(name)), "{text}");
             }
         }

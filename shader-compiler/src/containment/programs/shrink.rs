@@ -32,7 +32,8 @@ pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
         first.plan = Plan::only(fault.options, fault.parts);
         first.target = fault.target;
     }
-    let mut shrinker = Shrinker { best: first, fault: fault.clone(), candidates_left: MAX_CANDIDATES };
+    let mut shrinker =
+        Shrinker { best: first, fault: fault.clone(), candidates_left: MAX_CANDIDATES };
     if shrinker.reproduce(&shrinker.best, &GIVEN_BOX_ONLY).is_none() {
         // The fault depends on the other bounding shaders of the plan.
         shrinker.best = trial.clone();
@@ -69,10 +70,10 @@ impl Shrinker {
         let tally = trial.run_on(effort, |subject| self.given_box(subject).into_iter().collect());
         let start = |note: &str| note.chars().take(30).collect::<String>();
         let by_message = matches!(self.fault.wrong, Wrong::Panics | Wrong::Rejected);
-        tally
-            .faults
-            .into_iter()
-            .find(|found| found.wrong == self.fault.wrong && (!by_message || start(&found.note) == start(&self.fault.note)))
+        tally.faults.into_iter().find(|found| {
+            found.wrong == self.fault.wrong
+                && (!by_message || start(&found.note) == start(&self.fault.note))
+        })
     }
 
     /// The box of the fault, reduced to the inputs of a candidate; `None` if it is out of their
@@ -83,7 +84,8 @@ impl Shrinker {
             let index = self.fault.ends.iter().position(|(name, ..)| *name == port.name)?;
             let (_, ty, ends) = &self.fault.ends[index];
             let word = self.fault.member.as_ref().map_or(ends[0], |member| member[index]);
-            let fits = *ty == port.ty && [ends[0], ends[1], word].into_iter().all(|word| input.bounds.contains(word));
+            let fits = *ty == port.ty
+                && [ends[0], ends[1], word].into_iter().all(|word| input.bounds.contains(word));
             sample.ends.push(if input.interval { *ends } else { [word; 2] });
             sample.members[0].push(word);
             fits.then_some(())?;
@@ -105,7 +107,8 @@ impl Shrinker {
     /// Replaces the best module if this one is smaller and shows the fault.
     fn accept_module(&mut self, mut module: Module) -> bool {
         sweep(&mut module);
-        module.size() < self.best.module.size() && self.accept(Trial { module, ..self.best.clone() }, &FEW_BOXES)
+        module.size() < self.best.module.size()
+            && self.accept(Trial { module, ..self.best.clone() }, &FEW_BOXES)
     }
 
     /// Simplifies the settings of the trial.
@@ -147,7 +150,8 @@ impl Shrinker {
             let mut replacements = constants(&expr);
             let mut parts = vec![];
             expr.walk(&mut |part| parts.push(part.clone()));
-            replacements.extend(parts.into_iter().skip(1).filter(|part| part.ty == expr.ty).take(6));
+            replacements
+                .extend(parts.into_iter().skip(1).filter(|part| part.ty == expr.ty).take(6));
             if let ExprKind::Call(name, args) = &expr.kind
                 && matches!(expr.ty, Ty::Vec(_))
                 && name.starts_with("vec")
@@ -180,7 +184,8 @@ impl Shrinker {
                 self.accept_module(module);
             }
         }
-        let calls: Vec<_> = self.best.module.functions.iter().map(|function| function.name.clone()).collect();
+        let calls: Vec<_> =
+            self.best.module.functions.iter().map(|function| function.name.clone()).collect();
         for name in calls {
             let mut module = self.best.module.clone();
             if inline_function(&mut module, &name) {
@@ -199,8 +204,9 @@ impl Shrinker {
         let mut candidates = vec![with(&|module| module.two_sided = false)];
         for index in 0..self.best.module.globals.len() {
             candidates.push(with(&|module| {
-                if let Global::Const(name, value) | Global::Override(name, value) | Global::Private(name, value) =
-                    module.globals[index].clone()
+                if let Global::Const(name, value)
+                | Global::Override(name, value)
+                | Global::Private(name, value) = module.globals[index].clone()
                 {
                     replace_name(module, &name, &value);
                 }
@@ -249,7 +255,9 @@ fn constants(expr: &Expr) -> Vec<Expr> {
         (Ty::F32, _) => vec![0.0.into(), 1.0.into(), 0.5.into()],
         (Ty::I32 | Ty::U32, _) => vec![of(ExprKind::Int(0)), of(ExprKind::Int(1))],
         (Ty::Bool, _) => vec![of(ExprKind::Bool(false)), of(ExprKind::Bool(true))],
-        (Ty::Vec(n), _) => [0.0, 1.0].map(|x| Expr::call(&format!("vec{n}f"), vec![Expr::from(x)])).into(),
+        (Ty::Vec(n), _) => {
+            [0.0, 1.0].map(|x| Expr::call(&format!("vec{n}f"), vec![Expr::from(x)])).into()
+        }
         _ => vec![],
     }
 }
@@ -292,7 +300,8 @@ fn edit_statement(module: &mut Module, index: usize, edit: usize) -> bool {
         if edit == 0 {
             block.remove(at);
             done = true;
-        } else if let Some(inner) = block[at].blocks_mut().into_iter().nth(edit - 1).map(std::mem::take)
+        } else if let Some(inner) =
+            block[at].blocks_mut().into_iter().nth(edit - 1).map(std::mem::take)
             && !inner.is_empty()
         {
             block.splice(at..=at, inner);
@@ -305,7 +314,9 @@ fn edit_statement(module: &mut Module, index: usize, edit: usize) -> bool {
 /// Number of uses of a name.
 fn uses(module: &mut Module, name: &str) -> usize {
     let mut count = 0;
-    module.walk_expressions(&mut |expr| count += usize::from(matches!(&expr.kind, ExprKind::Name(found) if found == name)));
+    module.walk_expressions(&mut |expr| {
+        count += usize::from(matches!(&expr.kind, ExprKind::Name(found) if found == name))
+    });
     count
 }
 
@@ -340,7 +351,8 @@ fn replace_name(module: &mut Module, name: &str, value: &Expr) {
 
 /// Inlines a function if its body is a single `return`. Returns whether there was a call.
 fn inline_function(module: &mut Module, name: &str) -> bool {
-    let Some(Function { parameters, body, .. }) = module.functions.iter().find(|function| function.name == name).cloned()
+    let Some(Function { parameters, body, .. }) =
+        module.functions.iter().find(|function| function.name == name).cloned()
     else {
         return false;
     };
@@ -390,11 +402,14 @@ fn sweep(module: &mut Module) {
         }
     });
     // A `fn material` without assignments returns its argument.
-    let assigns = |function: &Function| function.body.iter().any(|stmt| matches!(stmt, Stmt::Assign(..)));
+    let assigns =
+        |function: &Function| function.body.iter().any(|stmt| matches!(stmt, Stmt::Assign(..)));
     module.functions.retain(|function| function.name != "material" || assigns(function));
     module.members.retain(|member| members.contains(&member.name));
     module.globals.retain(|global| match global {
-        Global::Const(name, _) | Global::Override(name, _) | Global::Private(name, _) => names.contains(name),
+        Global::Const(name, _) | Global::Override(name, _) | Global::Private(name, _) => {
+            names.contains(name)
+        }
         Global::Texture(name) | Global::Sampler(name) => names.contains(name),
         Global::Struct(name, _) => types.contains(&Ty::Struct(name)),
     });
@@ -431,13 +446,24 @@ mod tests {
         // `f_2(x)` returns `f_1(x * 0.5, x)`, where `f_1(x, a)` returns `x * x + a`.
         let x = Expr::name(Ty::F32, "x");
         let function = |name: &str, parameters: &[&str], result: Expr| {
-            let parameters = parameters.iter().map(|&name| Parameter { name: name.into(), ty: Ty::F32, is_pointer: false });
-            Function { name: name.into(), parameters: parameters.collect(), result: Ty::F32, body: vec![Stmt::Return(result)] }
+            let parameters = parameters.iter().map(|&name| Parameter {
+                name: name.into(),
+                ty: Ty::F32,
+                is_pointer: false,
+            });
+            Function {
+                name: name.into(),
+                parameters: parameters.collect(),
+                result: Ty::F32,
+                body: vec![Stmt::Return(result)],
+            }
         };
         let sum = &x * &x + Expr::name(Ty::F32, "a");
         let call = Expr::new(Ty::F32, ExprKind::Call("f_1".into(), vec![&x * 0.5, x.clone()]));
-        let mut module =
-            Module { functions: vec![function("f_1", &["x", "a"], sum), function("f_2", &["x"], call)], ..Module::default() };
+        let mut module = Module {
+            functions: vec![function("f_1", &["x", "a"], sum), function("f_2", &["x"], call)],
+            ..Module::default()
+        };
         assert!(inline_function(&mut module, "f_1"));
         assert_eq!(module.functions[1].body, [Stmt::Return((&x * 0.5) * (&x * 0.5) + &x)]);
     }
@@ -449,12 +475,19 @@ mod tests {
         for seed in 0..200 {
             let mut trial = Trial { inject: break_floor, ..Trial::new(seed, &[Target::best()]) };
             let tally = trial.run(&effort);
-            let Some(fault) = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes) else { continue };
+            let Some(fault) = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes)
+            else {
+                continue;
+            };
             let (mut small, found) = shrink(&trial, fault);
             assert_eq!(found.wrong, Wrong::Escapes);
             let text = small.module.to_string();
             let both = format!("{}\n{text}", trial.module);
-            assert!(small.module.size() <= 90 && text.lines().count() <= 16, "{} {both}", small.module.size());
+            assert!(
+                small.module.size() <= 90 && text.lines().count() <= 16,
+                "{} {both}",
+                small.module.size()
+            );
             assert!(small.module.size() < trial.module.size(), "{both}");
             // The fault reproduces from the reported box alone.
             assert!(small.reproduces_alone(&found), "{both}");
@@ -469,7 +502,8 @@ mod tests {
 
     impl Trial {
         fn reproduces_alone(&self, fault: &Fault) -> bool {
-            let shrinker = Shrinker { best: self.clone(), fault: fault.clone(), candidates_left: 1 };
+            let shrinker =
+                Shrinker { best: self.clone(), fault: fault.clone(), candidates_left: 1 };
             shrinker.reproduce(self, &GIVEN_BOX_ONLY).is_some()
         }
     }

@@ -54,7 +54,12 @@ impl Generator<'_> {
 
     /// A mutable variable of a type; declares one if there is none in scope.
     pub(super) fn variable(&mut self, ty: Ty) -> Expr {
-        let found: Vec<_> = self.scope.iter().filter(|b| b.is_mutable && b.expr.ty == ty).map(|b| b.expr.clone()).collect();
+        let found: Vec<_> = self
+            .scope
+            .iter()
+            .filter(|b| b.is_mutable && b.expr.ty == ty)
+            .map(|b| b.expr.clone())
+            .collect();
         if found.is_empty() {
             let value = self.expr(ty, Role::Fraction, 1);
             return self.var_as("acc", value, Role::Any);
@@ -133,7 +138,11 @@ impl Generator<'_> {
         let condition = if self.once_in(3) {
             self.note("loop with a data-dependent end");
             let rounds = self.expr(Ty::F32, Role::Fraction, 1);
-            Expr::compare("<", &index, call("i32", [self.ensure_runtime(rounds) * max_rounds as f32]))
+            Expr::compare(
+                "<",
+                &index,
+                call("i32", [self.ensure_runtime(rounds) * max_rounds as f32]),
+            )
         } else {
             Expr::compare("<", &index, Expr::int(max_rounds))
         };
@@ -142,7 +151,11 @@ impl Generator<'_> {
             g.bind(index.clone(), Role::Any);
             let t = g.let_as("t", call("f32", [index.clone()]) / max_rounds as f32, Role::Fraction);
             if g.once_in(3) {
-                let (feature, exit) = if g.once_in(2) { ("break", Stmt::Break) } else { ("continue", Stmt::Continue) };
+                let (feature, exit) = if g.once_in(2) {
+                    ("break", Stmt::Break)
+                } else {
+                    ("continue", Stmt::Continue)
+                };
                 g.note(feature);
                 let condition = g.condition(1);
                 let condition = g.ensure_runtime(condition);
@@ -180,12 +193,19 @@ impl Generator<'_> {
         self.loops -= 1;
         if self.once_in(3) {
             self.note("loop with continuing");
-            let until = Expr::binary("||", Expr::compare(">=", rounds, max_rounds), Expr::unary("!", condition));
+            let until = Expr::binary(
+                "||",
+                Expr::compare(">=", rounds, max_rounds),
+                Expr::unary("!", condition),
+            );
             self.block.push(Stmt::Loop(body, vec![count], until));
         } else {
             self.note("while");
             body.push(count);
-            self.block.push(Stmt::While(Expr::binary("&&", condition, Expr::compare("<", rounds, max_rounds)), body));
+            self.block.push(Stmt::While(
+                Expr::binary("&&", condition, Expr::compare("<", rounds, max_rounds)),
+                body,
+            ));
         }
     }
 }

@@ -90,8 +90,13 @@ impl Trial {
     ///
     /// *Errors*: a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
-        let compiled = Shader::parse("program.wgsl", &self.module.to_string())
-            .and_then(|shader| Integrand::new(&shader, &Settings { loop_cap: LOOP_CAP, ..Settings::default() }, self.frame));
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
+            Integrand::new(
+                &shader,
+                &Settings { loop_cap: LOOP_CAP, ..Settings::default() },
+                self.frame,
+            )
+        });
         let integrand = compiled.map_err(|error| {
             let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
             let message = format!("{error}: {}", labels.join("; "));
@@ -107,7 +112,11 @@ impl Trial {
     }
 
     /// Checks given boxes and then random ones.
-    pub(super) fn run_on(&self, effort: &Effort, given: impl FnOnce(&Subject) -> Vec<Sample>) -> Tally {
+    pub(super) fn run_on(
+        &self,
+        effort: &Effort,
+        given: impl FnOnce(&Subject) -> Vec<Sample>,
+    ) -> Tally {
         let run = || {
             let subject = match self.subject() {
                 Ok(subject) => subject,
@@ -120,16 +129,26 @@ impl Trial {
             let checker = Checker::with(&subject, self.target, &self.plan, self.inject);
             let (random, kinks) = (&mut Random::new(self.seed ^ 0xb0c5), kinks(&subject.point));
             let mut tally = checker.run(&given(&subject));
-            let (boxes, checks) = (effort.boxes.div_ceil(self.effort_divisor()), effort.checks / self.effort_divisor() as u64);
+            let (boxes, checks) = (
+                effort.boxes.div_ceil(self.effort_divisor()),
+                effort.checks / self.effort_divisor() as u64,
+            );
             for _ in 0..MAX_BATCHES {
-                tally.add(checker.run(&samples(random, &checker, &subject, &kinks, &Effort { boxes, ..*effort })));
+                tally.add(checker.run(&samples(
+                    random,
+                    &checker,
+                    &subject,
+                    &kinks,
+                    &Effort { boxes, ..*effort },
+                )));
                 if tally.checks >= checks || tally.is_faulty() {
                     break;
                 }
             }
             tally
         };
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
     }
 
     /// By how much the effort is reduced for the slow trials: those on the interpreter, and those
@@ -140,8 +159,15 @@ impl Trial {
 }
 
 /// Random boxes, with members from local search.
-fn samples(random: &mut Random, checker: &Checker<'_>, subject: &Subject, kinks: &[f32], effort: &Effort) -> Vec<Sample> {
-    let drawn = (0..effort.boxes).map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
+fn samples(
+    random: &mut Random,
+    checker: &Checker<'_>,
+    subject: &Subject,
+    kinks: &[f32],
+    effort: &Effort,
+) -> Vec<Sample> {
+    let drawn = (0..effort.boxes)
+        .map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
     let mut samples: Vec<_> = drawn.collect();
     if effort.steps > 0 && !samples.is_empty() {
         checker.climb(random, kinks, effort.steps, &mut samples);

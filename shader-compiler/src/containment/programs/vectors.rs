@@ -20,21 +20,35 @@ impl Generator<'_> {
             3 if role == Role::Any => vector(self) - vector(self),
             2..5 => vector(self) * vector(self),
             5 => vector(self) * self.expr(Ty::F32, Role::Fraction, depth),
-            6 => call("mix", [vector(self), vector(self), self.expr(Ty::F32, Role::Fraction, depth)]),
+            6 => {
+                call("mix", [vector(self), vector(self), self.expr(Ty::F32, Role::Fraction, depth)])
+            }
             7 => call("abs", [vector(self)]),
             8 => call("max", [vector(self), splat(n, 0.0)]),
             9 => {
                 self.note("vector select");
-                call("select", [vector(self), vector(self), self.expr(Ty::BVec(n), Role::Any, depth)])
+                call(
+                    "select",
+                    [vector(self), vector(self), self.expr(Ty::BVec(n), Role::Any, depth)],
+                )
             }
             10 if n == 3 && self.has_textures() => self.lookup(depth),
             10 if n < 4 => {
                 self.note("matrix product");
                 let product = self.expr(Ty::Mat(n), Role::Any, depth) * vector(self);
-                if role == Role::Any { product } else { call("clamp", [product, splat(n, 0.0), splat(n, 1.0)]) }
+                if role == Role::Any {
+                    product
+                } else {
+                    call("clamp", [product, splat(n, 0.0), splat(n, 1.0)])
+                }
             }
-            11 if n == 2 => self.expr(Ty::Vec(3), role, depth).swizzle(self.one_of(&["xy", "yz", "zx", "xx"])),
-            11 => call(self.one_of(&["fract", "floor", "cos"]), [vector(self) * self.literal(Role::Positive)]),
+            11 if n == 2 => {
+                self.expr(Ty::Vec(3), role, depth).swizzle(self.one_of(&["xy", "yz", "zx", "xx"]))
+            }
+            11 => call(
+                self.one_of(&["fract", "floor", "cos"]),
+                [vector(self) * self.literal(Role::Positive)],
+            ),
             12 if n == 3 => vector(self).swizzle(self.one_of(&["zyx", "yzx", "xxz"])),
             _ => call("step", [splat(n, self.literal(Role::Fraction)), vector(self)]),
         }
@@ -80,7 +94,10 @@ impl Generator<'_> {
         let found = match self.below(4) {
             0 => {
                 self.note("textureLoad");
-                call("textureLoad", [texture, call("vec2u", [call("abs", [at]) * 8.0]), Expr::int(0)])
+                call(
+                    "textureLoad",
+                    [texture, call("vec2u", [call("abs", [at]) * 8.0]), Expr::int(0)],
+                )
             }
             1 => {
                 self.note("textureSampleLevel");
@@ -104,7 +121,8 @@ impl Generator<'_> {
             1 => matrix(self) * matrix(self),
             2 => matrix(self) * self.expr(Ty::F32, Role::Signed, depth),
             _ => {
-                let columns: Vec<_> = (0..n).map(|_| self.expr(Ty::Vec(n), Role::Signed, depth)).collect();
+                let columns: Vec<_> =
+                    (0..n).map(|_| self.expr(Ty::Vec(n), Role::Signed, depth)).collect();
                 call(&format!("mat{n}x{n}f"), columns)
             }
         }

@@ -1,8 +1,9 @@
 //! naga's errors in the words of those who write shaders.
 //!
-//! What the parser rejects comes as finished text; it is told by its wording, and said again where it speaks of naga's inside, leaves
-//! out what was found, or names the wrong place. What the validator rejects comes as data with handles into the module, from which
-//! names and types are taken. What is not known here is passed on, cleaned of handles.
+//! What the parser rejects comes as finished text; it is told by its wording, and said again where
+//! it speaks of naga's inside, leaves out what was found, or names the wrong place. What the
+//! validator rejects comes as data with handles into the module, from which names and types are
+//! taken. What is not known here is passed on, cleaned of handles.
 
 mod images;
 mod parser;
@@ -19,12 +20,19 @@ pub(super) fn type_name(module: &Module, ty: Handle<naga::Type>) -> String {
 }
 
 fn inner_name(module: &Module, inner: &TypeInner) -> String {
-    plain(&naga::common::DiagnosticDisplay((&naga::proc::TypeResolution::Value(inner.clone()), module.to_ctx())).to_string())
+    plain(
+        &naga::common::DiagnosticDisplay((
+            &naga::proc::TypeResolution::Value(inner.clone()),
+            module.to_ctx(),
+        ))
+        .to_string(),
+    )
 }
 
 /// Text of naga's with short names of types, and without handles.
 fn plain(text: &str) -> String {
-    let mut text = text.replace("{AbstractFloat}", "abstract-float").replace("{AbstractInt}", "abstract-int");
+    let mut text =
+        text.replace("{AbstractFloat}", "abstract-float").replace("{AbstractInt}", "abstract-int");
     for (long, short) in [("<f32>", "f"), ("<i32>", "i"), ("<u32>", "u")] {
         for n in 2..=4 {
             text = text.replace(&format!("vec{n}{long}"), &format!("vec{n}{short}"));
@@ -64,25 +72,37 @@ pub(super) fn list(words: &[&str], last_but: &str) -> String {
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
-        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
+        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => {
+            first.to_lowercase().chain(chars).collect()
+        }
         _ => text.to_owned(),
     }
 }
 
 /// A message of naga's that is not known here, unless it speaks Rust.
 fn presentable(message: &str) -> String {
-    let rust = message.contains(['{', '(']) || message.contains("::") || message.contains("naga") || message.contains("Naga");
-    if rust || message.is_empty() { "this is not valid WGSL".to_owned() } else { lower_first(message) }
+    let rust = message.contains(['{', '('])
+        || message.contains("::")
+        || message.contains("naga")
+        || message.contains("Naga");
+    if rust || message.is_empty() {
+        "this is not valid WGSL".to_owned()
+    } else {
+        lower_first(message)
+    }
 }
 
 /// How to make a value of one type one of another.
 fn conversion(found: &str, wanted: &str) -> Option<String> {
-    let scalar = |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");
+    let scalar =
+        |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");
     let width = |ty: &str| ty.strip_prefix("vec").and_then(|rest| rest.chars().next());
     if wanted.contains("abstract") {
         return None;
     }
-    if scalar(found) && (scalar(wanted) || width(wanted).is_some()) || width(found).is_some() && width(found) == width(wanted) {
+    if scalar(found) && (scalar(wanted) || width(wanted).is_some())
+        || width(found).is_some() && width(found) == width(wanted)
+    {
         return Some(format!("write `{wanted}(…)`, since WGSL converts nothing by itself"));
     }
     if wanted.starts_with("ptr<") {

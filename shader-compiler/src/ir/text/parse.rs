@@ -1,5 +1,6 @@
-//! Text becomes a function: a hand-written parser with one token of look-ahead. It checks what the text alone can tell (names, numbers
-//! of arguments); the rest is left to the verifier, whose lines are mapped back to the text.
+//! Text becomes a function: a hand-written parser with one token of look-ahead. It checks what the
+//! text alone can tell (names, numbers of arguments); the rest is left to the verifier, whose lines
+//! are mapped back to the text.
 
 use super::{CONSTANTS, begins_name, continues_name, quoted};
 use crate::ir::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
@@ -23,7 +24,13 @@ pub struct TextError {
 
 /// Reads a function, exactly as it is written, and [verifies](crate::ir::verify) it.
 pub fn parse(text: &str) -> Result<Function, TextError> {
-    let function = Function { name: String::new(), inputs: vec![], outputs: vec![], body: Block::default(), values: vec![] };
+    let function = Function {
+        name: String::new(),
+        inputs: vec![],
+        outputs: vec![],
+        body: Block::default(),
+        values: vec![],
+    };
     let mut parser = Parser {
         text,
         at: 0,
@@ -38,8 +45,10 @@ pub fn parse(text: &str) -> Result<Function, TextError> {
         lines: vec![],
     };
     let parsed = parser.function().and_then(|()| {
-        verify(&parser.function)
-            .map_err(|error| Wrong { at: parser.lines.get(error.line - 1).copied().unwrap_or(0), message: error.message })
+        verify(&parser.function).map_err(|error| Wrong {
+            at: parser.lines.get(error.line - 1).copied().unwrap_or(0),
+            message: error.message,
+        })
     });
     match parsed {
         Ok(()) => Ok(parser.function),
@@ -172,7 +181,10 @@ impl<'t> Parser<'t> {
             (Some('0'..='9' | '-' | '.'), _) => {
                 // The sign of an exponent belongs to it.
                 let mut end = length(rest, 1, continues_name);
-                if rest[..end].ends_with(['e', 'E']) && !rest.starts_with("0x") && rest[end..].starts_with(['+', '-']) {
+                if rest[..end].ends_with(['e', 'E'])
+                    && !rest.starts_with("0x")
+                    && rest[end..].starts_with(['+', '-'])
+                {
                     end = length(rest, end + 1, continues_name);
                 }
                 (Token::Number(&rest[..end]), end)
@@ -182,7 +194,9 @@ impl<'t> Parser<'t> {
                 (Token::Name(&rest[..length]), length)
             }
             (Some(c @ ('(' | ')' | '{' | '}' | ',' | ':' | '=')), _) => (Token::Sign(c), 1),
-            (Some(c), _) => return self.wrong(format!("unexpected character `{}`", c.escape_debug())),
+            (Some(c), _) => {
+                return self.wrong(format!("unexpected character `{}`", c.escape_debug()));
+            }
         };
         self.token = token;
         self.at += length;
@@ -236,7 +250,9 @@ impl<'t> Parser<'t> {
     }
 
     fn ty(&mut self) -> Parsed<Type> {
-        let ty = [Type::F32, Type::I32, Type::Bool].into_iter().find(|ty| self.token == Token::Name(ty.name()));
+        let ty = [Type::F32, Type::I32, Type::Bool]
+            .into_iter()
+            .find(|ty| self.token == Token::Name(ty.name()));
         let Some(ty) = ty else { return self.unexpected("`f32`, `i32` or `bool`") };
         self.advance()?;
         Ok(ty)
@@ -287,7 +303,10 @@ impl<'t> Parser<'t> {
             &Token::Name("nan") => self.constant(Type::F32, f32::NAN.to_bits()),
             &Token::Number(text) => match number(text) {
                 Some((ty, bits)) => self.constant(ty, bits),
-                None => return self.wrong(format!("`{text}` is neither a float nor an integer of 32 bits")),
+                None => {
+                    return self
+                        .wrong(format!("`{text}` is neither a float nor an integer of 32 bits"));
+                }
             },
             &Token::Name(name) => self.input(name)?,
             Token::Quoted(name) => self.input(name)?,
@@ -370,15 +389,23 @@ impl<'t> Parser<'t> {
     }
 
     fn op(&mut self, name: &str, results: &[(usize, &'t str)]) -> Parsed<Stmt> {
-        let Some(&op) = self.ops.get(name) else { return self.wrong(format!("no operation is called `{name}`")) };
+        let Some(&op) = self.ops.get(name) else {
+            return self.wrong(format!("no operation is called `{name}`"));
+        };
         let at = self.begin;
         self.advance()?;
         let args = self.values()?;
         if args.len() != op.arity() {
-            return Err(Wrong { at, message: format!("`{name}` takes {} arguments, not {}", op.arity(), args.len()) });
+            return Err(Wrong {
+                at,
+                message: format!("`{name}` takes {} arguments, not {}", op.arity(), args.len()),
+            });
         }
         let [result] = results else {
-            return Err(Wrong { at, message: format!("`{name}` has one result, not {}", results.len()) });
+            return Err(Wrong {
+                at,
+                message: format!("`{name}` has one result, not {}", results.len()),
+            });
         };
         let mut all = [args[0]; 3];
         all[..args.len()].copy_from_slice(&args);
@@ -416,7 +443,9 @@ impl<'t> Parser<'t> {
     fn results(&mut self, results: &[(usize, &'t str)], from: &[Value]) -> Parsed<Vec<Value>> {
         let types: Vec<_> = from.iter().map(|&value| self.function.ty(value)).collect();
         let types = types.into_iter().chain(std::iter::repeat(Type::F32));
-        std::iter::zip(results, types).map(|(&result, ty)| self.define(result, ty, Def::Result)).collect()
+        std::iter::zip(results, types)
+            .map(|(&result, ty)| self.define(result, ty, Def::Result))
+            .collect()
     }
 
     fn loop_(&mut self, results: &[(usize, &'t str)]) -> Parsed<Loop> {
@@ -450,7 +479,10 @@ impl<'t> Parser<'t> {
 /// Type and bits of a number.
 fn number(text: &str) -> Option<(Type, u32)> {
     if let Some(digits) = text.strip_prefix("0x") {
-        return u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')).map(|bits| (Type::I32, bits));
+        return u32::from_str_radix(digits, 16)
+            .ok()
+            .filter(|_| !digits.starts_with('+'))
+            .map(|bits| (Type::I32, bits));
     }
     if matches!(text, "-inf") {
         return Some((Type::F32, f32::NEG_INFINITY.to_bits()));
@@ -460,7 +492,8 @@ fn number(text: &str) -> Option<(Type, u32)> {
         return fits.then_some((Type::I32, integer as u32));
     }
     // Without this, words such as `-nan` and `-infinity` would be numbers too.
-    if !text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-')) || !text.contains(['.', 'e', 'E'])
+    if !text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'))
+        || !text.contains(['.', 'e', 'E'])
     {
         return None;
     }
@@ -507,7 +540,8 @@ mod tests {
         parse(text).expect_err(text).to_string()
     }
 
-    /// A function of inputs `a` and `b`, floats, and `i`, an integer, with these lines after the first.
+    /// A function of inputs `a` and `b`, floats, and `i`, an integer, with these lines after the
+    /// first.
     fn body(lines: &str) -> String {
         format!("fn f(a: f32, b: f32, i: i32) -> (r: f32) {{\n{lines}\n}}")
     }
@@ -523,7 +557,10 @@ mod tests {
     fn layout_names_and_comments_are_free() {
         let text = "fn f(a:f32,)->(r:f32,){%x=add a,-.5e0// to the left\n%y=mul %x,%x return %y}";
         let function = parse(text).unwrap();
-        assert_eq!(function.to_string(), "fn f(a: f32) -> (r: f32) {\n  %0 = add a, -0.5\n  %1 = mul %0, %0\n  return %1\n}\n");
+        assert_eq!(
+            function.to_string(),
+            "fn f(a: f32) -> (r: f32) {\n  %0 = add a, -0.5\n  %1 = mul %0, %0\n  return %1\n}\n"
+        );
     }
 
     #[test]
@@ -578,9 +615,18 @@ mod tests {
         assert_eq!(error(&body("return c")), "2:8: no input is called `c`");
         assert_eq!(error(&body("%0 = frob a\nreturn %0")), "2:6: no operation is called `frob`");
         assert_eq!(error(&body("%0 = add a\nreturn %0")), "2:6: `add` takes 2 arguments, not 1");
-        assert_eq!(error(&body("%0, %1 = add a, b\nreturn %0")), "2:10: `add` has one result, not 2");
-        assert_eq!(error(&body("%0 = add a, b\n%0 = add b, b\nreturn %0")), "3:1: another value is called `%0`");
-        assert_eq!(error(&body("%0 = add a, 1\nreturn %0")), "2:1: 1 is argument 2 of `add`, which must be f32 but is i32");
+        assert_eq!(
+            error(&body("%0, %1 = add a, b\nreturn %0")),
+            "2:10: `add` has one result, not 2"
+        );
+        assert_eq!(
+            error(&body("%0 = add a, b\n%0 = add b, b\nreturn %0")),
+            "3:1: another value is called `%0`"
+        );
+        assert_eq!(
+            error(&body("%0 = add a, 1\nreturn %0")),
+            "2:1: 1 is argument 2 of `add`, which must be f32 but is i32"
+        );
         assert_eq!(
             error(&body("%0 = select true, a, i\nreturn a")),
             "2:1: i is argument 3 of `select`, which must be f32 but is i32"
@@ -591,18 +637,25 @@ mod tests {
             error(&body("if a {\n  yield\n} else {\n  yield\n}\nreturn a")),
             "2:1: the condition a must be bool but is f32"
         );
-        assert_eq!(error(&body("return 1e99")), "2:8: `1e99` is neither a float nor an integer of 32 bits");
+        assert_eq!(
+            error(&body("return 1e99")),
+            "2:8: `1e99` is neither a float nor an integer of 32 bits"
+        );
         assert_eq!(error(&body("return a }")), "3:1: expected the end, found `}`");
         assert_eq!(error(&body("µ ; return a")), "2:1: expected `return`, found `µ`");
         assert_eq!(error(&body("%0 = add a, ;")), "2:13: unexpected character `;`");
         assert_eq!(error("fn f() -> (\"x"), "1:12: this name has no closing quotation mark");
-        let scope = "%0 = if true {\n  %1 = add a, b\n  yield %1\n} else {\n  yield %1\n}\nreturn a";
+        let scope =
+            "%0 = if true {\n  %1 = add a, b\n  yield %1\n} else {\n  yield %1\n}\nreturn a";
         assert_eq!(error(&body(scope)), "6:3: %1 is not in scope");
     }
 
     #[test]
     fn deep_nesting_is_an_error() {
-        assert!(error(&body(&"if true { ".repeat(100_000))).ends_with("blocks are nested deeper than 200"));
+        assert!(
+            error(&body(&"if true { ".repeat(100_000)))
+                .ends_with("blocks are nested deeper than 200")
+        );
     }
 
     proptest! {

@@ -1,5 +1,6 @@
-//! Ifs: an undecided one, whose condition is an interval, runs each arm for the boxes of which some member may take it, and merges the
-//! results as a `select` of an interval condition does (Clarberg et al. 2010 §3.4).
+//! Ifs: an undecided one, whose condition is an interval, runs each arm for the boxes of which some
+//! member may take it, and merges the results as a `select` of an interval condition does (Clarberg
+//! et al. 2010 §3.4).
 
 use super::{Ends, Lowering};
 use crate::analysis::Bounds;
@@ -22,8 +23,8 @@ pub(super) struct Cut {
 }
 
 impl Lowering<'_> {
-    /// Does something in a block of its own, whose results are those of `work`, whether a NaN was met,
-    /// and rounds, where they count.
+    /// Does something in a block of its own, whose results are those of `work`, whether a NaN was
+    /// met, and rounds, where they count.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
         let outer = self.met.take();
@@ -53,7 +54,8 @@ impl Lowering<'_> {
 
     /// The ends of an arm's live yields, one after the other.
     fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
-        let live: Vec<_> = std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
+        let live: Vec<_> =
+            std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
         let joined = |(&result, &value)| {
             let ends = self.ends_for(result, value);
             self.joinable(value, ends)
@@ -61,7 +63,8 @@ impl Lowering<'_> {
         live.into_iter().flat_map(joined).collect()
     }
 
-    /// The statements of an arm, for members of the box whose condition is known; the ends of its live yields.
+    /// The statements of an arm, for members of the box whose condition is known; the ends of its
+    /// live yields.
     fn within(&mut self, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
         let cond = self.ends[node.cond.index()];
@@ -80,8 +83,9 @@ impl Lowering<'_> {
 
     /// Cuts the ends of what a condition compares to where it may be true, or may be false.
     ///
-    /// An arm runs where ends that are not cut allow that some member takes it. So what one comparison leaves is not empty then, and so it
-    /// is where a value is cut from both sides, by what is in order. Where the arm does not run, or for nothing, it does not matter.
+    /// An arm runs where ends that are not cut allow that some member takes it. So what one
+    /// comparison leaves is not empty then, and so it is where a value is cut from both sides, by
+    /// what is in order. Where the arm does not run, or for nothing, it does not matter.
     fn cut(&mut self, cond: Value, truth: bool) {
         if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
             return;
@@ -94,11 +98,17 @@ impl Lowering<'_> {
                 let first = self.cuts.iter().find(|cut| cut.value == value).map(|cut| cut.outer);
                 first.unwrap_or_else(|| self.ends(value))
             });
-            for (value, other, by, side, op) in [(low, high, high_ends[1], 1, Op::Min), (high, low, low_ends[0], 0, Op::Max)] {
-                let alone = self.cuts.iter().filter(|cut| cut.value == value && cut.side != side).all(|cut| {
-                    let [below, above] = if side == 1 { [cut.by, other] } else { [other, cut.by] };
-                    self.is_below(below, above)
-                });
+            for (value, other, by, side, op) in
+                [(low, high, high_ends[1], 1, Op::Min), (high, low, low_ends[0], 0, Op::Max)]
+            {
+                let alone =
+                    self.cuts.iter().filter(|cut| cut.value == value && cut.side != side).all(
+                        |cut| {
+                            let [below, above] =
+                                if side == 1 { [cut.by, other] } else { [other, cut.by] };
+                            self.is_below(below, above)
+                        },
+                    );
                 if alone && self.can_cut(value, other) {
                     let outer = self.ends(value);
                     let mut ends = outer;
@@ -110,9 +120,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether an interval can have an end of another value for its own: neither is NaN, and there is no −0 where there was none.
+    /// Whether an interval can have an end of another value for its own: neither is NaN, and there
+    /// is no −0 where there was none.
     fn can_cut(&self, value: Value, by: Value) -> bool {
-        let (Bounds::Float(a), Bounds::Float(b)) = (&self.known.untested[value.index()], &self.known.untested[by.index()])
+        let (Bounds::Float(a), Bounds::Float(b)) =
+            (&self.known.untested[value.index()], &self.known.untested[by.index()])
         else {
             return false;
         };
@@ -129,9 +141,11 @@ impl Lowering<'_> {
 
     pub(super) fn if_(&mut self, node: &If) {
         let [must, may] = self.ends(node.cond);
-        let results: Vec<_> = node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
+        let results: Vec<_> =
+            node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
         if !self.is_interval(node.cond) {
-            let [then, otherwise] = [true, false].map(|truth| self.arm(|lowering| lowering.within(node, truth)));
+            let [then, otherwise] =
+                [true, false].map(|truth| self.arm(|lowering| lowering.within(node, truth)));
             let values = self.push_if(may, then, otherwise);
             for (result, ends) in results.into_iter().zip(values.chunks(2)) {
                 self.set(result, [ends[0], ends[1]]);
@@ -139,14 +153,18 @@ impl Lowering<'_> {
             return;
         }
         let must_not = self.builder.op(Op::BNot, &[must]);
-        let cheap =
-            [&node.then, &node.otherwise].map(|arm| self.cost(arm)).into_iter().try_fold(0, |sum, cost| Some(sum + cost?));
+        let cheap = [&node.then, &node.otherwise]
+            .map(|arm| self.cost(arm))
+            .into_iter()
+            .try_fold(0, |sum, cost| Some(sum + cost?));
         let asked = cheap.is_none_or(|cost| cost > CHEAP);
         let [then, otherwise] = [(true, may), (false, must_not)].map(|(truth, reached)| {
             if asked {
                 let arm = self.arm(|lowering| lowering.within(node, truth));
                 let none = self.arm(|lowering| {
-                    let zero = |result: &Value| [lowering.builder.constant(lowering.point.ty(*result), 0); 2];
+                    let zero = |result: &Value| {
+                        [lowering.builder.constant(lowering.point.ty(*result), 0); 2]
+                    };
                     results.iter().flat_map(zero).collect()
                 });
                 return self.push_if(reached, arm, none);
@@ -163,7 +181,8 @@ impl Lowering<'_> {
         let cond = self.interval(node.cond);
         for (k, &result) in results.iter().enumerate() {
             let index = node.results.iter().position(|&r| r == result).expect("it is one of them");
-            let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]].map(|value| self.interval(value));
+            let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]]
+                .map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
             let before = self.builder.function().len();
@@ -171,7 +190,8 @@ impl Lowering<'_> {
             let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.builder.set_origin(outer);
             self.set(result, ends);
-            self.cases[result.index()] = Some(Selected { case, operations: self.operations_since(before) });
+            self.cases[result.index()] =
+                Some(Selected { case, operations: self.operations_since(before) });
         }
     }
 

@@ -1,7 +1,8 @@
-//! Loops: an undecided one, whose condition is an interval, runs while some member may go on. Wherever some member may leave, what it would
-//! leave with is added to the results, which start empty (Clarberg et al. 2010 §4.6). A loop that might not end for intervals, though it does
-//! for all their members, is given up after so many rounds, those of loops around it and within it included, and has for results all
-//! that they can be.
+//! Loops: an undecided one, whose condition is an interval, runs while some member may go on.
+//! Wherever some member may leave, what it would leave with is added to the results, which start
+//! empty (Clarberg et al. 2010 §4.6). A loop that might not end for intervals, though it does for
+//! all their members, is given up after so many rounds, those of loops around it and within it
+//! included, and has for results all that they can be.
 
 use super::{Ends, Lowering, told};
 use crate::analysis::{Bounds, Floats};
@@ -16,10 +17,12 @@ impl Lowering<'_> {
     pub(super) fn loop_(&mut self, node: &Loop) {
         let undecided = self.is_interval(node.cond);
         let propagates = self.options.nan == Nan::Propagate;
-        let params: Vec<_> = (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
-        let results: Vec<_> = (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
-        // Rounds count where intervals might keep a loop from ending, of all the loops around and within together: each might run to
-        // its cap, and the products of caps have no end.
+        let params: Vec<_> =
+            (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
+        let results: Vec<_> =
+            (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
+        // Rounds count where intervals might keep a loop from ending, of all the loops around and
+        // within together: each might run to its cap, and the products of caps have no end.
         let outer_rounds = self.rounds;
         let is_nest = self.rounds.is_some() || has_loop(node, |_| true);
         let counts = self.rounds.is_some()
@@ -27,10 +30,15 @@ impl Lowering<'_> {
             || undecided && (is_nest || !self.ends_by_counting(node));
 
         // Parameters: those of the point shader, unions of results, whether a NaN was met, rounds.
-        let mut init: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
+        let mut init: Vec<_> =
+            params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
         let unions = init.len();
         if undecided {
-            init.extend(results.iter().flat_map(|&k| empty(&mut self.builder, self.point.ty(node.results[k]))));
+            init.extend(
+                results
+                    .iter()
+                    .flat_map(|&k| empty(&mut self.builder, self.point.ty(node.results[k]))),
+            );
         }
         let outer = self.met.take();
         if propagates {
@@ -62,7 +70,11 @@ impl Lowering<'_> {
         }
         let joined = exits.clone();
         if let Some(rounds) = self.rounds.filter(|_| undecided) {
-            let cap = if is_nest { self.options.loop_cap.saturating_mul(NEST) } else { self.options.loop_cap };
+            let cap = if is_nest {
+                self.options.loop_cap.saturating_mul(NEST)
+            } else {
+                self.options.loop_cap
+            };
             let cap = self.builder.i32(cap.min(i32::MAX as u32) as i32);
             let below = self.builder.op(Op::ULt, &[rounds, cap]);
             go_on = self.builder.op(Op::BAnd, &[may, below]);
@@ -90,7 +102,10 @@ impl Lowering<'_> {
         self.set(node.cond, [yes; 2]);
         self.block(&node.body);
         self.ends[node.cond.index()] = cond;
-        let mut next: Vec<_> = params.iter().flat_map(|&k| self.widened(node.params[k], node.body.yields[k])).collect();
+        let mut next: Vec<_> = params
+            .iter()
+            .flat_map(|&k| self.widened(node.params[k], node.body.yields[k]))
+            .collect();
         if undecided {
             next.extend(joined);
         }
@@ -125,12 +140,22 @@ impl Lowering<'_> {
         [lo, if self.is_interval(param) { end() } else { lo }]
     }
 
-    /// Adds to the unions of results what members of the box may leave the loop with, in place of `exits`.
-    fn join(&mut self, node: &Loop, results: &[usize], must: Value, union: &[Value], exits: &mut [Value]) {
+    /// Adds to the unions of results what members of the box may leave the loop with, in place of
+    /// `exits`.
+    fn join(
+        &mut self,
+        node: &Loop,
+        results: &[usize],
+        must: Value,
+        union: &[Value],
+        exits: &mut [Value],
+    ) {
         for ((&k, union), exits) in results.iter().zip(union.chunks(2)).zip(exits.chunks_mut(2)) {
             let ty = self.point.ty(node.results[k]);
             let known = told(self.options.tracking, self.known.bounds[node.head.yields[k].index()]);
-            if self.options.nan == Nan::Propagate && matches!(known, Bounds::Float(Floats { nan: true, .. })) {
+            if self.options.nan == Nan::Propagate
+                && matches!(known, Bounds::Float(Floats { nan: true, .. }))
+            {
                 // A union would pass over it.
                 let [lo, hi] = [exits[0], exits[1]].map(|end| {
                     let number = self.builder.op(Op::Eq, &[end, end]);
@@ -152,19 +177,24 @@ impl Lowering<'_> {
     fn whole(&mut self, value: Value) -> Ends {
         match &self.known.untested[value.index()] {
             Bounds::Float(floats) => [floats.low(), floats.high()].map(|end| self.builder.f32(end)),
-            Bounds::Int(ints) => ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end)),
+            Bounds::Int(ints) => {
+                ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end))
+            }
             Bounds::Bool(bools) => [!bools.no, bools.yes].map(|end| self.builder.bool(end)),
         }
     }
 
-    /// Whether the loop ends, however wide the intervals are, because a counter that is no interval runs up to a constant.
+    /// Whether the loop ends, however wide the intervals are, because a counter that is no interval
+    /// runs up to a constant.
     fn ends_by_counting(&self, node: &Loop) -> bool {
         let mut work = vec![node.cond];
         while let Some(cond) = work.pop() {
             match self.point.operation(cond) {
                 Some((Op::BAnd, args)) => work.extend(args),
                 Some((Op::SLt | Op::ULt, &[counter, end])) => {
-                    let Some(k) = node.params.iter().position(|&param| param == counter) else { continue };
+                    let Some(k) = node.params.iter().position(|&param| param == counter) else {
+                        continue;
+                    };
                     let step = match self.point.operation(node.body.yields[k]) {
                         Some((Op::IAdd, &[a, b])) if a == counter => self.point.constant(b),
                         _ => None,
@@ -172,7 +202,10 @@ impl Lowering<'_> {
                     let end = self.point.constant(end);
                     // Small enough not to wrap past the end.
                     let ends = matches!((step, end), (Some(1..=0xffff), Some(0..=0x7fff_0000)));
-                    if ends && !self.is_interval(counter) && self.point.constant(node.init[k]).is_some_and(|i| i as i32 >= 0) {
+                    if ends
+                        && !self.is_interval(counter)
+                        && self.point.constant(node.init[k]).is_some_and(|i| i as i32 >= 0)
+                    {
                         return true;
                     }
                 }
@@ -187,7 +220,9 @@ impl Lowering<'_> {
 fn has_loop(node: &Loop, is_one: impl Fn(&Loop) -> bool) -> bool {
     let mut found = false;
     for block in [&node.head, &node.body] {
-        for_each_stmt(block, &mut |stmt| found |= matches!(stmt, Stmt::Loop(inner) if is_one(inner)));
+        for_each_stmt(block, &mut |stmt| {
+            found |= matches!(stmt, Stmt::Loop(inner) if is_one(inner))
+        });
     }
     found
 }

@@ -15,7 +15,8 @@ use std::cell::Cell;
 /// More uses of a value than that are not looked at.
 const USES: usize = 12;
 
-/// Ends that do not take the place of others may cost as much as one operation in so many, all together.
+/// Ends that do not take the place of others may cost as much as one operation in so many, all
+/// together.
 const SHARE: u32 = 16;
 
 /// The same where the sign of a cosine is known, which saves more than that.
@@ -24,21 +25,38 @@ const SHARE_OF_SUPPORT: u32 = 5;
 /// Finds values that are monotone in one that they use several times.
 pub(in crate::relations) fn find(point: &Point<'_>, related: &mut Related) {
     let mut all = 0;
-    point.for_each_operation(|value, _| all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op)));
+    point.for_each_operation(|value, _| {
+        all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
+    });
     let share = if related.support.is_some() { SHARE_OF_SUPPORT } else { SHARE };
     find_up_to(point, all / share, related);
 }
 
-/// The same, where ends that do not take the place of others cost so much at most, in basic operations.
+/// The same, where ends that do not take the place of others cost so much at most, in basic
+/// operations.
 pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
     let left = Cell::new(most);
     let plain = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
-        let ops: Vec<_> =
-            block.stmts.iter().filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None }).collect();
+        let ops: Vec<_> = block
+            .stmts
+            .iter()
+            .filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None })
+            .collect();
         for (source, sites) in sources(point, &ops) {
             let (masks, half) = (vec![0; point.function.len()], half(point, &ops, source));
-            Search { point, ops: &ops, source, sites, masks, half, found: vec![], plain: &plain, left: &left }.run(related);
+            Search {
+                point,
+                ops: &ops,
+                source,
+                sites,
+                masks,
+                half,
+                found: vec![],
+                plain: &plain,
+                left: &left,
+            }
+            .run(related);
         }
     });
 }
@@ -48,8 +66,12 @@ fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     for stmt in &block.stmts {
         match stmt {
             Stmt::Op(_) => {}
-            Stmt::If(node) => [&node.then, &node.otherwise].into_iter().for_each(|block| blocks(block, f)),
-            Stmt::Loop(node) => [&node.head, &node.body].into_iter().for_each(|block| blocks(block, f)),
+            Stmt::If(node) => {
+                [&node.then, &node.otherwise].into_iter().for_each(|block| blocks(block, f))
+            }
+            Stmt::Loop(node) => {
+                [&node.head, &node.body].into_iter().for_each(|block| blocks(block, f))
+            }
         }
     }
 }
@@ -60,15 +82,18 @@ fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
     for &value in ops {
         let (op, args) = point.function.operation(value).expect("statements define operations");
         for &arg in args {
-            let is_one =
-                point.kinds[arg.index()] && point.function.ty(arg) == Type::F32 && is_finite(&point.bounds[arg.index()]);
+            let is_one = point.kinds[arg.index()]
+                && point.function.ty(arg) == Type::F32
+                && is_finite(&point.bounds[arg.index()]);
             let users = &mut users[arg.index()];
             if is_one && op.facts().has_growth && users.last() != Some(&value) {
                 users.push(value);
             }
         }
     }
-    let of = |(index, users): (usize, Vec<Value>)| ((2..=USES).contains(&users.len())).then_some((Value(index as u32), users));
+    let of = |(index, users): (usize, Vec<Value>)| {
+        ((2..=USES).contains(&users.len())).then_some((Value(index as u32), users))
+    };
     users.into_iter().enumerate().filter_map(of).collect()
 }
 
@@ -87,7 +112,8 @@ fn half(point: &Point<'_>, ops: &[Value], source: Value) -> Option<Vec<Bounds>> 
         }
         let operands: Vec<_> = args.iter().map(|arg| half[arg.index()]).collect();
         let same = matches!(args, [a, b] if a == b);
-        half[value.index()] = transfer(op, &operands, same, Nan::Suppress).meet(&point.bounds[value.index()]);
+        half[value.index()] =
+            transfer(op, &operands, same, Nan::Suppress).meet(&point.bounds[value.index()]);
     }
     Some(half)
 }
@@ -114,8 +140,12 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(mut self, related: &mut Related) {
         for &value in self.ops {
-            let (op, args) = self.point.function.operation(value).expect("statements define operations");
-            if !op.facts().has_growth || !self.point.kinds[value.index()] || !is_finite(&self.point.bounds[value.index()]) {
+            let (op, args) =
+                self.point.function.operation(value).expect("statements define operations");
+            if !op.facts().has_growth
+                || !self.point.kinds[value.index()]
+                || !is_finite(&self.point.bounds[value.index()])
+            {
                 continue;
             }
             let site = self.sites.iter().position(|&site| site == value).map_or(0, |bit| 1 << bit);
@@ -123,7 +153,10 @@ impl Search<'_> {
             let mask = parts.iter().fold(site, |mask, part| mask | part);
             self.masks[value.index()] = mask;
             // Where uses come together.
-            if !self.plain[value.index()].get() && mask.count_ones() > 1 && parts.iter().all(|&part| part != mask) {
+            if !self.plain[value.index()].get()
+                && mask.count_ones() > 1
+                && parts.iter().all(|&part| part != mask)
+            {
                 self.join(value, mask, &parts, related);
             }
         }
@@ -133,32 +166,55 @@ impl Search<'_> {
     fn join(&mut self, value: Value, mask: u32, parts: &[u32], related: &mut Related) {
         let path = self.path(value);
         let units = self.units(mask, &path);
-        let ways: Vec<_> = units.iter().map(|&unit| (unit, self.inclination(&path, unit))).collect();
+        let ways: Vec<_> =
+            units.iter().map(|&unit| (unit, self.inclination(&path, unit))).collect();
         let is_spread = |sites: u32| parts.iter().all(|&part| sites & !part != 0);
         let monotone = |ways: &[(u32, Option<Way>)], half| {
             let sites = ways.iter().fold(0, |sites, (unit, _)| sites | unit);
             let differ = ways.iter().any(|(_, way)| *way != ways[0].1);
-            (differ && is_spread(sites)).then(|| self.tie(&path, sites, half)).flatten().map(|tie| (sites, tie))
+            (differ && is_spread(sites))
+                .then(|| self.tie(&path, sites, half))
+                .flatten()
+                .map(|tie| (sites, tie))
         };
         let halves = [Some(self.half.as_deref()), self.half.is_some().then_some(None)];
-        for (ways, half) in attempts(&ways).iter().flat_map(|ways| halves.into_iter().flatten().map(move |half| (ways, half))) {
+        for (ways, half) in attempts(&ways)
+            .iter()
+            .flat_map(|ways| halves.into_iter().flatten().map(move |half| (ways, half)))
+        {
             let Some((mut sites, mut tie)) = monotone(ways, half) else { continue };
             // Those that go the same way by themselves have the same end without being tied.
             let mut needed = ways.clone();
-            for unit in ways.iter().filter(|(_, way)| *way == tie.way).map(|&(unit, _)| unit).collect::<Vec<_>>() {
-                let rest: Vec<_> = needed.iter().copied().filter(|&(other, _)| other != unit).collect();
-                if let Some(less) = monotone(&rest, half).filter(|(_, less)| less.cut.len() <= tie.cut.len()) {
+            for unit in ways
+                .iter()
+                .filter(|(_, way)| *way == tie.way)
+                .map(|&(unit, _)| unit)
+                .collect::<Vec<_>>()
+            {
+                let rest: Vec<_> =
+                    needed.iter().copied().filter(|&(other, _)| other != unit).collect();
+                if let Some(less) =
+                    monotone(&rest, half).filter(|(_, less)| less.cut.len() <= tie.cut.len())
+                {
                     needed = rest;
                     (sites, tie) = less;
                 }
             }
-            let is_plain = |step: &Step| step.value == value || related.alternatives[step.value.index()].is_empty();
-            let moving = if tie.steps.iter().all(is_plain) { self.moving(&path, sites, &tie) } else { None };
+            let is_plain = |step: &Step| {
+                step.value == value || related.alternatives[step.value.index()].is_empty()
+            };
+            let moving =
+                if tie.steps.iter().all(is_plain) { self.moving(&path, sites, &tie) } else { None };
             let moving = moving.filter(|moved| moved.replaces || self.is_spent(moved));
             if moving.is_some() {
-                tie.steps.iter().filter(|step| step.value != value).for_each(|step| self.plain[step.value.index()].set(true));
+                tie.steps
+                    .iter()
+                    .filter(|step| step.value != value)
+                    .for_each(|step| self.plain[step.value.index()].set(true));
             }
-            let Some(found) = moving.or_else(|| tie.widening(self.source).filter(|widened| self.is_spent(widened))) else {
+            let Some(found) = moving
+                .or_else(|| tie.widening(self.source).filter(|widened| self.is_spent(widened)))
+            else {
                 continue;
             };
             self.found.push((value, sites));
@@ -217,8 +273,14 @@ impl Search<'_> {
         Way::of(tie.growth(bounds, None, piece, true)?.slope, piece)
     }
 
-    /// The value at the end of a path as a function of the source at these sites; operands are cut only if that is needed.
-    fn tie<'t>(&'t self, path: &[Value], sites: u32, half: Option<&'t [Bounds]>) -> Option<Tie<'t>> {
+    /// The value at the end of a path as a function of the source at these sites; operands are cut
+    /// only if that is needed.
+    fn tie<'t>(
+        &'t self,
+        path: &[Value],
+        sites: u32,
+        half: Option<&'t [Bounds]>,
+    ) -> Option<Tie<'t>> {
         let steps = self.steps(path, sites, &[])?;
         let cut = cuttable(&steps, half.unwrap_or(&self.point.bounds));
         let tie = Tie::new(self.point, steps, vec![], half);
@@ -274,12 +336,14 @@ impl Search<'_> {
     fn going(&self, steps: &[Step], way: Way) -> u32 {
         let goes = |bit: &usize| {
             let site = self.sites[*bit];
-            course(steps, |step, arg| step.value == site && matches!(arg, Arg::Tied(_))) == Some(way)
+            course(steps, |step, arg| step.value == site && matches!(arg, Arg::Tied(_)))
+                == Some(way)
         };
         (0..self.sites.len()).filter(goes).fold(0, |sites, bit| sites | 1 << bit)
     }
 
-    /// The same with only those uses moved that do not go with it by each step, by which nothing has to be widened.
+    /// The same with only those uses moved that do not go with it by each step, by which nothing
+    /// has to be widened.
     fn moving(&self, path: &[Value], sites: u32, tie: &Tie<'_>) -> Option<Monotone> {
         let way = tie.way?;
         let mut against = sites & !self.going(&tie.steps, way);
@@ -291,14 +355,20 @@ impl Search<'_> {
         if against == 0 {
             return None;
         }
-        let goes_against =
-            |step: &Step| (0..self.sites.len()).any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value);
+        let goes_against = |step: &Step| {
+            (0..self.sites.len())
+                .any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value)
+        };
         let (floats, shift) = tie.margin(self.point, goes_against)?;
         let is_last = path.last().is_some_and(|&value| is_last(self.point.function, value));
         let steps = self.steps(path, against, &[])?;
         let bounds = steps.last().expect("there are steps").bounds;
-        let (sign, [low, high]) = (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
-        let end = |side: usize| End { of: if way == Way::Rises { side } else { 1 - side }, way: By::Moving { floats, shift } };
+        let (sign, [low, high]) =
+            (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
+        let end = |side: usize| End {
+            of: if way == Way::Rises { side } else { 1 - side },
+            way: By::Moving { floats, shift },
+        };
         // A shift must not lead out of what is known.
         (high >= 1e-20 && (low >= 0.0 || low <= -1e-20)).then(|| Monotone {
             source: self.source,
@@ -316,7 +386,11 @@ impl Search<'_> {
         let mut steps: Vec<Step> = vec![];
         for &value in path.iter().filter(|value| self.masks[value.index()] & sites != 0) {
             let (op, args) = function.operation(value).expect("they are operations");
-            let is_tied = self.sites.iter().position(|&site| site == value).is_some_and(|bit| sites >> bit & 1 == 1);
+            let is_tied = self
+                .sites
+                .iter()
+                .position(|&site| site == value)
+                .is_some_and(|bit| sites >> bit & 1 == 1);
             let arg = |&value: &Value| {
                 // Of either, a later alternative may replace endpoints.
                 let known = bounds[value.index()].hull();
@@ -350,7 +424,9 @@ impl Search<'_> {
 /// Sets of units to tie, the first ones first: all; all whose way is known; these but for one.
 fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
     let known: Vec<_> = units.iter().copied().filter(|(_, way)| way.is_some()).collect();
-    let without = |unit: &(u32, Option<Way>)| known.iter().copied().filter(|other| other != unit).collect::<Vec<_>>();
+    let without = |unit: &(u32, Option<Way>)| {
+        known.iter().copied().filter(|other| other != unit).collect::<Vec<_>>()
+    };
     let mut attempts = vec![units.to_vec()];
     if known.len() < units.len() {
         attempts.push(known.clone());
@@ -362,16 +438,23 @@ fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
 
 /// Whether nothing is made of a value, which is an output.
 fn is_last(function: &Function, value: Value) -> bool {
-    let is_operand = |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
+    let is_operand =
+        |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
     let mut is_handed_on = false;
     for_each_stmt(&function.body, &mut |stmt| {
         is_handed_on |= match stmt {
             Stmt::Op(_) => false,
-            Stmt::If(node) => [&node.then, &node.otherwise].iter().any(|arm| arm.yields.contains(&value)),
-            Stmt::Loop(node) => [&node.init, &node.head.yields, &node.body.yields].iter().any(|values| values.contains(&value)),
+            Stmt::If(node) => {
+                [&node.then, &node.otherwise].iter().any(|arm| arm.yields.contains(&value))
+            }
+            Stmt::Loop(node) => [&node.init, &node.head.yields, &node.body.yields]
+                .iter()
+                .any(|values| values.contains(&value)),
         };
     });
-    function.body.yields.contains(&value) && !is_handed_on && !function.values.iter().any(is_operand)
+    function.body.yields.contains(&value)
+        && !is_handed_on
+        && !function.values.iter().any(is_operand)
 }
 
 /// Other operands of unknown sign with which the last of the steps never falls, in floats.
@@ -386,13 +469,15 @@ fn cuttable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
         }
     }
     all.retain(|&operand| {
-        let is_it = |_: &Step, arg: &Arg| matches!(arg, Arg::Other { value, .. } if *value == operand);
+        let is_it =
+            |_: &Step, arg: &Arg| matches!(arg, Arg::Other { value, .. } if *value == operand);
         course(steps, is_it) == Some(Way::Rises)
     });
     all
 }
 
-/// Which way the last of the steps goes with some operands, in floats, since each step goes one way.
+/// Which way the last of the steps goes with some operands, in floats, since each step goes one
+/// way.
 fn course(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Option<Way> {
     let mut ways: Vec<Way> = vec![];
     for step in steps {

@@ -1,4 +1,5 @@
-//! Some uses of a value, tied to one end of it: how the value that they lead to grows with them, and how far floats are off.
+//! Some uses of a value, tied to one end of it: how the value that they lead to grows with them,
+//! and how far floats are off.
 
 use super::{Arg, By, End, Monotone, Sign, Step, Way, is_same, range};
 use crate::analysis::{Bounds, Floats};
@@ -15,14 +16,20 @@ const OFF: f64 = 1e-2;
 pub(super) struct Tie<'a> {
     pub steps: Vec<Step>,
     pub cut: Vec<Value>,
-    /// What values can be where the source is not negative, if that was looked at alone, because elsewhere the value is 0.
+    /// What values can be where the source is not negative, if that was looked at alone, because
+    /// elsewhere the value is 0.
     pub half: Option<&'a [Bounds]>,
     pub way: Option<Way>,
     pub ends: [Option<End>; 2],
 }
 
 impl<'a> Tie<'a> {
-    pub fn new(point: &Point<'_>, steps: Vec<Step>, cut: Vec<Value>, half: Option<&'a [Bounds]>) -> Tie<'a> {
+    pub fn new(
+        point: &Point<'_>,
+        steps: Vec<Step>,
+        cut: Vec<Value>,
+        half: Option<&'a [Bounds]>,
+    ) -> Tie<'a> {
         let mut tie = Tie { steps, cut, half, way: None, ends: [None; 2] };
         for up in [true, false] {
             let Some((way, error, guard)) = tie.guarded(point, up) else { continue };
@@ -30,7 +37,8 @@ impl<'a> Tie<'a> {
             // The side on which the value is, with the source at this end of it.
             let upper = (way == Way::Falls) != up;
             if error.relative <= OFF && (upper || tie.cut.is_empty()) {
-                tie.ends[usize::from(upper)] = Some(End { of: usize::from(up), way: By::Widening { error, guard } });
+                tie.ends[usize::from(upper)] =
+                    Some(End { of: usize::from(up), way: By::Widening { error, guard } });
             }
         }
         tie
@@ -44,9 +52,11 @@ impl<'a> Tie<'a> {
     fn guarded(&self, point: &Point<'_>, up: bool) -> Option<(Way, Error, Option<f32>)> {
         let whole = range(self.source());
         if let Some(half) = self.half {
-            let is_zero = self.growth(&point.bounds, None, Range::new(whole.lo, 0.0), up)?.range.is_zero();
+            let is_zero =
+                self.growth(&point.bounds, None, Range::new(whole.lo, 0.0), up)?.range.is_zero();
             let growth = self.growth(half, None, Range::new(0.0, whole.hi), up)?;
-            let way = Way::of(growth.slope, Range::ONE).filter(|_| is_zero && growth.range.is_positive());
+            let way =
+                Way::of(growth.slope, Range::ONE).filter(|_| is_zero && growth.range.is_positive());
             return way.map(|way| (way, growth.error, None));
         }
         let pieces = match whole.lo < 0.0 && whole.hi > 0.0 {
@@ -61,19 +71,26 @@ impl<'a> Tie<'a> {
             .map(|floor| (floor, f64::from(floor)))
             .filter(|&(_, c)| whole.lo < c && c < whole.hi)
             .find_map(|(floor, c)| {
-                self.way(point, &[Range::new(c, whole.hi)], up).map(|(way, error)| (way, error, Some(floor)))
+                self.way(point, &[Range::new(c, whole.hi)], up)
+                    .map(|(way, error)| (way, error, Some(floor)))
             })
     }
 
-    /// By how many floats the source is moved, and by how much ends shift, where the uses at some steps are against the rest.
-    pub fn margin(&self, point: &Point<'_>, is_against: impl Fn(&Step) -> bool) -> Option<(i32, f32)> {
+    /// By how many floats the source is moved, and by how much ends shift, where the uses at some
+    /// steps are against the rest.
+    pub fn margin(
+        &self,
+        point: &Point<'_>,
+        is_against: impl Fn(&Step) -> bool,
+    ) -> Option<(i32, f32)> {
         let (whole, bounds) = (range(self.source()), self.half.unwrap_or(&point.bounds));
         if whole.lo < 0.0 && self.half.is_none() || whole.hi > 1e30 {
             return None;
         }
         let piece = Range::new(whole.lo.max(0.0), whole.hi);
         let all = self.growth(bounds, None, piece, true)?;
-        Way::of(all.slope, piece).filter(|&way| Some(way) == self.way && all.range.is_positive())?;
+        Way::of(all.slope, piece)
+            .filter(|&way| Some(way) == self.way && all.range.is_positive())?;
         let others = self.growth_but(bounds, None, piece, true, is_against)?;
         let elasticity = others.elasticity?;
         let least = if self.way == Some(Way::Rises) { elasticity.lo } else { -elasticity.hi };
@@ -105,7 +122,8 @@ impl<'a> Tie<'a> {
 
     fn way(&self, point: &Point<'_>, pieces: &[Range], up: bool) -> Option<(Way, Error)> {
         let mut all = (Way::Constant, Error::NONE);
-        // Values with an operand that is cut are not those of members, and what recedes on one piece may not do so on the other.
+        // Values with an operand that is cut are not those of members, and what recedes on one
+        // piece may not do so on the other.
         let limits = (self.cut.is_empty() && pieces.len() == 1).then_some(&point.bounds[..]);
         for &piece in pieces {
             let growth = self.growth(&point.bounds, limits, piece, up)?;
@@ -115,7 +133,13 @@ impl<'a> Tie<'a> {
     }
 
     /// Of the value, where the source is in a range of one sign and goes up, or down.
-    pub fn growth(&self, bounds: &[Bounds], limits: Option<&[Bounds]>, source: Range, up: bool) -> Option<Growth> {
+    pub fn growth(
+        &self,
+        bounds: &[Bounds],
+        limits: Option<&[Bounds]>,
+        source: Range,
+        up: bool,
+    ) -> Option<Growth> {
         self.growth_but(bounds, limits, source, up, |_| false)
     }
 
@@ -135,7 +159,9 @@ impl<'a> Tie<'a> {
                 Arg::Tied(_) => Growth::identity(source),
                 Arg::Step(step) => growths[*step],
                 Arg::Other { value, .. } => match &bounds[value.index()] {
-                    Bounds::Float(floats) if self.cut.contains(value) => Growth::independent(range(floats).max(Range::ZERO)),
+                    Bounds::Float(floats) if self.cut.contains(value) => {
+                        Growth::independent(range(floats).max(Range::ZERO))
+                    }
                     Bounds::Float(floats) => Growth::independent(range(floats)),
                     _ => Growth::independent(Range::ALL),
                 },

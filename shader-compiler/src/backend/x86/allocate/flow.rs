@@ -76,8 +76,10 @@ impl Allocator<'_> {
         self.state.pos += 1;
         debug_assert_eq!(self.state.pos, second.1);
         self.join(i, after_first, jump);
-        let first_empty = jump == branch + 1 && self.inserts[inserts..].iter().all(|&(at, ..)| at != jump as u32);
-        let second_empty = self.out.len() == jump + 2 && self.inserts[inserts..].iter().all(|&(at, ..)| at < jump as u32 + 2);
+        let first_empty =
+            jump == branch + 1 && self.inserts[inserts..].iter().all(|&(at, ..)| at != jump as u32);
+        let second_empty = self.out.len() == jump + 2
+            && self.inserts[inserts..].iter().all(|&(at, ..)| at < jump as u32 + 2);
         if second_empty {
             self.out[jump] = Asm::Nop;
         } else if first_empty {
@@ -101,7 +103,8 @@ impl Allocator<'_> {
         [(first, first_end), (second, second + length(&i.arms[1]) + 1)]
     }
 
-    /// Wants the yields of both arms where their result is wanted, or else where one of them is already.
+    /// Wants the yields of both arms where their result is wanted, or else where one of them is
+    /// already.
     fn hint_yields(&mut self, i: &If) {
         for (k, &result) in i.results.iter().enumerate() {
             let yields = [i.yields[0][k], i.yields[1][k]];
@@ -121,7 +124,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Wants what the second arm yields for a result in the register in which the first arm left its yield.
+    /// Wants what the second arm yields for a result in the register in which the first arm left
+    /// its yield.
     fn hint_second(&mut self, i: &If, result: Var, register: Register) {
         let k = i.results.iter().position(|&r| r == result).expect("it is a result");
         let hint = &mut self.state.hints[i.yields[1][k].index()];
@@ -130,7 +134,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Settles where everything is after an if. `first` is what registers held at the end of the first arm, whose jump is at `jump`.
+    /// Settles where everything is after an if. `first` is what registers held at the end of the
+    /// first arm, whose jump is at `jump`.
     fn join(&mut self, i: &If, first: [Var; REGISTERS], jump: usize) {
         let second = self.state.regs;
         let in_first = |var: Var| position(&first, var);
@@ -214,7 +219,8 @@ impl Allocator<'_> {
         self.depth -= 1;
     }
 
-    /// Allocates a loop in which the variables `left` are in memory from the start; returns those that must be loaded in every round.
+    /// Allocates a loop in which the variables `left` are in memory from the start; returns those
+    /// that must be loaded in every round.
     fn try_loop(&mut self, l: &Loop, left: &[Var]) -> Vec<Var> {
         self.state.pos += 1;
         let start = self.state.pos + 1;
@@ -244,7 +250,9 @@ impl Allocator<'_> {
             let from = self.place(next);
             match position(&header, param) {
                 Some(register) => moves.push((from, Place::Reg(register))),
-                None if self.state.slotted[param.index()] => moves.push((from, Place::Mem(Mem::Slot(param.0)))),
+                None if self.state.slotted[param.index()] => {
+                    moves.push((from, Place::Mem(Mem::Slot(param.0))))
+                }
                 None => {}
             }
         }
@@ -283,10 +291,13 @@ impl Allocator<'_> {
             if self.next_use(param, after) == NEVER {
                 continue;
             }
-            let free = (0..REGISTERS).filter(|&r| header[r] == NO_VAR).fold(0u16, |free, r| free | 1 << r);
+            let free =
+                (0..REGISTERS).filter(|&r| header[r] == NO_VAR).fold(0u16, |free, r| free | 1 << r);
             let register = match self.reg(init) {
                 Some(register) if free & 1 << register != 0 => Some(register),
-                _ if free & !self.state.wanted != 0 => Some((free & !self.state.wanted).trailing_zeros() as Register),
+                _ if free & !self.state.wanted != 0 => {
+                    Some((free & !self.state.wanted).trailing_zeros() as Register)
+                }
                 _ if free != 0 => Some(free.trailing_zeros() as Register),
                 _ => self.displace(param, &header, after),
             };
@@ -318,7 +329,8 @@ impl Allocator<'_> {
         header
     }
 
-    /// The register, in the header of a loop, of what is read later than this parameter, if there is such.
+    /// The register, in the header of a loop, of what is read later than this parameter, if there
+    /// is such.
     fn displace(&mut self, param: Var, header: &[Var; REGISTERS], after: u32) -> Option<Register> {
         let own = self.next_use(param, after);
         let uses = header.map(|var| self.next_use(var, after));

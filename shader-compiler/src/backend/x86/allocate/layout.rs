@@ -3,7 +3,8 @@
 use crate::backend::x86::asm::{Asm, Label};
 use crate::backend::x86::machine::Any;
 
-/// Numbers for the slots of variables such that those in use at the same time differ, and how many there are.
+/// Numbers for the slots of variables such that those in use at the same time differ, and how many
+/// there are.
 pub(super) fn number_slots(slotted: &[bool], span: &[(u32, u32)]) -> (Vec<u32>, u32) {
     let mut vars: Vec<usize> = (0..slotted.len()).filter(|&var| slotted[var]).collect();
     vars.sort_by_key(|&var| span[var].0);

@@ -1,12 +1,14 @@
 //! Register allocation: which register or slot of the stack holds each variable, and when.
 //!
-//! One walk in program order. A variable whose register is needed for something else is the one read again the furthest ahead (Belady
-//! 1966). It is stored right where it was assigned, which is once, so that from then on its slot is valid on every path, and no
-//! later eviction costs anything. Variables with a home in memory are never stored at all.
+//! One walk in program order. A variable whose register is needed for something else is the one
+//! read again the furthest ahead (Belady 1966). It is stored right where it was assigned, which is
+//! once, so that from then on its slot is valid on every path, and no later eviction costs
+//! anything. Variables with a home in memory are never stored at all.
 //!
-//! Both arms of an if start from the same registers; where they join, a variable stays in a register if both have it in one. A loop fixes
-//! the registers of parameters and of what is alive in it at its entry, and the end of its body brings them back. Where that
-//! would load a variable in every round, the loop is walked again with that variable left in memory.
+//! Both arms of an if start from the same registers; where they join, a variable stays in a
+//! register if both have it in one. A loop fixes the registers of parameters and of what is alive
+//! in it at its entry, and the end of its body brings them back. Where that would load a variable
+//! in every round, the loop is walked again with that variable left in memory.
 
 mod flow;
 mod layout;
@@ -92,7 +94,8 @@ struct Allocator<'a> {
     uses: Uses,
     state: State,
     out: Vec<Asm>,
-    /// Instructions to be inserted before others, given by index; of several, those with the smaller number come first.
+    /// Instructions to be inserted before others, given by index; of several, those with the
+    /// smaller number come first.
     inserts: Vec<(u32, u8, Asm)>,
     /// Positions of arms that do not run after the one at hand.
     skips: Vec<(u32, u32)>,
@@ -106,11 +109,14 @@ impl Allocator<'_> {
     fn hint_masks(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
-                Step::Line(line) => {
-                    line.iter().filter(|inst| inst.op == Opcode::Blend).for_each(|inst| self.state.hints[inst.c.index()] = 0)
-                }
+                Step::Line(line) => line
+                    .iter()
+                    .filter(|inst| inst.op == Opcode::Blend)
+                    .for_each(|inst| self.state.hints[inst.c.index()] = 0),
                 Step::If(i) => i.arms.iter().for_each(|arm| self.hint_masks(arm)),
-                Step::Loop(l) => [&l.head, &l.body].into_iter().for_each(|block| self.hint_masks(block)),
+                Step::Loop(l) => {
+                    [&l.head, &l.body].into_iter().for_each(|block| self.hint_masks(block))
+                }
             }
         }
     }
@@ -128,7 +134,8 @@ impl Allocator<'_> {
         self.state.next[var.index()] = next;
         while next < end {
             let pos = positions[next as usize];
-            if pos < from || self.skips.iter().any(|&(start, after)| (start..after).contains(&pos)) {
+            if pos < from || self.skips.iter().any(|&(start, after)| (start..after).contains(&pos))
+            {
                 next += 1;
             } else {
                 let def = self.uses.def[var.index()];
@@ -161,7 +168,11 @@ impl Allocator<'_> {
                 if !std::mem::replace(&mut self.state.slotted[var.index()], true) {
                     let (after, register) = self.state.def[var.index()];
                     assert_ne!(register, NONE, "what has no slot is in a register first");
-                    self.inserts.push((after, 0, Asm::Store { src: register, to: Mem::Slot(var.0) }));
+                    self.inserts.push((
+                        after,
+                        0,
+                        Asm::Store { src: register, to: Mem::Slot(var.0) },
+                    ));
                 }
                 Mem::Slot(var.0)
             }
@@ -202,7 +213,8 @@ impl Allocator<'_> {
         !occupied(&self.state.regs)
     }
 
-    /// A free register outside of `pinned`, for a variable if given; another variable is evicted if need be.
+    /// A free register outside of `pinned`, for a variable if given; another variable is evicted if
+    /// need be.
     fn take(&mut self, pinned: u16, var: Option<Var>) -> Register {
         let free = self.free() & !pinned;
         if free == 0 {
@@ -223,7 +235,8 @@ impl Allocator<'_> {
         for register in (0..REGISTERS as Register).filter(|r| pinned & 1 << r == 0) {
             let var = self.state.regs[register as usize];
             let next = self.next_use(var, self.state.pos);
-            let stored = self.state.slotted[var.index()] || self.program.homes[var.index()] != Home::None;
+            let stored =
+                self.state.slotted[var.index()] || self.program.homes[var.index()] != Home::None;
             let distance = u64::from(next - self.state.pos) * if stored { 2 } else { 1 };
             if best.is_none_or(|(most, _)| distance > most) {
                 best = Some((distance, register));
@@ -237,7 +250,9 @@ impl Allocator<'_> {
     }
 
     fn pinned(&self, vars: &[Var]) -> u16 {
-        vars.iter().filter_map(|&var| self.reg(var)).fold(0, |pinned, register| pinned | 1 << register)
+        vars.iter()
+            .filter_map(|&var| self.reg(var))
+            .fold(0, |pinned, register| pinned | 1 << register)
     }
 
     /// Frees the registers of variables that are not read any more.
@@ -277,8 +292,12 @@ impl Allocator<'_> {
         merged.extend(inserts.map(|(_, _, asm)| *asm));
         let (numbers, slots) = layout::number_slots(&self.state.slotted, &self.uses.span);
         let mut code = layout::lay_out(merged, self.labels);
-        let uses_scratch =
-            code.iter().any(|asm| matches!(asm, Asm::Load { from: Mem::Scratch, .. } | Asm::Copy { from: Mem::Scratch, .. }));
+        let uses_scratch = code.iter().any(|asm| {
+            matches!(
+                asm,
+                Asm::Load { from: Mem::Scratch, .. } | Asm::Copy { from: Mem::Scratch, .. }
+            )
+        });
         for asm in &mut code {
             let renumber = |mem: &mut Mem| match mem {
                 Mem::Slot(slot) => *slot = numbers[*slot as usize],
@@ -287,7 +306,9 @@ impl Allocator<'_> {
             };
             match asm {
                 Asm::Load { from: mem, .. } | Asm::Store { to: mem, .. } => renumber(mem),
-                Asm::Op { b: Place::Mem(mem), .. } | Asm::Test { b: Place::Mem(mem), .. } => renumber(mem),
+                Asm::Op { b: Place::Mem(mem), .. } | Asm::Test { b: Place::Mem(mem), .. } => {
+                    renumber(mem)
+                }
                 Asm::Copy { from, to } => [from, to].into_iter().for_each(renumber),
                 _ => {}
             }

@@ -41,7 +41,8 @@ impl Allocator<'_> {
         self.release_dead([inst.a]);
     }
 
-    /// Indices, a temporary register where lanes are eight, and the destination, which then are all different.
+    /// Indices, a temporary register where lanes are eight, and the destination, which then are all
+    /// different.
     fn gather(&mut self, inst: &Inst) {
         let a = self.fetch(inst.a, 0);
         let (mut c, mut pinned) = (0, 0);
@@ -57,7 +58,8 @@ impl Allocator<'_> {
         self.assign(dst, inst.dst);
     }
 
-    /// Operands of a binary operation in the better order: the first in a register, of which it can be the last use.
+    /// Operands of a binary operation in the better order: the first in a register, of which it can
+    /// be the last use.
     fn ordered(&mut self, inst: &Inst) -> (Var, Var) {
         let (a, b) = (inst.a, inst.b);
         if !inst.op.is_commutative() || a == b || inst.op.form() != Form::Binary {
@@ -111,7 +113,8 @@ impl Allocator<'_> {
             return 0;
         }
         let rest = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
-        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k]).count()
+        rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k])
+            .count()
     }
 
     /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.
@@ -119,7 +122,10 @@ impl Allocator<'_> {
         let (mut a, mut b) = self.ordered(inst);
         if inst.op.form() == Form::Shift {
             b = a;
-        } else if inst.op.is_commutative() && self.reg(a).or(self.reg(b)).is_none() && self.uses_in_register(a) > 0 {
+        } else if inst.op.is_commutative()
+            && self.reg(a).or(self.reg(b)).is_none()
+            && self.uses_in_register(a) > 0
+        {
             self.fetch(a, pinned);
             std::mem::swap(&mut a, &mut b);
         }
@@ -128,7 +134,14 @@ impl Allocator<'_> {
             Some(register) if pinned & 1 << register == 0 && self.dies(a) => {
                 let b_place = self.place(b);
                 self.release_dead([a, b]);
-                self.out.push(Asm::Op { op: inst.op, dst: register, a: register, b: b_place, c: 0, imm: inst.imm });
+                self.out.push(Asm::Op {
+                    op: inst.op,
+                    dst: register,
+                    a: register,
+                    b: b_place,
+                    c: 0,
+                    imm: inst.imm,
+                });
                 register
             }
             a_reg => {
@@ -143,7 +156,14 @@ impl Allocator<'_> {
                     }
                 }
                 let b_place = if a == b { Place::Reg(dst) } else { b_place };
-                self.out.push(Asm::Op { op: inst.op, dst, a: dst, b: b_place, c: 0, imm: inst.imm });
+                self.out.push(Asm::Op {
+                    op: inst.op,
+                    dst,
+                    a: dst,
+                    b: b_place,
+                    c: 0,
+                    imm: inst.imm,
+                });
                 self.release_dead([a, b]);
                 dst
             }

@@ -1,7 +1,8 @@
 //! Where variables are read: what Belady's choice needs to know of the future.
 //!
-//! Positions count operations in program order, arms of ifs one after the other and heads of loops before bodies. What a loop reads from
-//! outside it reads again in the next round, so that counts as a use at the end of the body.
+//! Positions count operations in program order, arms of ifs one after the other and heads of loops
+//! before bodies. What a loop reads from outside it reads again in the next round, so that counts
+//! as a use at the end of the body.
 
 use crate::backend::x86::machine::{Block, Form, Home, Inst, Program, Step, Test, Var};
 

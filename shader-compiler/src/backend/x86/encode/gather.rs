@@ -1,8 +1,9 @@
 //! Words of tables, at an index of each lane.
 //!
-//! AVX2 has an instruction for it; without, indices go to general registers in pairs, and words come back one by one. On Golden
-//! Cove, the instruction is 1.3 times as fast per lane as the other way would be where the table is in the first-level cache, 1.1 times in
-//! the second; on processors that are mitigated against *Downfall* it may be slower.
+//! AVX2 has an instruction for it; without, indices go to general registers in pairs, and words
+//! come back one by one. On Golden Cove, the instruction is 1.3 times as fast per lane as the other
+//! way would be where the table is in the first-level cache, 1.1 times in the second; on processors
+//! that are mitigated against *Downfall* it may be slower.
 
 use super::{Operand, Writer, table_offset};
 use crate::backend::x86::asm::Register;
@@ -23,10 +24,12 @@ const FIRST_PAIR: [Encoding; 2] = [Encoding::Movq_rm64_xmm, Encoding::VEX_Vmovq_
 const PAIR: [Encoding; 2] = [Encoding::Pextrq_rm64_xmm_imm8, Encoding::VEX_Vpextrq_rm64_xmm_imm8];
 // The first word, which clears the register, and another:
 const FIRST_WORD: [Encoding; 2] = [Encoding::Movd_xmm_rm32, Encoding::VEX_Vmovd_xmm_rm32];
-const WORD: [Encoding; 2] = [Encoding::Pinsrd_xmm_rm32_imm8, Encoding::VEX_Vpinsrd_xmm_xmm_rm32_imm8];
+const WORD: [Encoding; 2] =
+    [Encoding::Pinsrd_xmm_rm32_imm8, Encoding::VEX_Vpinsrd_xmm_xmm_rm32_imm8];
 
 impl Writer {
-    /// `dst` = words of a table at the indices `a`; where lanes are eight, `mask` is lost, and all registers differ.
+    /// `dst` = words of a table at the indices `a`; where lanes are eight, `mask` is lost, and all
+    /// registers differ.
     pub(super) fn gather(&mut self, dst: Register, a: Register, mask: Register, table: u32) {
         let address = table_offset(table) + Table::BASE as i64;
         self.write_with(Encoding::Mov_r64_rm64, &[Reg(BASE), Mem(Name::RDX, address)]);
@@ -39,7 +42,8 @@ impl Writer {
 
     fn gather_at_once(&mut self, dst: Name, indices: Name, mask: Name) {
         self.write_with(Opcode::IEq.codes()[2], &[Reg(mask); 3]);
-        // Lanes that are masked out would keep what they had. None is, but the instruction waits for it all the same.
+        // Lanes that are masked out would keep what they had. None is, but the instruction waits
+        // for it all the same.
         self.write_with(Opcode::Xor.codes()[2], &[Reg(dst); 3]);
         self.write_with(Opcode::Gather.codes()[2], &[Reg(dst), Word(BASE, indices), Reg(mask)]);
     }
@@ -48,7 +52,10 @@ impl Writer {
         self.write_with(FIRST_PAIR[self.column], &[Reg(PAIRS[0]), Reg(indices)]);
         self.write_with(PAIR[self.column], &[Reg(PAIRS[1]), Reg(indices), Imm8(1)]);
         for (pair, lane) in std::iter::zip(PAIRS, [0, 2]) {
-            self.write_with(Encoding::Mov_r32_rm32, &[LOWER, pair].map(|name| Reg(name.full_register32())));
+            self.write_with(
+                Encoding::Mov_r32_rm32,
+                &[LOWER, pair].map(|name| Reg(name.full_register32())),
+            );
             self.write_with(Encoding::Shr_rm64_imm8, &[Reg(pair), Imm8(32)]);
             if lane == 0 {
                 self.write_with(FIRST_WORD[self.column], &[Reg(dst), Word(BASE, LOWER)]);

@@ -390,9 +390,8 @@ fn programs(args: &Args, count: u64) -> ExitCode {
         let tally = trial.run(&effort);
         let mut kinds = vec![];
         for fault in &tally.faults {
-            if !kinds.contains(&fault.wrong) && shrunk.fetch_add(1, Ordering::Relaxed) < MAX_SHRUNK
-            {
-                kinds.push(fault.wrong);
+            if !kinds.contains(&fault.kind) && shrunk.fetch_add(1, Ordering::Relaxed) < MAX_SHRUNK {
+                kinds.push(fault.kind);
                 let (small, found) = shrink(&trial, fault);
                 eprintln!("program {index}, seed {}:\n{}", trial.seed(), report(&small, &found));
             }

@@ -55,34 +55,34 @@ use std::fmt;
 /// What was checked.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Results of members, held against one bounding shader each.
+    /// Results of members that were checked, each against one bounding shader.
     pub checks: u64,
-    /// Those of them that were held against related bounds.
+    /// Those of them that were checked against related bounds.
     pub related: u64,
-    /// Those of which the mode says nothing.
+    /// Results of which the NaN mode claims nothing. They are not among `checks`.
     pub exempt: u64,
     /// Bounds that would differ, be wider or be NaN, but for boxes in which an interval is
     /// [empty](crate::relations::emptiness).
     pub empty: u64,
-    /// Those that are not in bounds.
+    /// Results outside of their bounds.
     pub violations: u64,
-    /// Optimized ends that are not the naive ones, and related ends that selection of cases
-    /// changes.
+    /// Optimized bounds that differ from the naive ones, and related bounds that depend on the
+    /// selection of cases.
     pub differ: u64,
-    /// Related ends that are outside of the optimized ones.
+    /// Related bounds that are not within the optimized ones.
     pub wider: u64,
-    /// Values and ends that are not in the bounds of compile time.
+    /// Values and endpoints outside of their static bounds.
     pub unforeseen: u64,
     /// Subjects at which the compiler panicked.
     pub panics: u64,
     /// Programs that the front end rejects.
     pub rejected: u64,
-    /// Some of what is wrong.
+    /// The first faults.
     pub faults: Vec<Fault>,
 }
 
 impl Tally {
-    /// So many faults are kept.
+    /// Faults that are kept; more are only counted.
     const KEPT: usize = 6;
 
     /// That the compiler panicked at a subject.
@@ -93,8 +93,8 @@ impl Tally {
             .or(panic.downcast_ref::<&str>().copied());
         let mut tally = Tally::default();
         tally.fault(
-            || Fault::without_box(Wrong::Panics, subject, target, message.unwrap_or("?")),
-            Wrong::Panics,
+            || Fault::without_box(FaultKind::Panics, subject, target, message.unwrap_or("?")),
+            FaultKind::Panics,
         );
         tally
     }
@@ -121,82 +121,84 @@ impl Tally {
             > 0
     }
 
-    fn fault(&mut self, fault: impl FnOnce() -> Fault, wrong: Wrong) {
-        *match wrong {
-            Wrong::Escapes | Wrong::HidesNan | Wrong::IsNan => &mut self.violations,
-            Wrong::Differs => &mut self.differ,
-            Wrong::IsWider => &mut self.wider,
-            Wrong::UnforeseenValue | Wrong::UnforeseenEnd => &mut self.unforeseen,
-            Wrong::Panics => &mut self.panics,
-            Wrong::Rejected => &mut self.rejected,
+    fn fault(&mut self, fault: impl FnOnce() -> Fault, kind: FaultKind) {
+        *match kind {
+            FaultKind::Escapes | FaultKind::HidesNan | FaultKind::IsNan => &mut self.violations,
+            FaultKind::Differs => &mut self.differ,
+            FaultKind::IsWider => &mut self.wider,
+            FaultKind::ValueOutsideStaticBounds | FaultKind::EndpointOutsideStaticBounds => {
+                &mut self.unforeseen
+            }
+            FaultKind::Panics => &mut self.panics,
+            FaultKind::Rejected => &mut self.rejected,
         } += 1;
         // One of each kind at least.
         if self.faults.len() < Tally::KEPT
-            && self.faults.iter().filter(|fault| fault.wrong == wrong).count() < 2
+            && self.faults.iter().filter(|fault| fault.kind == kind).count() < 2
         {
             self.faults.push(fault());
         }
     }
 }
 
-/// What can be wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
-    /// A result is not in bounds.
+pub enum FaultKind {
+    /// A result is outside of its bounds.
     Escapes,
-    /// A result is NaN, and the bound does not tell.
+    /// A result is NaN, and the bound does not say so.
     HidesNan,
     /// A bound is NaN where it must not be.
     IsNan,
-    /// An optimized bound is not the naive one, or a related one not that of code whose selection
-    /// of cases is told nothing.
+    /// An optimized bound differs from the naive one, or a related one depends on the selection of
+    /// cases.
     Differs,
-    /// A related bound is outside of the optimized one.
+    /// A related bound is not within the optimized one.
     IsWider,
-    /// A value of the point shader is not in its bounds of compile time.
-    UnforeseenValue,
-    /// An end is not in the bounds of compile time.
-    UnforeseenEnd,
+    /// A value of the point shader is outside of its static bounds.
+    ValueOutsideStaticBounds,
+    /// An endpoint is outside of its static bounds.
+    EndpointOutsideStaticBounds,
     /// The compiler panicked.
     Panics,
     /// The front end rejects the program.
     Rejected,
 }
 
-/// Something wrong, with what it takes to see it again.
+/// A fault, with all that reproduces it.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What is wrong.
-    pub wrong: Wrong,
+    /// Its kind.
+    pub kind: FaultKind,
     /// The subject's name.
     pub subject: String,
-    /// What code.
+    /// Target of the code.
     pub target: Target,
-    /// What kind of bounding shader.
+    /// Options of the bounding shader.
     pub options: Options,
-    /// In how many parts the box was bounded.
+    /// Number of parts that the box was split into.
     pub parts: usize,
-    /// What the output or the value is called.
+    /// Name of the output or the value.
     pub output: String,
     /// Its type.
     pub ty: Type,
     /// The box, with names of inputs and their types.
     pub ends: Vec<(String, Type, [u32; 2])>,
-    /// A member, where it is about one.
+    /// The member, if the fault is about one.
     pub member: Option<Vec<u32>>,
-    /// What the point shader says of it, or what the naive end is.
+    /// Result of the point shader for it, or the naive endpoint.
     pub expected: Option<u32>,
-    /// The ends; of a fault of one end or value, twice that; none where there are no such.
+    /// The endpoints; twice the same if the fault is about one value; none if there are none.
     pub found: Option<[u32; 2]>,
-    /// More to read.
+    /// Further explanation.
     pub note: String,
 }
 
 impl Fault {
-    /// A fault that shows before there is a box.
-    fn without_box(wrong: Wrong, subject: &str, target: Target, message: &str) -> Fault {
+    /// A fault that shows before a box is checked.
+    fn without_box(kind: FaultKind, subject: &str, target: Target, message: &str) -> Fault {
         Fault {
-            wrong,
+            kind,
             subject: subject.to_owned(),
             target,
             options: Options::default(),
@@ -214,10 +216,10 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { wrong, subject, target, options, output, ty, .. } = self;
+        let Fault { kind, subject, target, options, output, ty, .. } = self;
         let parts =
             if self.parts > 1 { format!(", in {} parts", self.parts) } else { String::new() };
-        writeln!(f, "`{subject}` {wrong:?}: `{output}` on {target}, {}{parts}", kind(options))?;
+        writeln!(f, "`{subject}` {kind:?}: `{output}` on {target}, {}{parts}", describe(options))?;
         for (k, (name, ty, ends)) in self.ends.iter().enumerate() {
             let [low, high] = ends.map(|end| Shown(*ty, end));
             write!(f, "    {name} in [{low}, {high}]")?;
@@ -236,8 +238,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Options in few words.
-pub fn kind(options: &Options) -> String {
+/// Options in short.
+fn describe(options: &Options) -> String {
     let Options { sides, nan, tracking, loop_cap, relations, .. } = options;
     let tracking = match *tracking {
         Tracking::NONE => "naive".to_owned(),
@@ -318,15 +320,15 @@ impl Results {
         sides: Sides,
         [lo, hi]: [f64; 2],
         void: bool,
-    ) -> (Option<Wrong>, u64) {
+    ) -> (Option<FaultKind>, u64) {
         if void {
             return (None, 0);
         }
         let escapes = self.least < lo || self.most > hi;
-        let wrong = escapes.then_some(Wrong::Escapes);
+        let wrong = escapes.then_some(FaultKind::Escapes);
         if nan != Nan::Propagate {
             return (
-                if lo.is_nan() || hi.is_nan() { Some(Wrong::IsNan) } else { wrong },
+                if lo.is_nan() || hi.is_nan() { Some(FaultKind::IsNan) } else { wrong },
                 self.numbers,
             );
         }
@@ -337,7 +339,7 @@ impl Results {
             Sides::Both => !lo.is_nan() || !hi.is_nan(),
         };
         let checked = self.nans + if said { self.numbers } else { 0 };
-        (if hides { Some(Wrong::HidesNan) } else { wrong }, checked)
+        (if hides { Some(FaultKind::HidesNan) } else { wrong }, checked)
     }
 }
 
@@ -345,7 +347,7 @@ impl Results {
 mod tests {
     use super::*;
 
-    fn judged(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<Wrong> {
+    fn judged(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<FaultKind> {
         let mut all = Results::NONE;
         results.iter().for_each(|&x| all.add(x));
         all.judge(nan, Sides::Both, ends, false).0
@@ -357,19 +359,19 @@ mod tests {
         const NAN: f64 = f64::NAN;
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             assert_eq!(judged(&[1.0, 2.0], nan, [1.0, 2.0]), None);
-            assert_eq!(judged(&[1.0, 2.0], nan, [1.5, 2.0]), Some(Wrong::Escapes));
-            assert_eq!(judged(&[1.0, 2.0], nan, [1.0, 1.5]), Some(Wrong::Escapes));
+            assert_eq!(judged(&[1.0, 2.0], nan, [1.5, 2.0]), Some(FaultKind::Escapes));
+            assert_eq!(judged(&[1.0, 2.0], nan, [1.0, 1.5]), Some(FaultKind::Escapes));
             let hidden = judged(&[1.0, NAN], nan, [1.0, 1.0]);
-            assert_eq!(hidden, (nan == Nan::Propagate).then_some(Wrong::HidesNan));
+            assert_eq!(hidden, (nan == Nan::Propagate).then_some(FaultKind::HidesNan));
             let half = judged(&[1.0, NAN], nan, [-INF, 1.0]);
-            assert_eq!(half, (nan == Nan::Propagate).then_some(Wrong::HidesNan));
+            assert_eq!(half, (nan == Nan::Propagate).then_some(FaultKind::HidesNan));
             assert_eq!(
                 judged(&[1.0], nan, [NAN, 0.5]),
-                Some(if nan == Nan::Propagate { Wrong::Escapes } else { Wrong::IsNan })
+                Some(if nan == Nan::Propagate { FaultKind::Escapes } else { FaultKind::IsNan })
             );
         }
         assert_eq!(judged(&[NAN], Nan::Propagate, [-INF, NAN]), None);
-        assert_eq!(judged(&[], Nan::Suppress, [0.0, NAN]), Some(Wrong::IsNan));
+        assert_eq!(judged(&[], Nan::Suppress, [0.0, NAN]), Some(FaultKind::IsNan));
     }
 
     #[test]

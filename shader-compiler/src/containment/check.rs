@@ -6,7 +6,7 @@ mod bound;
 use super::ascent::LocalSearch;
 use super::directions::Vectors;
 use super::plan::Plan;
-use super::{Fault, Sample, Subject, Tally, Wrong, number, sample};
+use super::{Fault, FaultKind, Sample, Subject, Tally, number, sample};
 use crate::bounding::{BoundingKernel, Boxes, Limits, Split};
 use crate::differential::reduce;
 use crate::interpreter;
@@ -200,7 +200,7 @@ impl<'a> Checker<'a> {
         let ends = fault.ends.iter().map(|(_, _, ends)| *ends).collect();
         let samples = match &fault.member {
             Some(member) => vec![Sample { ends, members: vec![member.clone()] }],
-            None if fault.wrong == Wrong::Panics => vec![],
+            None if fault.kind == FaultKind::Panics => vec![],
             None => vec![Sample {
                 members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()],
                 ends,
@@ -220,7 +220,7 @@ impl<'a> Checker<'a> {
         };
         let again = |point: &Function| {
             let tally = Checker::check_on(&with(point), fault.target, loop_cap, seed, &samples);
-            tally.faults.into_iter().find(|found| found.wrong == fault.wrong)
+            tally.faults.into_iter().find(|found| found.kind == fault.kind)
         };
         let point = reduce(&subject.point, |point| {
             verify(point).is_ok() && ends(point) && again(point).is_some()
@@ -472,7 +472,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let fault = || Fault {
-                wrong: Wrong::UnforeseenValue,
+                kind: FaultKind::ValueOutsideStaticBounds,
                 subject: self.subject.name.clone(),
                 target: Target::Interpreter,
                 options: variant.options,
@@ -485,7 +485,7 @@ impl<'a> Checker<'a> {
                 found: None,
                 note: format!("    known {:?}\n", bounds[value.index()]),
             };
-            tally.fault(fault, Wrong::UnforeseenValue);
+            tally.fault(fault, FaultKind::ValueOutsideStaticBounds);
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::boxes::unrank;
 use super::verdict::{self, Variant};
-use super::{Fault, Results, Subject, Tally, Wrong, number};
+use super::{Fault, FaultKind, Results, Subject, Tally, number};
 use crate::analysis::{Bounds, Floats};
 use crate::differential::op_function;
 use crate::interval::Nan;
@@ -216,7 +216,8 @@ impl Windows {
                     result.judge(options.nan, Sides::Both, self.bound(index, row), void);
                 // A box is a check, however many members it has.
                 *if checked > 0 { &mut tally.checks } else { &mut tally.exempt } += 1;
-                let differs = (!void && self.differs(index, row, result)).then_some(Wrong::Differs);
+                let differs =
+                    (!void && self.differs(index, row, result)).then_some(FaultKind::Differs);
                 for wrong in wrong.into_iter().chain(differs) {
                     let found = [0, 1].map(|side| self.limits[index].bits(row, side));
                     tally.fault(|| self.fault(wrong, options, places[row], found), wrong);
@@ -261,21 +262,27 @@ impl Windows {
         !ignored && !self.is_void(naive, row, results) && ends.into_iter().any(differ)
     }
 
-    fn fault(&self, wrong: Wrong, options: Options, places: [usize; 2], found: [u32; 2]) -> Fault {
+    fn fault(
+        &self,
+        wrong: FaultKind,
+        options: Options,
+        places: [usize; 2],
+        found: [u32; 2],
+    ) -> Fault {
         let (port, output) = (&self.subject.point.inputs[0], &self.subject.point.outputs[0]);
         let ends = places.map(|place| self.word(place));
         // The first member, of the first few, that shows it.
         let bounds = found.map(|end| number(output.ty, end));
         let evaluate = |place: &usize| (self.word(*place), self.results(*place, 1)[0]);
         let shows = |(_, result): &(u32, Results)| match wrong {
-            Wrong::HidesNan => result.nans > 0,
-            Wrong::Differs => true,
+            FaultKind::HidesNan => result.nans > 0,
+            FaultKind::Differs => true,
             _ => result.least < bounds[0] || bounds[1] < result.most,
         };
         let shown = (places[0]..=places[1]).take(1 << 17).map(|place| evaluate(&place)).find(shows);
         Fault {
             parts: 1,
-            wrong,
+            kind: wrong,
             subject: self.subject.name.clone(),
             target: self.target,
             options,
@@ -400,7 +407,7 @@ mod tests {
                 let fault = tally
                     .faults
                     .iter()
-                    .find(|fault| fault.wrong == Wrong::Escapes)
+                    .find(|fault| fault.kind == FaultKind::Escapes)
                     .expect("it is told");
                 assert_eq!(fault.member, Some(vec![2.0_f32.to_bits()]));
                 assert_eq!(fault.expected, Some(root.to_bits()));
@@ -424,6 +431,6 @@ mod tests {
         let (mut windows, mut tally) = (Windows::of(subject, &bounding), Tally::default());
         let [first, _] = ends(&windows.subject);
         windows.sweep((super::super::boxes::rank(word) - first) as usize - 10, 20, &mut tally);
-        assert_eq!((tally.violations, tally.faults[0].wrong), (2, Wrong::HidesNan));
+        assert_eq!((tally.violations, tally.faults[0].kind), (2, FaultKind::HidesNan));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Checker, ROUNDS, Variant, any_nan, input_of, is_negative, numbers};
 use crate::analysis::Bounds;
-use crate::containment::{Fault, Results, Sample, Tally, Wrong, number};
+use crate::containment::{Fault, FaultKind, Results, Sample, Tally, number};
 use crate::interpreter;
 use crate::interval::Nan;
 use crate::ir::{Type, random};
@@ -112,7 +112,7 @@ impl BoundCheck<'_> {
 
     fn fault(
         &self,
-        wrong: Wrong,
+        wrong: FaultKind,
         member: Option<usize>,
         expected: Option<u32>,
         note: String,
@@ -127,7 +127,7 @@ impl BoundCheck<'_> {
             .copied()
             .filter(|_| self.checker.variants[self.variant].is_related());
         Fault {
-            wrong,
+            kind: wrong,
             subject: subject.name.clone(),
             target,
             options: self.options(),
@@ -155,7 +155,7 @@ impl BoundCheck<'_> {
         let ends = numbers(members.ty, self.found());
         let (wrong, checked) = members.results.judge(nan, sides, ends, self.is_exempt());
         // A value that is no interval is its own bound, NaN or not.
-        let wrong = wrong.filter(|&wrong| wrong != Wrong::IsNan || self.bounded().0);
+        let wrong = wrong.filter(|&wrong| wrong != FaultKind::IsNan || self.bounded().0);
         // The last output, whether code reports a NaN, is no result of the shader.
         if self.k + 1 < self.checker.subject.outputs.len() {
             tally.checks += checked;
@@ -168,12 +168,12 @@ impl BoundCheck<'_> {
         let is_related = self.checker.variants[self.variant].is_related();
         let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
         let Some(wrong) = wrong.filter(|_| !self.has_ignored_nan()) else { return };
-        if wrong == Wrong::IsNan && nan == Nan::Ignore && is_related && is_empty() {
+        if wrong == FaultKind::IsNan && nan == Nan::Ignore && is_related && is_empty() {
             tally.empty += 1;
             return;
         }
         let is_wrong = |&member: &usize| match wrong {
-            Wrong::HidesNan => members.result(member).is_nan(),
+            FaultKind::HidesNan => members.result(member).is_nan(),
             _ => {
                 let escapes = members.result(member) < ends[0] || ends[1] < members.result(member);
                 escapes
@@ -182,7 +182,7 @@ impl BoundCheck<'_> {
             }
         };
         let member = members.selected.iter().copied().find(is_wrong);
-        if member.is_some() || wrong == Wrong::IsNan {
+        if member.is_some() || wrong == FaultKind::IsNan {
             tally.fault(
                 || {
                     self.fault(
@@ -201,7 +201,7 @@ impl BoundCheck<'_> {
     pub fn compared(&self, tally: &mut Tally) {
         let &Variant { naive, unrelated, .. } = &self.checker.variants[self.variant];
         if naive != self.variant {
-            self.compare(naive, |_, found, naive| found == naive, Wrong::Differs, tally);
+            self.compare(naive, |_, found, naive| found == naive, FaultKind::Differs, tally);
         }
         if let Some(unrelated) = unrelated.filter(|_| self.checker.only_tightens[self.k]) {
             // What `monotone` adds for results below the least normal number may be as much as
@@ -214,7 +214,7 @@ impl BoundCheck<'_> {
                 tells(found)
                     || if side == 0 { found >= wider - least } else { found <= wider + least }
             };
-            self.compare(unrelated, is_within, Wrong::IsWider, tally);
+            self.compare(unrelated, is_within, FaultKind::IsWider, tally);
         }
     }
 
@@ -223,7 +223,7 @@ impl BoundCheck<'_> {
         &self,
         other: usize,
         fits: impl Fn(usize, f64, f64) -> bool,
-        wrong: Wrong,
+        wrong: FaultKind,
         tally: &mut Tally,
     ) {
         if self.is_exempt() || self.checker.makes_no_claim(other, self.k, self.row, self.limits) {
@@ -260,8 +260,10 @@ impl BoundCheck<'_> {
                 && self.checker.reports_nan(self.variant, self.row, self.limits);
         if !is_exempt && !self.has_ignored_nan() && !self.is_outside_support() {
             let note = format!("    known {known:?}\n");
-            tally
-                .fault(|| self.fault(Wrong::UnforeseenEnd, None, None, note), Wrong::UnforeseenEnd);
+            tally.fault(
+                || self.fault(FaultKind::EndpointOutsideStaticBounds, None, None, note),
+                FaultKind::EndpointOutsideStaticBounds,
+            );
         }
     }
 }

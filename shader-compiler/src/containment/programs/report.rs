@@ -2,7 +2,7 @@
 
 use super::trial::{LOOP_CAP, Trial};
 use crate::bounding::{Frame, Ranges};
-use crate::containment::{Fault, Wrong};
+use crate::containment::{Fault, FaultKind};
 use crate::frontend::{Scalar, Shader};
 use crate::interval::Nan;
 use crate::lift::{Options, Sides, Tracking};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// trial that the command line lacks.
 pub fn report(trial: &Trial, fault: &Fault) -> String {
     let mut text = format!("{fault}cat > fault.wgsl <<'END'\n{}END\n", trial.module);
-    if matches!(fault.wrong, Wrong::Panics | Wrong::Rejected) || fault.ends.is_empty() {
+    if matches!(fault.kind, FaultKind::Panics | FaultKind::Rejected) || fault.ends.is_empty() {
         text.push_str("lightbound shader check fault.wgsl\n");
         return text;
     }
@@ -139,7 +139,7 @@ fn options(options: &Options) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::containment::Wrong;
+    use crate::containment::FaultKind;
     use crate::ir::Type;
     use crate::target::Target;
     use std::collections::{BTreeMap, BTreeSet};
@@ -212,7 +212,7 @@ mod tests {
                     options: *options,
                     parts,
                     ends: inputs.map(|name| (name.into(), Type::F32, [0, 0x3f80_0000])).into(),
-                    ..Fault::without_box(Wrong::Escapes, "", trial.target, "")
+                    ..Fault::without_box(FaultKind::Escapes, "", trial.target, "")
                 };
                 let text = report(&trial, &fault);
                 let command = text

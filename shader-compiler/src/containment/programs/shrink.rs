@@ -10,7 +10,7 @@
 use super::ast::{Expr, ExprKind, Function, Global, Module, Stmt, Ty};
 use super::trial::{Effort, Trial};
 use crate::bounding::{Frame, Ranges, Spans};
-use crate::containment::{Fault, Plan, Sample, Subject, Wrong};
+use crate::containment::{Fault, FaultKind, Plan, Sample, Subject};
 use crate::target::Target;
 
 /// Candidates that are checked for a fault.
@@ -28,7 +28,7 @@ const GIVEN_BOX_ONLY: Effort = Effort { checks: 0, boxes: 0, members: 0, steps: 
 /// Reduces a program. Returns the smaller trial and its fault, which is of the same kind.
 pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
     let mut first = trial.clone();
-    if !matches!(fault.wrong, Wrong::Panics | Wrong::Rejected) {
+    if !matches!(fault.kind, FaultKind::Panics | FaultKind::Rejected) {
         first.plan = Plan::only(fault.options, fault.parts);
         first.target = fault.target;
     }
@@ -69,9 +69,9 @@ impl Shrinker {
     fn reproduce(&self, trial: &Trial, effort: &Effort) -> Option<Fault> {
         let tally = trial.run_on(effort, |subject| self.given_box(subject).into_iter().collect());
         let start = |note: &str| note.chars().take(30).collect::<String>();
-        let by_message = matches!(self.fault.wrong, Wrong::Panics | Wrong::Rejected);
+        let by_message = matches!(self.fault.kind, FaultKind::Panics | FaultKind::Rejected);
         tally.faults.into_iter().find(|found| {
-            found.wrong == self.fault.wrong
+            found.kind == self.fault.kind
                 && (!by_message || start(&found.note) == start(&self.fault.note))
         })
     }
@@ -426,7 +426,7 @@ mod tests {
     use super::super::ast::Parameter;
     use super::super::report;
     use super::*;
-    use crate::containment::Wrong;
+    use crate::containment::FaultKind;
     use crate::ir::{Def, Op};
     use crate::lift::Lifted;
 
@@ -475,12 +475,12 @@ mod tests {
         for seed in 0..200 {
             let mut trial = Trial { inject: break_floor, ..Trial::new(seed, &[Target::best()]) };
             let tally = trial.run(&effort);
-            let Some(fault) = tally.faults.iter().find(|fault| fault.wrong == Wrong::Escapes)
+            let Some(fault) = tally.faults.iter().find(|fault| fault.kind == FaultKind::Escapes)
             else {
                 continue;
             };
             let (mut small, found) = shrink(&trial, fault);
-            assert_eq!(found.wrong, Wrong::Escapes);
+            assert_eq!(found.kind, FaultKind::Escapes);
             let text = small.module.to_string();
             let both = format!("{}\n{text}", trial.module);
             assert!(

@@ -4,7 +4,7 @@ use super::Program;
 use super::ast::Module;
 use crate::bounding::{Frame, Integrand, Ranges, Spans};
 use crate::containment::boxes::sample_at;
-use crate::containment::{Checker, Fault, Plan, Sample, Subject, Tally, Wrong};
+use crate::containment::{Checker, Fault, FaultKind, Plan, Sample, Subject, Tally};
 use crate::frontend::{Settings, Shader};
 use crate::ir::random::Random;
 use crate::ir::{Def, Function, Type};
@@ -100,7 +100,7 @@ impl Trial {
         let integrand = compiled.map_err(|error| {
             let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
             let message = format!("{error}: {}", labels.join("; "));
-            Box::new(Fault::without_box(Wrong::Rejected, &self.name(), self.target, &message))
+            Box::new(Fault::without_box(FaultKind::Rejected, &self.name(), self.target, &message))
         })?;
         let subject = Subject::material(&self.name(), &integrand, self.spans, Some(self.ranges));
         Ok(if self.deep { subject.deep() } else { subject })
@@ -121,7 +121,7 @@ impl Trial {
             let subject = match self.subject() {
                 Ok(subject) => subject,
                 Err(fault) => {
-                    let (wrong, mut tally) = (fault.wrong, Tally::default());
+                    let (wrong, mut tally) = (fault.kind, Tally::default());
                     tally.fault(|| *fault, wrong);
                     return tally;
                 }

@@ -3,8 +3,8 @@
 //! Means μ, variances σ² and the covariance of both pictures in a window of 11 × 11 pixels,
 //! weighted by a Gaussian of standard deviation 1.5 whose weights sum to 1, give
 //!
-//! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)), C₁ = 0.01²,
-//! C₂ = 0.03²
+//! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)),
+//! > C₁ = 0.01², C₂ = 0.03²
 //!
 //! for values from 0 to 1. The figure is the mean over all windows that lie in the picture and hold
 //! numbers only.

@@ -19,7 +19,7 @@
 //! joins, endpoints of what may be empty are clamped to static bounds, and at outputs, if NaN is
 //! suppressed, static bounds replace a NaN. A condition may be empty, too: then it is "certainly
 //! true" and "never true" at once, neither arm runs, and all results of the `if` or loop may be
-//! empty. Which values may be empty is known at compile time ([`may_be_empty`]).
+//! empty. Which values may be empty is known at compile time (`may_be_empty`).
 
 use super::{Alternative, Point, Related, Relation};
 use crate::analysis::Bounds;

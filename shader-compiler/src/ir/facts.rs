@@ -259,28 +259,8 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::{Random, word};
+    use crate::ir::random::{FLOATS, Random, word};
     use crate::ir::{Emit, Type};
-
-    const SPECIAL: [f32; 17] = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        -0.5,
-        0.3,
-        -0.3,
-        1e-45,
-        -1e-45,
-        f32::MIN_POSITIVE,
-        1e9,
-        -1e9,
-        f32::MAX,
-        f32::MIN,
-        INFINITY,
-        f32::NEG_INFINITY,
-    ];
 
     /// Operations that read no table.
     fn computing() -> impl Iterator<Item = Op> {
@@ -297,7 +277,7 @@ mod tests {
 
     fn operand(random: &mut Random, ty: Option<Type>) -> u32 {
         match ty {
-            Some(Type::F32) if random.once_in(4) => random.pick(&SPECIAL).to_bits(),
+            Some(Type::F32) if random.once_in(4) => random.pick(FLOATS).to_bits(),
             Some(Type::F32) if random.once_in(3) => (random.bits() as i32 as f32 / 5e8).to_bits(),
             ty => word(random, ty.unwrap_or(Type::F32)),
         }
@@ -331,7 +311,8 @@ mod tests {
             return [0, 1].map(|rank| unrank(ty, rank)).to_vec();
         }
         let mut ranks: Vec<_> = (0..60).map(|_| rank(ty, operand(random, Some(ty)))).collect();
-        ranks.extend(SPECIAL.map(|x| rank(ty, x.to_bits())));
+        let numbers = FLOATS.iter().filter(|x| !x.is_nan());
+        ranks.extend(numbers.map(|x| rank(ty, x.to_bits())));
         let start = ranks[random.below(ranks.len())];
         ranks.extend((-60..60).map(|k| start + k));
         let last = if ty == Type::F32 { rank(ty, INFINITY.to_bits()) } else { i32::MAX.into() };
@@ -482,7 +463,7 @@ mod tests {
             let zeros = op.facts().zeros;
             for k in 0..40_000 {
                 let mut args = operands(&mut random, op);
-                if let Some(x) = SPECIAL.get(k) {
+                if let Some(x) = FLOATS.get(k) {
                     args[0] = x.to_bits();
                 }
                 let result = f32::from_bits(op.eval(&args));

@@ -55,7 +55,7 @@ impl Random {
 
 /// Floats where something changes: zeros, denormals, neighbours of 1, ends of ranges, what is not
 /// finite.
-const FLOATS: &[f32] = &[
+pub(crate) const FLOATS: &[f32] = &[
     0.0,
     -0.0,
     1.0,

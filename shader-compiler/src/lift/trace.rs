@@ -101,13 +101,11 @@ impl Arms<'_> {
                 Stmt::If(node) => {
                     let undecided =
                         self.endpoints[node.cond.index()].filter(|_| self.kinds[node.cond.index()]);
+                    // An arm is reached where the condition may be true, or need not be.
+                    let reached = |truth, [must, may]: [Value; 2]| if truth { may } else { must };
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let known = self.around.len();
-                        // An arm is reached where the condition may be true, or need not be.
-                        self.around
-                            .extend(undecided.map(
-                                |[must, may]| if truth { (may, true) } else { (must, false) },
-                            ));
+                        self.around.extend(undecided.map(|cond| (reached(truth, cond), truth)));
                         self.visit(arm);
                         self.around.truncate(known);
                     }

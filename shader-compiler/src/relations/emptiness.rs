@@ -154,28 +154,42 @@ mod tests {
     use crate::ir::text::parse;
     use crate::ir::types::Word;
     use crate::ir::{Rules, Type};
-    use crate::lift::{self, Input, Options};
+    use crate::lift::{self, Input, Lifted, Options};
     use crate::relations::{Axis, Relations};
 
-    /// Whether the output may be empty: of a function of a unit vector's components and another
-    /// number.
-    fn output_may_be_empty(body: &str) -> bool {
+    /// Code with all relations for a function of a unit vector's components and another number,
+    /// where NaN is suppressed.
+    fn lifted(body: &str) -> Lifted {
         let text = format!(
             "fn f(x: f32, y: f32, z: f32, a: f32) -> (r: f32) {{
                 %0 = mul x, x %1 = mul y, y %2 = mul z, z %3 = add %0, %1 %4 = add %3, %2 {body} }}"
         );
         let point = parse(&text).expect("the text is well formed");
-        let axis = |component| {
-            (component < 3).then_some(Axis { vector: 0, component, frame: false, above: false })
-        };
-        let input = |k| Input {
-            interval: true,
-            bounds: Bounds::Float(Floats::between(-1.0, 1.0)),
-            axis: axis(k),
+        let bounds = Bounds::Float(Floats::between(-1.0, 1.0));
+        let input = |component| {
+            let axis = Axis { vector: 0, component, frame: false, above: false };
+            Input { interval: true, bounds, axis: (component < 3).then_some(axis) }
         };
         let options = Options { relations: Relations::all(), ..Options::default() };
-        let lifted = lift::run(&point, &[0, 1, 2, 3].map(input), &[0], &options);
+        lift::run(&point, &[0, 1, 2, 3].map(input), &[0], &options)
+    }
+
+    fn output_may_be_empty(body: &str) -> bool {
+        let lifted = lifted(body);
         lifted.related.may_be_empty[lifted.point.body.yields[0].index()]
+    }
+
+    #[test]
+    fn outputs_of_boxes_without_unit_vectors_are_numbers() {
+        // The squared length is at least 1 and at most 0.12.
+        let ends = [0.1f32, 0.2, 0.1, 0.2, 0.1, 0.2, -1.0, 1.0].map(f32::to_bits);
+        for body in
+            ["%5 = sub %4, 0.5 %6 = sqrt %5 return %6", "%5 = log %4 %6 = rsqrt %5 return %6"]
+        {
+            let bound = interpreter::run(&lifted(body).function, &[], &ends, 1).expect("no loop");
+            let bound: Vec<_> = bound.into_iter().map(f32::from_bits).collect();
+            assert!(bound.iter().all(|end| !end.is_nan()), "{body}: {bound:?}");
+        }
     }
 
     #[test]

@@ -215,6 +215,19 @@ mod tests {
     }
 
     #[test]
+    fn joins_of_empty_intervals_have_no_gaps_in_static_bounds() {
+        let has_gap = |cond: &str| {
+            // e^a in one arm, −3 − e^x in the other one.
+            let lifted = lifted(&format!(
+                "%5 = lt {cond} %6 = if %5 {{ %7 = exp a yield %7 }}
+                 else {{ %8 = exp x %9 = sub -3.0, %8 yield %9 }} return %6"
+            ));
+            !lifted.bounds[lifted.point.body.yields[0].index()].contains((-1.0f32).to_bits())
+        };
+        assert_eq!(["a, 0.25", "a, %4"].map(has_gap), [true, false]);
+    }
+
+    #[test]
     fn loop_parameters_may_be_empty_if_a_round_makes_them_so() {
         let round = |made: &str| {
             output_may_be_empty(&format!(

@@ -46,3 +46,15 @@ fn bounds_of_programs_contain_their_results() {
 fn bounds_of_more_programs_contain_their_results() {
     check(1000..2000);
 }
+
+#[test]
+#[ignore = "minutes, and CI runs it; cargo test -p lightbound-shader --test programs -- --ignored"]
+fn bounds_of_thousands_of_programs_contain_their_results() {
+    check(2000..8000);
+}
+
+#[test]
+#[ignore = "minutes, and CI runs it; cargo test -p lightbound-shader --test programs -- --ignored"]
+fn bounds_of_thousands_of_other_programs_contain_their_results() {
+    check(8000..14000);
+}

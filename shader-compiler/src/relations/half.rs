@@ -66,7 +66,7 @@ const TINY: f32 = f32::from_bits((127 - 100) << 23);
 const NORMALIZED: f64 = 10.0 * U;
 
 /// What ends of components are widened by.
-const MARGIN: f32 = 16.0 / (1 << 24) as f32;
+pub(super) const MARGIN: f32 = 16.0 / (1 << 24) as f32;
 
 /// The square of the length of a sum of two unit vectors.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 //! it, and are not −0 where the value never is. Case selection relies on all three. The samples are
 //! fixed, so that a compilation fails always or never.
 
-use super::{Alternative, Point, Related};
+use super::half::MARGIN;
+use super::{Alternative, Guard, Point, Related};
 use crate::analysis::{Bounds, Constraint, Floats};
 use crate::ir::op::Words;
 use crate::ir::random::Random;
@@ -33,11 +34,12 @@ pub(super) fn escaping(
     let random = &mut Random::new(u64::from(value.0));
     let known = &point.bounds[value.index()];
     (0..SAMPLES).find_map(|_| {
-        let sources: Vec<_> = alternative
+        let mut sources: Vec<_> = alternative
             .sources()
             .into_iter()
             .map(|source| (source, endpoints(random, point, source)))
             .collect();
+        clamp_components(point, &mut sources);
         let of = |value: Value| {
             sources
                 .iter()
@@ -51,6 +53,24 @@ pub(super) fn escaping(
             && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
         (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints: ends })
     })
+}
+
+/// Clamps endpoints of the components of unit vectors whose guards hold, as [`Part`](super::Part) does
+/// in code. Static bounds say nothing of that, since they hold where a guard does not, too.
+fn clamp_components(point: &Point<'_>, sources: &mut [(Value, [u32; 2])]) {
+    let most = 1.0 + 2.0 * MARGIN;
+    for unit in &point.units {
+        let holds = |guard: Guard| {
+            let mut guards = sources.iter().filter(|(source, _)| *source == guard.value);
+            guards.any(|(_, [lo, _])| f32::from_bits(*lo) >= guard.least)
+        };
+        if !unit.guard.is_some_and(holds) {
+            continue;
+        }
+        for (_, ends) in sources.iter_mut().filter(|(source, _)| unit.parts.contains(source)) {
+            *ends = ends.map(|end| f32::from_bits(end).clamp(-most, most).to_bits());
+        }
+    }
 }
 
 /// Checks all alternatives against the static bounds under all constraints.
